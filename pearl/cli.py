@@ -1,0 +1,75 @@
+"""The command line. A command's module is imported when that command runs, so that ``pearl --help`` is quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from pearl import __version__
+from pearl.errors import PearlError
+
+# name -> (module with an ``app``, one line of help)
+COMMANDS = {
+    "serve": ("service.commands.serve", "Serve the HTTP API."),
+    "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+    "import": ("service.commands.imports", "Bring a user's own writing into their history."),
+    "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
+    "keys": ("service.commands.keys", "Make, list and revoke API keys."),
+    "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported one by one, on use."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: Any, name: str) -> Any:
+        if name not in COMMANDS:
+            return None
+        command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
+        command.name = name
+        return command
+
+    def format_commands(self, context: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="PEARL drafts text the way this person would have written it, from their own past writing.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pearl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a PearlError becomes one line on standard error and its exit status."""
+    try:
+        app()
+    except PearlError as error:
+        typer.echo(f"pearl: {error.message}", err=True)
+        sys.exit(error.exit_status)
+    except BrokenPipeError:  # the reader of our output left, as in `pearl ... | head`
+        sys.stderr.close()
+        sys.exit(1)

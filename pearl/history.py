@@ -1,0 +1,112 @@
+"""The history file: JSON Lines, optionally gzipped, one document of one user a line.
+
+``{"user_id", "id", "timestamp", "text", "request"?, "voice"?}``; ``timestamp`` is Unix seconds or RFC 3339.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from pearl.errors import InputError
+from pearl.records import Document
+from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """A line of a JSON Lines file, counted from 1: its object, or the error that says why there is none."""
+
+    number: int
+    value: dict[str, Any] | InputError
+
+
+def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: None) -> Iterator[JsonLine]:
+    """Stream the objects of a JSON Lines file; blank lines are passed over.
+
+    ``advance`` is told how many bytes of the file (compressed, where it is) were read since the last call.
+    Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
+    """
+    try:
+        with path.open("rb") as raw:
+            with _decompressed(raw) as lines:
+                done = 0
+                for number, line in enumerate(lines, start=1):
+                    position = raw.tell()
+                    if position != done:
+                        advance(position - done)
+                        done = position
+                    if line.strip():
+                        yield JsonLine(number, _parse(line))
+    except (OSError, EOFError, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+    compressed = raw.read(2) == GZIP_MAGIC
+    raw.seek(0)
+    return gzip.open(raw) if compressed else raw  # type: ignore[return-value]
+
+
+def _parse(line: bytes) -> dict[str, Any] | InputError:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return InputError(_why_not_json(line, error), code="invalid_json")
+    if not isinstance(value, dict):
+        return InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
+    return value
+
+
+def _why_not_json(line: bytes, error: orjson.JSONDecodeError) -> str:
+    try:
+        line.decode()
+    except UnicodeDecodeError as not_utf8:
+        return f"is not UTF-8 (byte {not_utf8.start + 1} of the line)"
+    return f"is not JSON: {error.msg} (column {error.colno})"
+
+
+def parse_document(
+    value: dict[str, Any], *, timestamp_required: bool = True, now: float | None = None
+) -> Document:
+    """A Document from the object of a history line. Raises InputError with ``param`` set to the field."""
+    for name in ("id", "text", *(("timestamp",) if timestamp_required else ())):
+        if value.get(name) is None:
+            raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    return Document(
+        id=check_id(value["id"]),
+        text=check_text(value["text"]),
+        timestamp=None if value.get("timestamp") is None else parse_timestamp(value["timestamp"], now=now),
+        request=_optional_text(value, "request"),
+        voice=None if value.get("voice") is None else check_id(value["voice"], param="voice"),
+    )
+
+
+def _optional_text(value: dict[str, Any], name: str) -> str | None:
+    text = value.get(name)
+    if text is None or text == "":
+        return None
+    if not isinstance(text, str):
+        raise InputError(f"'{name}' must be a string, not {json_type(text)}.", param=name, code="wrong_type")
+    return check_characters(text, param=name) if text.strip() else None
+
+
+def format_line(user_id: str, document: Document) -> str:
+    """A line of a history file, without the line break."""
+    fields: dict[str, Any] = {
+        "user_id": user_id,
+        "id": document.id,
+        "timestamp": document.timestamp,
+        "text": document.text,
+        "request": document.request,
+        "voice": document.voice,
+    }
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)

@@ -1,0 +1,98 @@
+"""The small frozen records that pass between the stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text a person wrote, with the request it answered where that is known.
+
+    ``timestamp`` is in Unix seconds, UTC. ``voice`` names the register it was written in.
+    """
+
+    id: str
+    text: str
+    timestamp: float | None = None
+    request: str | None = None
+    voice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and when (Unix seconds, UTC; None means now)."""
+
+    text: str
+    timestamp: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDocument:
+    """A candidate and its score; scores of one ranking are comparable with each other, higher is better."""
+
+    document: Document
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of a generation as the chat model counts them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about a draft that its reader should know: a stable code and a sentence."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What was found for a request. ``documents`` are those that went into the prompt, best first.
+
+    ``top_score`` is s1, None when there was nothing to rank. ``threshold`` is theta, None until one is
+    trained; ``below_threshold`` is False without it.
+    """
+
+    documents: tuple[ScoredDocument, ...] = ()
+    top_score: float | None = None
+    threshold: float | None = None
+    below_threshold: bool = False
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Whether the draft was revised, and why or why not."""
+
+    applied: bool
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What comes out of the drafting pipeline. ``timings`` are milliseconds by stage."""
+
+    text: str
+    stage: str  # "draft", "revised" or "needs_input"
+    retrieval: Retrieval
+    revision: Revision
+    questions: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    timings: dict[str, float] = field(default_factory=dict)
+    finish_reason: str = "stop"

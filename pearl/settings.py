@@ -1,0 +1,135 @@
+"""Every setting, read once from the environment (``PEARL_*``) and passed in from there.
+
+``docs/configuration.md`` is generated from this module.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import platformdirs
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pearl.errors import InputError
+
+EMBEDDED = "embedded"
+PREFIX = "PEARL_"
+
+
+class Settings(BaseSettings):
+    """The configuration of one process. Build it with :func:`load_settings` for readable errors."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    home: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("pearl", appauthor=False)),
+        description="Folder of the embedded database, keys, caches and models.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the database, e.g. `postgresql+psycopg://user:password@host/pearl`. "
+        "Without it: SQLite in PEARL_HOME.",
+    )
+    database_timeout_s: float = Field(
+        default=10.0, gt=0, description="How long a statement waits for a locked database, seconds."
+    )
+
+    llm: str = Field(
+        default="auto",
+        pattern="^(auto|embedded|openai)$",
+        description="`embedded` (SmolLM2 on this machine), `openai` (any OpenAI-compatible endpoint), or `auto`: "
+        "the endpoint if PEARL_LLM_BASE_URL, PEARL_LLM_MODEL or PEARL_LLM_API_KEY is set.",
+    )
+    llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
+    llm_model: str | None = Field(default=None, description="Model name to send to the endpoint.")
+    llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
+    llm_timeout_s: float = Field(default=60.0, gt=0, description="Time limit of one call to the endpoint, seconds.")
+    llm_max_retries: int = Field(
+        default=2, ge=0, le=10, description="How often a failed call is repeated, the request unchanged."
+    )
+    llm_context_tokens: int = Field(
+        default=8192, ge=256, description="Context window of the endpoint's model, tokens."
+    )
+    embedded_context_tokens: int = Field(
+        default=4096, ge=512, le=8192, description="Context window given to the embedded model, tokens."
+    )
+    max_draft_tokens: int = Field(
+        default=512, ge=16, description="Longest draft, tokens; 512 is a little over 300 words."
+    )
+
+    retriever: str = Field(
+        default="fusion",
+        pattern="^(fusion|bm25|dense|random)$",
+        description="Ranks a user's history: `fusion` (BM25 and dense by reciprocal rank), `bm25`, `dense`, `random`.",
+    )
+    encoder: str = Field(
+        default=EMBEDDED,
+        description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package) or a sentence-transformers "
+        "model name or folder.",
+    )
+    history_cache_documents: int = Field(
+        default=200_000, ge=1, description="How many documents' indexes are kept in memory per process."
+    )
+    embed_in_background: bool = Field(
+        default=True, description="Compute missing embeddings after an import, while nobody waits."
+    )
+
+    rate_limit: str = Field(
+        default="600/minute",
+        description="Requests allowed per key, in the notation of the `limits` library; empty for none.",
+    )
+    rate_limit_storage: str = Field(
+        default="memory://",
+        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host`.",
+    )
+    cors_origins: str = Field(
+        default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."
+    )
+    max_body_bytes: int = Field(default=64_000_000, ge=1_000, description="Largest request body, bytes.")
+    keep_alive_s: float = Field(
+        default=10.0, gt=0, description="Silence on a stream after which a comment line keeps it open, seconds."
+    )
+    idempotency_hours: float = Field(
+        default=24.0, gt=0, description="How long the answer to an Idempotency-Key is remembered, hours."
+    )
+    log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$", description="Least severe log line.")
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _readable_limit(cls, value: str) -> str:
+        if value:
+            from limits import parse
+
+            parse(value)
+        return value
+
+    @cached_property
+    def resolved_database_url(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'pearl.db'}"
+
+    @property
+    def uses_endpoint(self) -> bool:
+        if self.llm == "auto":
+            return bool(self.llm_base_url or self.llm_model or self.llm_api_key)
+        return self.llm == "openai"
+
+    @property
+    def cors_origin_list(self) -> list[str]:
+        return [origin.strip() for origin in self.cors_origins.split(",") if origin.strip()]
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from the environment. Raises InputError that names each key and why its value will not do."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        problems = [_explain(problem["loc"], problem["msg"], problem.get("input")) for problem in error.errors()]
+        raise InputError("; ".join(problems), code="invalid_setting") from None
+
+
+def _explain(location: tuple[int | str, ...], message: str, value: object) -> str:
+    name = str(location[0]) if location else "settings"
+    shown = "(hidden)" if "key" in name else repr(value)
+    return f"{PREFIX}{name.upper()}={shown}: {message}"

@@ -1,0 +1,115 @@
+"""What counts as a usable text, decided once for imports, the HTTP API and the command line."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import datetime, timezone
+from typing import Any
+
+from pearl.errors import InputError, TooLarge
+
+MAX_TEXT_BYTES = 1_000_000
+MAX_ID_LENGTH = 200
+FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mistake
+
+
+def check_text(text: Any, *, param: str = "text") -> str:
+    """The text itself if it can be stored and shown, else an error that names ``param``."""
+    if not isinstance(text, str):
+        raise InputError(f"'{param}' must be a string, not {json_type(text)}.", param=param, code="wrong_type")
+    if not text.strip():
+        raise InputError(f"'{param}' is empty; give at least one word.", param=param, code="empty_text")
+    return check_characters(text, param=param)
+
+
+def check_characters(text: str, *, param: str) -> str:
+    """Refuse NUL characters (PostgreSQL cannot keep them), lone surrogates and texts over 1 MB."""
+    if "\0" in text:
+        raise InputError(
+            f"'{param}' contains a NUL character; is it a binary file? Send plain text.",
+            param=param,
+            code="nul_character",
+        )
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InputError(
+            f"'{param}' contains half of a surrogate pair, which is not valid Unicode; re-encode it as UTF-8.",
+            param=param,
+            code="invalid_unicode",
+        ) from None
+    if size > MAX_TEXT_BYTES:
+        raise TooLarge(
+            f"'{param}' has {size:,} bytes; the limit is {MAX_TEXT_BYTES:,}. Split it into several.",
+            param=param,
+            code="text_too_large",
+        )
+    return text
+
+
+def check_id(value: Any, *, param: str = "id") -> str:
+    """A document's, user's or voice's name: 1 to 200 printable characters."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # many exports number their messages
+    if not isinstance(value, str):
+        raise InputError(f"'{param}' must be a string, not {json_type(value)}.", param=param, code="wrong_type")
+    if not 1 <= len(value) <= MAX_ID_LENGTH or not value.isprintable() or value != value.strip():
+        raise InputError(
+            f"'{param}' must have 1 to {MAX_ID_LENGTH} printable characters and no space at its ends.",
+            param=param,
+            code="invalid_id",
+        )
+    return value
+
+
+def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None = None) -> float:
+    """Unix seconds from Unix seconds or RFC 3339; a time without an offset is taken as UTC."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise InputError(
+            f"'{param}' must be Unix seconds or an RFC 3339 time, not {json_type(value)}.",
+            param=param,
+            code="wrong_type",
+        )
+    seconds = _from_rfc3339(value, param) if isinstance(value, str) else float(value)
+    if not math.isfinite(seconds) or not -62_135_596_800 <= seconds <= 253_402_300_799:
+        raise InputError(
+            f"'{param}' is outside the years 1 to 9999; it must be in seconds, not milliseconds.",
+            param=param,
+            code="invalid_timestamp",
+        )
+    if seconds > (time.time() if now is None else now) + FUTURE_TOLERANCE_S:
+        raise InputError(
+            f"'{param}' lies in the future ({format_timestamp(seconds)}); check the clock or the time zone.",
+            param=param,
+            code="future_timestamp",
+        )
+    return seconds
+
+
+def format_timestamp(seconds: float) -> str:
+    """RFC 3339 in UTC, to the second where the fraction is zero."""
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _from_rfc3339(value: str, param: str) -> float:
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise InputError(
+            f"'{param}' is not Unix seconds or an RFC 3339 time such as 2026-03-01T09:30:00Z.",
+            param=param,
+            code="invalid_timestamp",
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return moment.timestamp()
+
+
+def json_type(value: Any) -> str:
+    """The JSON name of a value's type, for error messages."""
+    if value is None:
+        return "null"
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    return names.get(type(value), type(value).__name__)

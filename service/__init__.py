@@ -1,0 +1,1 @@
+"""Online: the HTTP API, the store, authentication, importers, the drafting pipeline."""

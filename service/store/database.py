@@ -1,0 +1,144 @@
+"""The connection to SQLite or PostgreSQL: transactions, migrations, and errors in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from pearl.errors import InputError, PearlError, StoreError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
+
+
+class Database:
+    """One engine and its two kinds of transaction."""
+
+    def __init__(self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10) -> None:
+        """Raises InputError when the URL cannot be used."""
+        self.engine = _create_engine(url, timeout_s, pool_size)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view of the data. Raises StoreError when the database cannot answer."""
+        with _translated(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way."""
+        with _translated(), self.engine.connect() as connection:
+            connection = connection.execution_options(pearl_write=True)
+            with connection.begin():
+                yield connection
+
+    def migrate(self) -> None:
+        """Bring the schema up to date; of several processes starting at once, one does it."""
+        with _translated(), self.engine.connect() as connection:
+            if self.is_sqlite:
+                connection = connection.execution_options(pearl_write=True)
+            with connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+                config = _alembic_config()
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+
+    def schema_version(self) -> tuple[str | None, str | None]:
+        """(the database's revision, the newest one this code knows)."""
+        with self.read() as connection:
+            current = MigrationContext.configure(connection).get_current_revision()
+        return current, ScriptDirectory.from_config(_alembic_config()).get_current_head()
+
+    def forget_deleted(self) -> None:
+        """Make what was deleted unreadable in the files as well, as far as the database can.
+
+        SQLite overwrites freed pages (``secure_delete``); here its write-ahead log is emptied too. On PostgreSQL
+        a VACUUM gives the pages free; what its own log and backups keep is the operator's to expire.
+        """
+        with _translated(), self.engine.connect() as connection:
+            if self.is_sqlite:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            else:
+                connection.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM"))
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite":
+            if parsed.database and parsed.database != ":memory:":
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
+            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        if parsed.get_backend_name() == "postgresql":
+            options = f"-c lock_timeout={int(timeout_s * 1000)}"
+            return create_engine(
+                parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options}
+            )
+    except (ArgumentError, NoSuchModuleError, OSError) as error:
+        raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
+    raise InputError(
+        f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql+psycopg://...",
+        code="invalid_database_url",
+    )
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # the driver's own BEGIN comes too late; ours is in _begin_sqlite
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("pearl_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _alembic_config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except PearlError:
+        raise
+    except DBAPIError as error:
+        raise _explain(error) from error
+
+
+def _explain(error: DBAPIError) -> StoreError:
+    cause = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    lowered = cause.lower()
+    if "locked" in lowered or "lock timeout" in lowered:
+        return StoreError(
+            "The database is locked by another program; try again when it is done.",
+            code="store_locked",
+            retry_after=1.0,
+        )
+    if "disk is full" in lowered or "no space left" in lowered or "disk i/o error" in lowered:
+        return StoreError("The disk is full; free some space and try again. Nothing was half-written.", code="disk_full")
+    if "no such table" in lowered or "does not exist" in lowered:
+        return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
+    # the driver's words may quote stored texts, so only the kind of the error is passed on
+    return StoreError(f"The database could not answer ({type(error.orig).__name__}).", retry_after=1.0)

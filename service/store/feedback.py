@@ -1,0 +1,113 @@
+"""What became of a draft: the text that was sent is a document of the history and half of a training pair."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select
+
+from pearl.errors import Conflict, InputError
+from pearl.records import Document
+from pearl.texts import check_text
+from service.store import documents, drafts
+from service.store.ids import new_id
+from service.store.tables import documents as documents_table
+from service.store.tables import feedback
+
+ACCEPTED, EDITED, REJECTED = "accepted", "edited", "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """``document_id`` names the sent text in the history; None for a rejected draft."""
+
+    id: str
+    draft_id: str
+    outcome: str
+    document_id: str | None
+    created_at: float
+
+
+def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:
+    """Record it; saying the same thing twice changes nothing.
+
+    Raises NotFound for an unknown draft, Conflict where other feedback was given before.
+    """
+    draft = drafts.get(connection, user_id, draft_id)
+    sent = _sent_text(draft.text, outcome, final_text)
+    before = _find(connection, user_id, draft_id)
+    if before is not None:
+        return _same(connection, user_id, before, outcome, sent)
+    seq = None
+    if sent is not None:
+        seq = _remember(connection, user_id, draft, sent)
+    given = Feedback(new_id("feedback"), draft_id, outcome, draft_id if seq is not None else None, time.time())
+    connection.execute(
+        insert(feedback).values(
+            id=given.id,
+            draft_id=draft_id,
+            user_id=user_id,
+            outcome=outcome,
+            document_seq=seq,
+            created_at=given.created_at,
+        )
+    )
+    return given
+
+
+def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:
+    rows = connection.execute(
+        _select().where(feedback.c.user_id == user_id).order_by(feedback.c.created_at, feedback.c.id)
+    )
+    return [Feedback(*row) for row in rows]
+
+
+def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
+    if outcome == REJECTED:
+        if final_text is not None:
+            raise InputError(
+                "A rejected draft has no 'final_text'; say 'edited' if another text was sent.", param="final_text"
+            )
+        return None
+    if outcome == EDITED and final_text is None:
+        raise InputError("'final_text' is missing: an edited draft needs the text that was sent.", param="final_text")
+    if outcome == ACCEPTED and final_text not in (None, draft):
+        raise InputError("'final_text' differs from the draft; say 'edited'.", param="final_text")
+    return check_text(draft if final_text is None else final_text, param="final_text")
+
+
+def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:
+    document = Document(draft.id, sent, request=draft.request, voice=draft.voice)
+    documents.add(connection, [documents.Addition(user_id, document)])
+    seq = connection.scalar(
+        select(documents_table.c.seq).where(
+            documents_table.c.user_id == user_id, documents_table.c.document_id == draft.id
+        )
+    )
+    assert seq is not None, "a draft's id is ours alone, so the document was added"
+    return int(seq)
+
+
+def _same(connection: Connection, user_id: int, before: Feedback, outcome: str, sent: str | None) -> Feedback:
+    known = None if before.document_id is None else documents.get(connection, user_id, before.document_id).text
+    if before.outcome == outcome and known == sent:
+        return before
+    raise Conflict(
+        f"Feedback on '{before.draft_id}' was given already: {before.outcome}. The first stays.",
+        param="draft_id",
+        code="feedback_exists",
+    )
+
+
+def _find(connection: Connection, user_id: int, draft_id: str) -> Feedback | None:
+    row = connection.execute(
+        _select().where(feedback.c.user_id == user_id, feedback.c.draft_id == draft_id)
+    ).first()
+    return None if row is None else Feedback(*row)
+
+
+def _select():  # type: ignore[no-untyped-def]
+    return select(
+        feedback.c.id, feedback.c.draft_id, feedback.c.outcome, documents_table.c.document_id, feedback.c.created_at
+    ).outerjoin(documents_table, documents_table.c.seq == feedback.c.document_seq)

@@ -1,0 +1,82 @@
+"""Background work that outlives a request: at most one job of a kind per user."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, case, delete, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from service.store.tables import jobs
+
+EMBED = "embed"
+LEASE_S = 300.0  # a job whose process died is taken over after this
+MAX_ATTEMPTS = 5
+
+QUEUED, RUNNING, FAILED = "queued", "running", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: int
+    user_id: int
+    kind: str
+    claimed_at: float
+
+
+def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
+    """Queue the job for these users; one that is running is run again when it ends."""
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    rows = [
+        {"user_id": user_id, "kind": kind, "state": QUEUED, "attempts": 0, "created_at": time.time()}
+        for user_id in sorted(user_ids)
+    ]
+    queue = dialect.insert(jobs)
+    again = {"state": QUEUED, "attempts": 0, "error": None, "claimed_at": None}
+    if rows:
+        connection.execute(
+            queue.on_conflict_do_update(index_elements=[jobs.c.user_id, jobs.c.kind], set_=again), rows
+        )
+
+
+def claim(connection: Connection, kind: str, now: float | None = None) -> Job | None:
+    """Take the oldest job that waits, or whose process stopped renewing it; None when there is none."""
+    now = time.time() if now is None else now
+    waiting = or_(jobs.c.state == QUEUED, (jobs.c.state == RUNNING) & (jobs.c.claimed_at < now - LEASE_S))
+    oldest = (
+        select(jobs.c.id)
+        .where(jobs.c.kind == kind, waiting)
+        .order_by(jobs.c.created_at, jobs.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    row = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == oldest.scalar_subquery())
+        .values(state=RUNNING, claimed_at=now, attempts=jobs.c.attempts + 1)
+        .returning(jobs.c.id, jobs.c.user_id)
+    ).first()
+    return None if row is None else Job(row.id, row.user_id, kind, now)
+
+
+def renew(connection: Connection, job: Job, now: float | None = None) -> Job | None:
+    """Say that the job is still being worked on; None if it was queued anew or taken over meanwhile."""
+    now = time.time() if now is None else now
+    kept = connection.execute(update(jobs).where(_held(job)).values(claimed_at=now))
+    return Job(job.id, job.user_id, job.kind, now) if kept.rowcount else None
+
+
+def finish(connection: Connection, job: Job) -> None:
+    """Drop the job unless it was queued anew while it ran."""
+    connection.execute(delete(jobs).where(_held(job)))
+
+
+def fail(connection: Connection, job: Job, error: str) -> None:
+    """Queue it again, or give up after the last attempt."""
+    state = case((jobs.c.attempts >= MAX_ATTEMPTS, FAILED), else_=QUEUED)
+    connection.execute(update(jobs).where(_held(job)).values(state=state, error=error, claimed_at=None))
+
+
+def _held(job: Job):  # type: ignore[no-untyped-def]
+    return (jobs.c.id == job.id) & (jobs.c.state == RUNNING) & (jobs.c.claimed_at == job.claimed_at)

@@ -1,0 +1,142 @@
+"""API keys. Only a digest is kept; the key itself is shown once, when it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, exists, insert, select
+
+from pearl.errors import AccessError, NotFound, Unauthenticated
+from service.store.ids import new_id
+from service.store.tables import grants, keys, tenants, users
+from service.store.users import DEFAULT_TENANT, User, ensure, get, tenant_id
+
+KEY_PREFIX = "pearl_"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a call acts as, and through which key."""
+
+    user: User
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeySummary:
+    """What can be said of a key without knowing it. ``user`` is None for a service key."""
+
+    id: str
+    shown: str
+    user: str | None
+    may_act_as: tuple[str, ...]  # "*" stands for every user of the tenant
+    created_at: float
+
+
+def create_for_user(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> str:
+    """A new key of the user, who is made if not there yet."""
+    user = ensure(connection, {name}, tenant)[name]
+    return _create(connection, user.tenant_id, user_id=user.id, grants_all_users=False)[1]
+
+
+def create_for_service(
+    connection: Connection, names: tuple[str, ...], *, all_users: bool = False, tenant: str = DEFAULT_TENANT
+) -> str:
+    """A new service key that may act as the named users, or as every user of the tenant."""
+    granted = [get(connection, name, tenant) for name in names]
+    owner = tenant_id(connection, tenant)
+    key_id, key = _create(connection, owner, user_id=None, grants_all_users=all_users)
+    if granted:
+        connection.execute(insert(grants), [{"key_id": key_id, "user_id": user.id} for user in granted])
+    return key
+
+
+def _create(
+    connection: Connection, owner: int, *, user_id: int | None, grants_all_users: bool
+) -> tuple[str, str]:
+    key = KEY_PREFIX + secrets.token_urlsafe(32)
+    key_id = new_id("key")
+    connection.execute(
+        insert(keys).values(
+            id=key_id,
+            tenant_id=owner,
+            user_id=user_id,
+            digest=_digest(key),
+            shown=key[: len(KEY_PREFIX) + 4],
+            grants_all_users=grants_all_users,
+            created_at=time.time(),
+        )
+    )
+    return key_id, key
+
+
+def identify(connection: Connection, key: str, acting_for: str | None = None) -> Identity:
+    """Who this key acts as; ``acting_for`` is the user a service key names.
+
+    Raises Unauthenticated for an unknown key, AccessError where the key may not act as that user.
+    """
+    row = connection.execute(
+        select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, users.c.name)
+        .outerjoin(users, users.c.id == keys.c.user_id)
+        .where(keys.c.digest == _digest(key))
+    ).first()
+    if row is None:
+        raise Unauthenticated("This API key is not valid; make one with 'pearl keys create --user NAME'.")
+    if row.user_id is not None:
+        if acting_for not in (None, row.name):
+            raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
+        return Identity(User(row.user_id, row.tenant_id, row.name), row.id)
+    if acting_for is None:
+        raise AccessError("A service key must say for whom it acts: set X-Pearl-User.", param="X-Pearl-User")
+    return Identity(_granted(connection, row.id, row.tenant_id, row.grants_all_users, acting_for), row.id)
+
+
+def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, name: str) -> User:
+    wanted = select(users.c.id).where(users.c.tenant_id == owner, users.c.name == name)
+    if not all_users:
+        wanted = wanted.where(exists().where(grants.c.key_id == key_id, grants.c.user_id == users.c.id))
+    user_id = connection.scalar(wanted)
+    if user_id is None:  # the same words for a user who is not there, so that names cannot be probed
+        raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
+    return User(int(user_id), owner, name)
+
+
+def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySummary]:
+    rows = connection.execute(
+        select(keys.c.id, keys.c.shown, keys.c.grants_all_users, keys.c.created_at, users.c.name)
+        .join(tenants, tenants.c.id == keys.c.tenant_id)
+        .outerjoin(users, users.c.id == keys.c.user_id)
+        .where(tenants.c.name == tenant)
+        .order_by(keys.c.created_at)
+    ).all()
+    named: dict[str, list[str]] = {}
+    for key_id, name in connection.execute(
+        select(grants.c.key_id, users.c.name).join(users, users.c.id == grants.c.user_id).order_by(users.c.name)
+    ):
+        named.setdefault(key_id, []).append(name)
+    return [
+        KeySummary(
+            row.id,
+            row.shown,
+            row.name,
+            ("*",) if row.grants_all_users else tuple(named.get(row.id, ())),
+            row.created_at,
+        )
+        for row in rows
+    ]
+
+
+def revoke(connection: Connection, key_id: str, tenant: str = DEFAULT_TENANT) -> None:
+    """Raises NotFound when there is no such key."""
+    owner = select(tenants.c.id).where(tenants.c.name == tenant).scalar_subquery()
+    gone = connection.execute(delete(keys).where(keys.c.id == key_id, keys.c.tenant_id == owner))
+    if not gone.rowcount:
+        raise NotFound(f"There is no key '{key_id}'; see 'pearl keys list'.", param="id", code="key_not_found")
+
+
+def _digest(key: str) -> str:
+    # a key is 256 random bits, so a fast digest cannot be searched backwards
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,165 @@
+"""The tables. Times are Unix seconds in UTC; migrations in ``migrations/`` bring a database to this form."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+RowId = BigInteger().with_variant(Integer, "sqlite")  # SQLite only auto-increments INTEGER
+
+
+def _owned_by_user(**options: bool) -> Column[int]:
+    return Column("user_id", RowId, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, **options)
+
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("created_at", Float, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("tenant_id", RowId, ForeignKey("tenants.id", ondelete="CASCADE"), nullable=False),
+    Column("name", String(200), nullable=False),
+    # counts the changes of the user's documents, so that every process knows when its indexes are stale
+    Column("history_version", Integer, nullable=False, server_default="0"),
+    Column("created_at", Float, nullable=False),
+    UniqueConstraint("tenant_id", "name"),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("tenant_id", RowId, ForeignKey("tenants.id", ondelete="CASCADE"), nullable=False),
+    # None for a service key, which acts for the users it is granted
+    Column("user_id", RowId, ForeignKey("users.id", ondelete="CASCADE"), nullable=True, index=True),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("shown", String(20), nullable=False),
+    Column("grants_all_users", Boolean, nullable=False),
+    Column("created_at", Float, nullable=False),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("key_id", String(40), ForeignKey("keys.id", ondelete="CASCADE"), primary_key=True),
+    _owned_by_user(primary_key=True, index=True),
+)
+
+voices = Table(
+    "voices",
+    metadata,
+    _owned_by_user(primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("instructions", Text, nullable=False, server_default=""),
+    Column("template", String(40), nullable=False, server_default="free"),
+    Column("k", Integer, nullable=True),
+    Column("created_at", Float, nullable=False),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("seq", RowId, primary_key=True),
+    _owned_by_user(),
+    Column("document_id", String(200), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("request", Text, nullable=True),
+    Column("voice", String(200), nullable=True),
+    Column("timestamp", Float, nullable=False),
+    Column("content_digest", LargeBinary(16), nullable=False),  # of text, request and voice: "same id, same content"
+    Column("text_digest", LargeBinary(16), nullable=False),  # of the text, which embeddings are cached by
+    UniqueConstraint("user_id", "document_id"),
+    Index("ix_documents_user_id_timestamp_seq", "user_id", "timestamp", "seq"),
+)
+
+embeddings = Table(
+    "embeddings",
+    metadata,
+    _owned_by_user(primary_key=True),
+    Column("encoder", String(200), primary_key=True),
+    Column("text_digest", LargeBinary(16), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),  # float32, little-endian, of unit length
+)
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("id", String(60), primary_key=True),
+    _owned_by_user(index=True),
+    Column("voice", String(200), nullable=True),
+    Column("request", Text, nullable=False),
+    Column("instructions", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("stage", String(20), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("retrieval", JSON, nullable=False),  # ids and scores of the documents, never their text
+    Column("timings", JSON, nullable=False),
+    Column("created_at", Float, nullable=False),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("id", String(60), primary_key=True),
+    Column("draft_id", String(60), ForeignKey("drafts.id", ondelete="CASCADE"), nullable=False, unique=True),
+    _owned_by_user(index=True),
+    Column("outcome", String(20), nullable=False),
+    # what was sent is this document of the history: request and text are a training pair
+    Column("document_seq", RowId, ForeignKey("documents.seq", ondelete="SET NULL"), nullable=True, index=True),
+    Column("created_at", Float, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    _owned_by_user(index=True),
+    Column("kind", String(40), nullable=False),
+    Column("state", String(20), nullable=False),  # queued, running, failed; a finished job's row is gone
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("error", Text, nullable=True),
+    Column("created_at", Float, nullable=False),
+    Column("claimed_at", Float, nullable=True),
+    UniqueConstraint("user_id", "kind"),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    _owned_by_user(primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),  # of method, path and body
+    Column("status", Integer, nullable=True),  # None while the first call is under way
+    Column("body", Text, nullable=True),
+    Column("created_at", Float, nullable=False),
+)

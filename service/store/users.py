@@ -1,0 +1,86 @@
+"""Tenants and their users."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from pearl.errors import NotFound
+from service.store.tables import tenants, users
+
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person as the store knows them: row id, tenant's row id, the name the outside uses."""
+
+    id: int
+    tenant_id: int
+    name: str
+
+
+def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
+    """The tenant's row id; the tenant is made if it is not there."""
+    known = connection.scalar(select(tenants.c.id).where(tenants.c.name == tenant))
+    if known is not None:
+        return known
+    made = connection.execute(insert(tenants).values(name=tenant, created_at=time.time()))
+    return int(made.inserted_primary_key[0])
+
+
+def ensure(connection: Connection, names: set[str], tenant: str = DEFAULT_TENANT) -> dict[str, User]:
+    """The named users, those that are not there yet made."""
+    owner = tenant_id(connection, tenant)
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(names)]
+    if rows:
+        connection.execute(dialect.insert(users).on_conflict_do_nothing(), rows)
+    found = connection.execute(
+        select(users.c.id, users.c.name).where(users.c.tenant_id == owner, users.c.name.in_(names))
+    )
+    return {name: User(id, owner, name) for id, name in found}
+
+
+def find(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User | None:
+    row = connection.execute(
+        select(users.c.id, users.c.tenant_id)
+        .join(tenants, tenants.c.id == users.c.tenant_id)
+        .where(tenants.c.name == tenant, users.c.name == name)
+    ).first()
+    return None if row is None else User(row.id, row.tenant_id, name)
+
+
+def get(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User:
+    """Raises NotFound with what to do about it."""
+    user = find(connection, name, tenant)
+    if user is None:
+        raise NotFound(
+            f"There is no user '{name}'; import a history for it or create a key (pearl keys create --user {name}).",
+            param="user",
+            code="user_not_found",
+        )
+    return user
+
+
+def history_version(connection: Connection, user_id: int) -> int:
+    """Changes whenever the user's documents do. Raises NotFound when the user is gone."""
+    version = connection.scalar(select(users.c.history_version).where(users.c.id == user_id))
+    if version is None:
+        raise NotFound("This user was deleted.", code="user_not_found")
+    return int(version)
+
+
+def touch_history(connection: Connection, user_ids: set[int]) -> None:
+    """Note that these users' documents changed."""
+    connection.execute(
+        update(users).where(users.c.id.in_(user_ids)).values(history_version=users.c.history_version + 1)
+    )
+
+
+def remove(connection: Connection, user_id: int) -> None:
+    """The user with everything that is theirs; the tables' foreign keys take the rest along."""
+    connection.execute(delete(users).where(users.c.id == user_id))

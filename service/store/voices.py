@@ -1,0 +1,96 @@
+"""Voices: a user's named registers with their standing instructions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from pearl.errors import NotFound
+from service.store.tables import documents, voices
+from service.store.users import touch_history
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A register. ``template`` names a prompt template; ``k`` is how many documents go into the prompt,
+    None for the template's own number; ``documents`` counts the user's documents in it."""
+
+    name: str
+    instructions: str = ""
+    template: str = "free"
+    k: int | None = None
+    documents: int = 0
+    created_at: float = 0.0
+
+
+def list_all(connection: Connection, user_id: int) -> list[Voice]:
+    counts = (
+        select(documents.c.voice, func.count().label("documents"))
+        .where(documents.c.user_id == user_id)
+        .group_by(documents.c.voice)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(voices, func.coalesce(counts.c.documents, 0).label("documents"))
+        .outerjoin(counts, counts.c.voice == voices.c.name)
+        .where(voices.c.user_id == user_id)
+        .order_by(voices.c.name)
+    )
+    return [
+        Voice(row.name, row.instructions, row.template, row.k, row.documents, row.created_at) for row in rows
+    ]
+
+
+def get(connection: Connection, user_id: int, name: str) -> Voice:
+    """Without the count of its documents. Raises NotFound."""
+    row = connection.execute(
+        select(voices).where(voices.c.user_id == user_id, voices.c.name == name)
+    ).first()
+    if row is None:
+        raise NotFound(
+            f"There is no voice '{name}'; GET /v1/voices lists yours, PUT /v1/voices/{name} makes it.",
+            param="voice",
+            code="voice_not_found",
+        )
+    return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at)
+
+
+def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:
+    """Make the voice or change the given fields of it; True if it was made."""
+    ensure_result = ensure(connection, {user_id: {name}})
+    if values:
+        connection.execute(
+            update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values)
+        )
+    return ensure_result
+
+
+def ensure(connection: Connection, names: dict[int, set[str]]) -> bool:
+    """Make the voices (user row id -> names) that are not there yet; True if any was made."""
+    rows = [
+        {"user_id": user_id, "name": name, "created_at": time.time()}
+        for user_id, wanted in names.items()
+        for name in sorted(wanted)
+    ]
+    if not rows:
+        return False
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    before = connection.scalar(select(func.count()).select_from(voices).where(voices.c.user_id.in_(names)))
+    connection.execute(dialect.insert(voices).on_conflict_do_nothing(), rows)
+    after = connection.scalar(select(func.count()).select_from(voices).where(voices.c.user_id.in_(names)))
+    return before != after
+
+
+def remove(connection: Connection, user_id: int, name: str) -> None:
+    """The voice goes; its documents stay in the history, in no voice. Raises NotFound."""
+    gone = connection.execute(delete(voices).where(voices.c.user_id == user_id, voices.c.name == name))
+    if not gone.rowcount:
+        get(connection, user_id, name)
+    connection.execute(
+        update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
+    )
+    touch_history(connection, {user_id})
