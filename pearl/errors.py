@@ -5,6 +5,7 @@
     │   ├── NotFound           a user, voice, document, draft or model that is not there (HTTP 404)
     │   ├── Conflict           it contradicts what is already stored (HTTP 409)
     │   ├── TooLarge           over a size limit (HTTP 413)
+    │   ├── Malformed          it cannot even be parsed (HTTP 400)
     │   └── ContextExceeded    the request alone does not fit the model's context (HTTP 400)
     ├── AccessError            the key does not allow it (HTTP 403)
     │   └── Unauthenticated    no key, or not a valid one (HTTP 401)
@@ -67,6 +68,11 @@ class Conflict(InputError):
 class TooLarge(InputError):
     http_status = 413
     default_code = "too_large"
+
+
+class Malformed(InputError):
+    http_status = 400
+    default_code = "malformed"
 
 
 class ContextExceeded(InputError):

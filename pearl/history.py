@@ -36,16 +36,15 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
     Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
     """
     try:
-        with path.open("rb") as raw:
-            with _decompressed(raw) as lines:
-                done = 0
-                for number, line in enumerate(lines, start=1):
-                    position = raw.tell()
-                    if position != done:
-                        advance(position - done)
-                        done = position
-                    if line.strip():
-                        yield JsonLine(number, _parse(line))
+        with path.open("rb") as raw, _decompressed(raw) as lines:
+            done = 0
+            for number, line in enumerate(lines, start=1):
+                position = raw.tell()
+                if position != done:
+                    advance(position - done)
+                    done = position
+                if line.strip():
+                    yield JsonLine(number, _parse(line))
     except (OSError, EOFError, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
 
@@ -74,9 +73,7 @@ def _why_not_json(line: bytes, error: orjson.JSONDecodeError) -> str:
     return f"is not JSON: {error.msg} (column {error.colno})"
 
 
-def parse_document(
-    value: dict[str, Any], *, timestamp_required: bool = True, now: float | None = None
-) -> Document:
+def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, now: float | None = None) -> Document:
     """A Document from the object of a history line. Raises InputError with ``param`` set to the field."""
     for name in ("id", "text", *(("timestamp",) if timestamp_required else ())):
         if value.get(name) is None:

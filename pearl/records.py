@@ -47,9 +47,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens
-        )
+        return Usage(self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,7 @@ class Revision:
 class Draft:
     """What comes out of the drafting pipeline. ``timings`` are milliseconds by stage."""
 
+    id: str
     text: str
     stage: str  # "draft", "revised" or "needs_input"
     retrieval: Retrieval

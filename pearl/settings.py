@@ -49,9 +49,7 @@ class Settings(BaseSettings):
     llm_max_retries: int = Field(
         default=2, ge=0, le=10, description="How often a failed call is repeated, the request unchanged."
     )
-    llm_context_tokens: int = Field(
-        default=8192, ge=256, description="Context window of the endpoint's model, tokens."
-    )
+    llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
     embedded_context_tokens: int = Field(
         default=4096, ge=512, le=8192, description="Context window given to the embedded model, tokens."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from pearl.errors import InputError, TooLarge
@@ -89,7 +89,7 @@ def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None =
 
 def format_timestamp(seconds: float) -> str:
     """RFC 3339 in UTC, to the second where the fraction is zero."""
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat().replace("+00:00", "Z")
 
 
@@ -103,7 +103,7 @@ def _from_rfc3339(value: str, param: str) -> float:
             code="invalid_timestamp",
         ) from None
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
+        moment = moment.replace(tzinfo=UTC)
     return moment.timestamp()
 
 
@@ -111,5 +111,12 @@ def json_type(value: Any) -> str:
     """The JSON name of a value's type, for error messages."""
     if value is None:
         return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    names = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
     return names.get(type(value), type(value).__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,6 +12,10 @@ from pearl.errors import InputError
 from pearl.records import Document
 
 ENTRY_POINT_GROUP = "pearl.importers"
+
+# reasons that several importers give
+NOT_MINE = "not written by --me"
+NO_TEXT = "no text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,17 @@ class LeftOut:
     """Something that is not imported.
 
     ``reason`` is a few words that the summary counts by ("not written by --me"). ``error`` tells what is wrong with
-    the input itself; it is None for what is left out on purpose.
+    the input itself, ``field`` in which part of it; ``error`` is None for what is left out on purpose.
     """
 
     where: str
     reason: str
     error: str | None = None
+    field: str | None = None
+
+    @classmethod
+    def because_of(cls, error: InputError, where: str) -> LeftOut:
+        return cls(where, error.code.replace("_", " "), error.message, error.param)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,17 @@ class Options:
     user: str | None = None
     me: tuple[str, ...] = ()
     voice: str | None = None
-    advance: Callable[[int], None] = lambda amount: None  # told of progress, in the unit of Importer.size
+    advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
+
+    @property
+    def owner(self) -> str:
+        """The user, for sources that do not say whose documents they hold. Raises InputError without one."""
+        if self.user is None:
+            raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
+        return self.user
+
+
+Items = Generator[Found | LeftOut, None, None]  # a generator, so that one that is given up closes its files
 
 
 class Importer(Protocol):
@@ -52,25 +71,33 @@ class Importer(Protocol):
     name: str
     summary: str
     examples: tuple[str, ...]
+    unit: str  # what size and advance count: "bytes", "commits", "files"
     needs_user: bool  # False where the source itself says whose document it is
-    needs_me: bool  # True where the source holds other people's texts too
+    needs_me: bool  # True where the source always holds other people's texts too
 
     def size(self, source: Path) -> int | None:
         """The total that ``advance`` counts up to, None where it cannot be told beforehand."""
         ...
 
-    def read(self, source: Path, options: Options) -> Iterator[Found | LeftOut]:
+    def read(self, source: Path, options: Options) -> Items:
         """Stream the source in its order. Raises InputError when there is nothing to read at all."""
         ...
 
 
 def importer_names() -> list[str]:
-    return sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
+    return sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
 
 
 def load_importer(name: str) -> Importer:
-    """Raises InputError that lists the names there are."""
+    """Raises InputError that lists the names there are, or says why a plug-in cannot be loaded."""
     for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
-        importer: Importer = point.load()()
+        try:
+            importer: Importer = point.load()()
+        except Exception as error:  # a plug-in is foreign code: whatever it raises, the others must go on working
+            raise InputError(
+                f"The importer '{name}' ({point.value}) cannot be loaded: {error}", code="broken_importer"
+            ) from error
         return importer
-    raise InputError(f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer")
+    raise InputError(
+        f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer"
+    )

@@ -89,9 +89,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
             return engine
         if parsed.get_backend_name() == "postgresql":
             options = f"-c lock_timeout={int(timeout_s * 1000)}"
-            return create_engine(
-                parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options}
-            )
+            return create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options})
     except (ArgumentError, NoSuchModuleError, OSError) as error:
         raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
     raise InputError(
@@ -137,7 +135,9 @@ def _explain(error: DBAPIError) -> StoreError:
             retry_after=1.0,
         )
     if "disk is full" in lowered or "no space left" in lowered or "disk i/o error" in lowered:
-        return StoreError("The disk is full; free some space and try again. Nothing was half-written.", code="disk_full")
+        return StoreError(
+            "The disk is full; free some space and try again. Nothing was half-written.", code="disk_full"
+        )
     if "no such table" in lowered or "does not exist" in lowered:
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
     # the driver's words may quote stored texts, so only the kind of the error is passed on

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, tuple_
 
@@ -60,7 +61,7 @@ def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
         rows.append(_row(addition, content))
     if rows:
         connection.execute(insert(documents), rows)
-        owners = {int(row["user_id"]) for row in rows}
+        owners = {addition.user_id for addition in additions}
         voices.ensure(connection, _voices_by_user(additions))
         touch_history(connection, owners)
         jobs.enqueue(connection, jobs.EMBED, owners)
@@ -108,17 +109,13 @@ def _voices_by_user(additions: Sequence[Addition]) -> dict[int, set[str]]:
 
 def get(connection: Connection, user_id: int, document_id: str) -> Document:
     """Raises NotFound, also for a document that is someone else's."""
-    row = connection.execute(
-        _select(user_id).where(documents.c.document_id == document_id)
-    ).first()
+    row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
         raise _not_found(document_id)
     return _document(row)
 
 
-def page(
-    connection: Connection, user_id: int, *, limit: int, after: str | None, newest_first: bool
-) -> Page:
+def page(connection: Connection, user_id: int, *, limit: int, after: str | None, newest_first: bool) -> Page:
     """One page in order of time. ``after`` is the id of the last document of the page before.
 
     Raises InputError when that document is not in the history.
@@ -169,22 +166,18 @@ def count(connection: Connection, user_id: int) -> int:
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
     """The document and, where no other document has the same text, its embeddings. Raises NotFound."""
     mine = documents.c.user_id == user_id
-    text_digest = connection.scalar(
-        select(documents.c.text_digest).where(mine, documents.c.document_id == document_id)
-    )
+    text_digest = connection.scalar(select(documents.c.text_digest).where(mine, documents.c.document_id == document_id))
     if text_digest is None:
         raise _not_found(document_id)
     connection.execute(delete(documents).where(mine, documents.c.document_id == document_id))
     still_used = select(documents.c.seq).where(mine, documents.c.text_digest == text_digest).exists()
     connection.execute(
-        delete(embeddings).where(
-            embeddings.c.user_id == user_id, embeddings.c.text_digest == text_digest, ~still_used
-        )
+        delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest == text_digest, ~still_used)
     )
     touch_history(connection, {user_id})
 
 
-def _select(user_id: int) -> Select[tuple[object, ...]]:
+def _select(user_id: int) -> Select[Any]:
     return select(
         documents.c.seq,
         documents.c.document_id,
@@ -195,7 +188,7 @@ def _select(user_id: int) -> Select[tuple[object, ...]]:
     ).where(documents.c.user_id == user_id)
 
 
-def _document(row: Row[tuple[object, ...]]) -> Document:
+def _document(row: Row[Any]) -> Document:
     return Document(row.document_id, row.text, row.timestamp, row.request, row.voice)
 
 

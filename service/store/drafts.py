@@ -31,7 +31,6 @@ class StoredDraft:
 def add(
     connection: Connection,
     user_id: int,
-    draft_id: str,
     draft: Draft,
     *,
     request: str,
@@ -42,7 +41,7 @@ def add(
     evidence = draft.retrieval
     connection.execute(
         insert(drafts).values(
-            id=draft_id,
+            id=draft.id,
             user_id=user_id,
             voice=voice,
             request=request,

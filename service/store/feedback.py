@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Select, insert, select
 
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
@@ -101,13 +102,11 @@ def _same(connection: Connection, user_id: int, before: Feedback, outcome: str, 
 
 
 def _find(connection: Connection, user_id: int, draft_id: str) -> Feedback | None:
-    row = connection.execute(
-        _select().where(feedback.c.user_id == user_id, feedback.c.draft_id == draft_id)
-    ).first()
+    row = connection.execute(_select().where(feedback.c.user_id == user_id, feedback.c.draft_id == draft_id)).first()
     return None if row is None else Feedback(*row)
 
 
-def _select():  # type: ignore[no-untyped-def]
+def _select() -> Select[Any]:
     return select(
         feedback.c.id, feedback.c.draft_id, feedback.c.outcome, documents_table.c.document_id, feedback.c.created_at
     ).outerjoin(documents_table, documents_table.c.seq == feedback.c.document_seq)

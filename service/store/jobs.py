@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, case, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from service.store.tables import jobs
@@ -35,9 +35,7 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
     queue = dialect.insert(jobs)
     again = {"state": QUEUED, "attempts": 0, "error": None, "claimed_at": None}
     if rows:
-        connection.execute(
-            queue.on_conflict_do_update(index_elements=[jobs.c.user_id, jobs.c.kind], set_=again), rows
-        )
+        connection.execute(queue.on_conflict_do_update(index_elements=[jobs.c.user_id, jobs.c.kind], set_=again), rows)
 
 
 def claim(connection: Connection, kind: str, now: float | None = None) -> Job | None:
@@ -72,11 +70,18 @@ def finish(connection: Connection, job: Job) -> None:
     connection.execute(delete(jobs).where(_held(job)))
 
 
+def release(connection: Connection, job: Job) -> None:
+    """Give an unfinished job back, for whoever comes next."""
+    connection.execute(
+        update(jobs).where(_held(job)).values(state=QUEUED, attempts=jobs.c.attempts - 1, claimed_at=None)
+    )
+
+
 def fail(connection: Connection, job: Job, error: str) -> None:
     """Queue it again, or give up after the last attempt."""
     state = case((jobs.c.attempts >= MAX_ATTEMPTS, FAILED), else_=QUEUED)
     connection.execute(update(jobs).where(_held(job)).values(state=state, error=error, claimed_at=None))
 
 
-def _held(job: Job):  # type: ignore[no-untyped-def]
+def _held(job: Job) -> ColumnElement[bool]:
     return (jobs.c.id == job.id) & (jobs.c.state == RUNNING) & (jobs.c.claimed_at == job.claimed_at)

@@ -54,9 +54,7 @@ def create_for_service(
     return key
 
 
-def _create(
-    connection: Connection, owner: int, *, user_id: int | None, grants_all_users: bool
-) -> tuple[str, str]:
+def _create(connection: Connection, owner: int, *, user_id: int | None, grants_all_users: bool) -> tuple[str, str]:
     key = KEY_PREFIX + secrets.token_urlsafe(32)
     key_id = new_id("key")
     connection.execute(
@@ -102,6 +100,10 @@ def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, n
     if user_id is None:  # the same words for a user who is not there, so that names cannot be probed
         raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
     return User(int(user_id), owner, name)
+
+
+def is_valid(connection: Connection, key: str) -> bool:
+    return connection.scalar(select(keys.c.id).where(keys.c.digest == _digest(key))) is not None
 
 
 def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySummary]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -31,7 +33,7 @@ metadata = MetaData(
 RowId = BigInteger().with_variant(Integer, "sqlite")  # SQLite only auto-increments INTEGER
 
 
-def _owned_by_user(**options: bool) -> Column[int]:
+def _owned_by_user(**options: Any) -> Column[int]:
     return Column("user_id", RowId, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, **options)
 
 

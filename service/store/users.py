@@ -27,9 +27,9 @@ def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
     """The tenant's row id; the tenant is made if it is not there."""
     known = connection.scalar(select(tenants.c.id).where(tenants.c.name == tenant))
     if known is not None:
-        return known
-    made = connection.execute(insert(tenants).values(name=tenant, created_at=time.time()))
-    return int(made.inserted_primary_key[0])
+        return int(known)
+    made = insert(tenants).values(name=tenant, created_at=time.time()).returning(tenants.c.id)
+    return int(connection.execute(made).scalar_one())
 
 
 def ensure(connection: Connection, names: set[str], tenant: str = DEFAULT_TENANT) -> dict[str, User]:

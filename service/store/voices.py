@@ -40,16 +40,12 @@ def list_all(connection: Connection, user_id: int) -> list[Voice]:
         .where(voices.c.user_id == user_id)
         .order_by(voices.c.name)
     )
-    return [
-        Voice(row.name, row.instructions, row.template, row.k, row.documents, row.created_at) for row in rows
-    ]
+    return [Voice(row.name, row.instructions, row.template, row.k, row.documents, row.created_at) for row in rows]
 
 
 def get(connection: Connection, user_id: int, name: str) -> Voice:
     """Without the count of its documents. Raises NotFound."""
-    row = connection.execute(
-        select(voices).where(voices.c.user_id == user_id, voices.c.name == name)
-    ).first()
+    row = connection.execute(select(voices).where(voices.c.user_id == user_id, voices.c.name == name)).first()
     if row is None:
         raise NotFound(
             f"There is no voice '{name}'; GET /v1/voices lists yours, PUT /v1/voices/{name} makes it.",
@@ -63,9 +59,7 @@ def put(connection: Connection, user_id: int, name: str, values: dict[str, Any])
     """Make the voice or change the given fields of it; True if it was made."""
     ensure_result = ensure(connection, {user_id: {name}})
     if values:
-        connection.execute(
-            update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values)
-        )
+        connection.execute(update(voices).where(voices.c.user_id == user_id, voices.c.name == name).values(**values))
     return ensure_result
 
 

@@ -1,0 +1,1 @@
+"""Chat models: one protocol (``base``), an endpoint (``endpoint``), the embedded model (``embedded``), a fake."""

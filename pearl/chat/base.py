@@ -1,0 +1,72 @@
+"""Chat models: one protocol, whatever stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pearl.records import Usage
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How to choose tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A)."""
+
+    max_tokens: int = 512
+    temperature: float = 0.0
+    top_p: float = 1.0
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of an answer as it arrives; the last one carries ``finish_reason`` and ``usage``."""
+
+    text: str = ""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer. ``finish_reason`` is "stop", or "length" where it hit ``max_tokens``."""
+
+    text: str
+    finish_reason: str
+    usage: Usage
+
+
+class ChatModel(Protocol):
+    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation."""
+
+    name: str
+    context_tokens: int
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text, at least; an estimate errs upwards."""
+        ...
+
+    def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        """The answer, piece by piece, ended by a chunk with the finish reason."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+async def complete(model: ChatModel, messages: Sequence[Message], decoding: Decoding) -> Reply:
+    """The whole answer at once."""
+    texts, finish_reason, usage = [], "stop", Usage()
+    async for chunk in model.stream(messages, decoding):
+        texts.append(chunk.text)
+        finish_reason = chunk.finish_reason or finish_reason
+        usage = chunk.usage or usage
+    return Reply("".join(texts), finish_reason, usage)

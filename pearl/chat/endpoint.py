@@ -1,0 +1,151 @@
+"""Any OpenAI-compatible endpoint, through the ``openai`` SDK, which also repeats failed calls unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import openai
+
+from pearl.chat.base import Chunk, Decoding, Message
+from pearl.errors import (
+    ChatError,
+    ChatInterrupted,
+    ChatRateLimited,
+    ChatRefused,
+    ChatTimeout,
+    ContextExceeded,
+    InputError,
+)
+from pearl.records import Usage
+from pearl.settings import Settings
+
+BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of other scripts
+
+
+class EndpointChatModel:
+    """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        max_retries: int = 2,
+        context_tokens: int = 8192,
+    ) -> None:
+        self.name = model
+        self.context_tokens = context_tokens
+        self._timeout_s = timeout_s
+        self._client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or "none",  # local servers want no key, the SDK insists on one
+            timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 5.0)),
+            max_retries=max_retries,
+        )
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> EndpointChatModel:
+        """Raises InputError when the model's name is missing."""
+        if not settings.llm_model:
+            raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
+        return cls(
+            model=settings.llm_model,
+            base_url=settings.llm_base_url,
+            api_key=settings.llm_api_key.get_secret_value() if settings.llm_api_key else None,
+            timeout_s=settings.llm_timeout_s,
+            max_retries=settings.llm_max_retries,
+            context_tokens=settings.llm_context_tokens,
+        )
+
+    def count_tokens(self, text: str) -> int:
+        return -(-len(text.encode()) // BYTES_PER_TOKEN)
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        with _translated(self._timeout_s):
+            chunks = await self._client.chat.completions.create(**self._arguments(messages, decoding))
+        finish_reason, usage = None, None
+        # leaving this block early closes the connection, which tells the endpoint to stop
+        async with chunks:
+            with _translated(self._timeout_s, started=True):
+                async for chunk in chunks:
+                    usage = _usage(chunk) or usage
+                    for choice in chunk.choices:
+                        finish_reason = choice.finish_reason or finish_reason
+                        if getattr(choice.delta, "refusal", None):
+                            raise ChatRefused(f"The model '{self.name}' declined to answer.")
+                        if choice.delta.content:
+                            yield Chunk(choice.delta.content)
+        if finish_reason is None:
+            raise ChatInterrupted(f"The model '{self.name}' broke off before the end of its answer; try again.")
+        if finish_reason == "content_filter":
+            raise ChatRefused(f"A content filter stopped the model '{self.name}'.", code="llm_content_filter")
+        yield Chunk(finish_reason="length" if finish_reason == "length" else "stop", usage=usage)
+
+    def _arguments(self, messages: Sequence[Message], decoding: Decoding) -> dict[str, Any]:
+        return {
+            "model": self.name,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": decoding.max_tokens,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            **({"stop": list(decoding.stop)} if decoding.stop else {}),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _usage(chunk: Any) -> Usage | None:
+    if chunk.usage is None:
+        return None
+    return Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
+
+
+@contextmanager
+def _translated(timeout_s: float, *, started: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        raise ChatTimeout(
+            f"The model did not answer within {timeout_s:g} s; try again or raise PEARL_LLM_TIMEOUT_S."
+        ) from error
+    except openai.RateLimitError as error:
+        raise ChatRateLimited(
+            "The model's endpoint is over its rate limit; wait and try again.", retry_after=_retry_after(error)
+        ) from error
+    except openai.APIStatusError as error:
+        raise _explain_status(error) from error
+    except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+        if started:
+            raise ChatInterrupted("The model's endpoint broke off in the middle of its answer; try again.") from error
+        raise ChatError(
+            "The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.", code="llm_unreachable"
+        ) from error
+
+
+def _explain_status(error: openai.APIStatusError) -> ChatError | ContextExceeded:
+    # the endpoint's own words may quote the prompt, so they are not passed on
+    if error.code == "context_length_exceeded":
+        return ContextExceeded("The prompt does not fit the model's context; lower PEARL_LLM_CONTEXT_TOKENS.")
+    if error.status_code in (401, 403):
+        return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
+    if error.status_code == 404:
+        return ChatError(
+            "The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.",
+            code="llm_not_found",
+        )
+    return ChatError(f"The model's endpoint answered with status {error.status_code}; try again later.")
+
+
+def _retry_after(error: openai.APIStatusError) -> float:
+    try:
+        return max(1.0, float(error.response.headers.get("retry-after", "")))
+    except ValueError:
+        return 1.0

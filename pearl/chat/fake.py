@@ -1,0 +1,56 @@
+"""A chat model for tests: it answers from a queue and remembers what it was asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Sequence
+
+from pearl.chat.base import Chunk, Decoding, Message
+from pearl.records import Usage
+
+
+class FakeChatModel:
+    """Each reply is a text, streamed word by word, or an error that is raised in its place.
+
+    A tuple is streamed item by item; an error among its items breaks the answer off there.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[str | Exception | tuple[str | Exception, ...]] = (),
+        *,
+        name: str = "fake",
+        context_tokens: int = 2000,
+    ) -> None:
+        self.name = name
+        self.context_tokens = context_tokens
+        self.replies = deque(replies)
+        self.calls: list[tuple[list[Message], Decoding]] = []
+        self.left_early = 0  # generations whose reader went away
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        self.calls.append((list(messages), decoding))
+        reply = self.replies.popleft() if self.replies else "A fake reply."
+        items = reply if isinstance(reply, tuple) else (reply,) if isinstance(reply, Exception) else _words(reply)
+        words = 0
+        try:
+            for item in items:
+                if isinstance(item, Exception):
+                    raise item
+                words += 1
+                yield Chunk(item)
+            asked = sum(self.count_tokens(message.content) for message in messages)
+            yield Chunk(finish_reason="stop", usage=Usage(asked, words))
+        except GeneratorExit:
+            self.left_early += 1
+            raise
+
+    async def close(self) -> None:
+        pass
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.replace(" ", " \0").split("\0")) if text else ()

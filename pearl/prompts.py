@@ -1,0 +1,214 @@
+"""Prompts that fit the model: the request whole, the documents cut fairly, everything of the person fenced as data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pearl.chat.base import ChatModel, Message
+from pearl.errors import ContextExceeded
+from pearl.records import Document
+from pearl.templates import Template, fill, frame
+
+SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
+LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
+MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
+FENCE = re.compile(r"<(?=/?(?:document|request|draft)\b)", re.IGNORECASE)
+OPENING, CLOSING = "<document>", "</document>"
+EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[^\w\n]*", re.IGNORECASE | re.MULTILINE)
+
+CountTokens = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What is to be written. ``documents`` are best first; ``prior`` are earlier turns of a conversation."""
+
+    template: Template
+    request: str
+    documents: tuple[Document, ...] = ()
+    instructions: str = ""
+    prior: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """``used`` are the documents in it, best first; ``shortened`` of them were cut."""
+
+    messages: tuple[Message, ...]
+    used: tuple[Document, ...]
+    shortened: int
+
+
+def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
+    """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
+
+    When room is short the oldest of the prior turns go first, then documents are cut, all to the same length.
+    Raises ContextExceeded when the request alone does not fit.
+    """
+    system = _system(brief)
+    task = Message("user", _task(brief.template, brief.request, brief.instructions))
+    room = _room((system, task), model, max_tokens)
+    prior = _latest_that_fit(brief.prior, room, model.count_tokens)
+    room -= _tokens(prior, model.count_tokens)
+    shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
+    turns = [message for turn in reversed(shown) for message in turn]
+    return Prompt((system, *turns, *prior, task), brief.documents[: len(shown)], shortened)
+
+
+def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
+    """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded."""
+
+    def ask(documents: str) -> tuple[Message, ...]:
+        slots = {
+            "noun": brief.template.noun,
+            "documents": documents,
+            "request": fenced(brief.request),
+            "draft": fenced(draft),
+            "instructions": _instructions(brief.instructions),
+        }
+        return _system(brief), Message("user", _tidy(fill(frame()["revise"], **slots)))
+
+    room = _room(ask(""), model, max_tokens)
+    shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
+    quoted = "\n\n".join(message.content for turn in shown for message in turn)
+    return Prompt(ask(quoted), brief.documents[: len(shown)], shortened)
+
+
+def questions_prompt(brief: Brief) -> Prompt:
+    """The prompt that asks what the user must still say."""
+    return Prompt((_system(brief), Message("user", fill(frame()["questions"], request=fenced(brief.request)))), (), 0)
+
+
+def fenced(text: str) -> str:
+    """The text with our own marks in it broken, so that it cannot end its fence."""
+    return FENCE.sub("< ", text.strip())
+
+
+def unfenced(answer: str) -> str:
+    """What an answer holds between its marks, which a model may also have left out."""
+    text = answer.strip().removeprefix(OPENING)
+    return text.split(CLOSING, 1)[0].strip()
+
+
+def edited_draft(answer: str) -> str | None:
+    """The text below the line EDITED DRAFT; None when the answer has no such line or nothing below it."""
+    marked = EDITED.search(answer)
+    return (unfenced(answer[marked.end() :]) or None) if marked else None
+
+
+def listed_questions(answer: str) -> tuple[str, ...]:
+    """The questions of an answer that was asked for as a list, at most three."""
+    lines = (line.strip() for line in answer.splitlines())
+    found = (re.sub(r"^(?:[-*•]|\d+[.)])\s*", "", line) for line in lines if line.endswith("?"))
+    return tuple(dict.fromkeys(question for question in found if question))[:3]
+
+
+def _system(brief: Brief) -> Message:
+    template = brief.template
+    return Message("system", fill(frame()["system"], noun=template.noun, guidance=template.guidance))
+
+
+def _task(template: Template, request: str | None, instructions: str = "") -> str:
+    if request is None:
+        return fill(frame()["task_without_request"], noun=template.noun)
+    slots = {"task": template.task, "request": fenced(request), "instructions": _instructions(instructions)}
+    return _tidy(fill(frame()["task"], **slots))
+
+
+def _instructions(instructions: str) -> str:
+    return fill(frame()["instructions"], instructions=instructions.strip()) if instructions.strip() else ""
+
+
+def _tidy(text: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+Turn = tuple[Message, ...]
+
+
+def _answered_turn(brief: Brief, request: str | None, text: str) -> Turn:
+    return (
+        Message("user", _task(brief.template, request)),
+        Message("assistant", fill(frame()["answer"], text=fenced(text))),
+    )
+
+
+def _quoted(brief: Brief, request: str | None, text: str) -> Turn:
+    return (Message("user", fill(frame()["answer"], text=fenced(text))),)
+
+
+def _room(messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
+    room = model.context_tokens - max_tokens - _tokens(messages, model.count_tokens)
+    if room < 0:
+        raise ContextExceeded(
+            f"The request is too long for the model: shorten it by about {-room} tokens (its context holds "
+            f"{model.context_tokens}, of which {max_tokens} are kept for the draft).",
+            param="request",
+        )
+    return room
+
+
+def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
+    return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages)
+
+
+def _latest_that_fit(prior: Sequence[Message], room: int, count: CountTokens) -> tuple[Message, ...]:
+    kept: list[Message] = []
+    for message in reversed(prior):
+        room -= count(message.content) + MESSAGE_OVERHEAD
+        if room < 0:
+            break
+        kept.append(message)
+    return tuple(reversed(kept))
+
+
+def _documents_that_fit(
+    brief: Brief, show: Callable[[Brief, str | None, str], Turn], room: int, count: CountTokens
+) -> tuple[list[Turn], int]:
+    """As many documents, best first, as get a useful share of the room, and how many of them were cut."""
+    requests = [_shown_request(document, count) for document in brief.documents]
+    shown = [show(brief, request, document.text) for request, document in zip(requests, brief.documents, strict=True)]
+    sizes = [_tokens(turn, count) for turn in shown]
+    used = len(shown)
+    while used and sum(sizes[:used]) > room and room // used < SMALLEST_SHARE + LONGEST_SHOWN_REQUEST:
+        used -= 1
+    shortened = 0
+    for position, share in enumerate(fair_shares(sizes[:used], room)):
+        if share < sizes[position]:
+            text = brief.documents[position].text
+            around = sizes[position] - count(text)
+            shown[position] = show(brief, requests[position], cut(text, share - around, count))
+            shortened += 1
+    return shown[:used], shortened
+
+
+def _shown_request(document: Document, count: CountTokens) -> str | None:
+    return None if document.request is None else cut(document.request, LONGEST_SHOWN_REQUEST, count)
+
+
+def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
+    """Each size if all fit; else everyone gets the same limit, and what short ones leave goes to the long ones."""
+    shares = [0] * len(sizes)
+    left = len(sizes)
+    for position in sorted(range(len(sizes)), key=sizes.__getitem__):
+        shares[position] = min(sizes[position], room // left)
+        room -= shares[position]
+        left -= 1
+    return shares
+
+
+def cut(text: str, tokens: int, count: CountTokens) -> str:
+    """The text if it has no more tokens; else its longest beginning of whole words, an ellipsis for the rest."""
+    if count(text) <= tokens:
+        return text
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[: ends[middle - 1]] + " …") <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return text[: ends[low - 1]] + " …" if low else "…"

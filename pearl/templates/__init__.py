@@ -1,0 +1,57 @@
+"""Prompt templates: data with named slots, one TOML file a kind of text, and the frame they share."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pearl.errors import InputError
+
+DEFAULT_TEMPLATE = "free"
+SLOT = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What one kind of text needs said. ``k`` is how many documents help most (papers/pearl.txt: 3 for posts, 4 for
+    comments)."""
+
+    name: str
+    description: str
+    k: int
+    noun: str
+    guidance: str
+    task: str
+
+
+@cache
+def template_names() -> tuple[str, ...]:
+    found = (entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
+    return tuple(sorted(name for name in found if not name.startswith("_")))
+
+
+@cache
+def load_template(name: str) -> Template:
+    """Raises InputError that lists the names there are."""
+    if name not in template_names():
+        raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
+    return Template(name=name, **_read(name))
+
+
+@cache
+def frame() -> dict[str, str]:
+    """The messages around a template's words, by name."""
+    return {name: text.strip("\n") for name, text in _read("_frame").items()}
+
+
+def fill(text: str, /, **slots: str) -> str:
+    """Fill the slots in one pass, so that braces inside a value stay as they are. KeyError for one not given."""
+    return SLOT.sub(lambda match: slots[match[1]], text)
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""Documents in, scored documents out."""

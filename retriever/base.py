@@ -1,0 +1,64 @@
+"""The one protocol of every retriever: ``rank(request, documents) -> list[ScoredDocument]``.
+
+Dimensions in comments: C candidates (documents of a history), E embedding size.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.records import Document, Request, ScoredDocument
+
+Scores = NDArray[np.float32]  # (C,)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a score means, where a retriever was trained to say so.
+
+    ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
+    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. None: never.
+    """
+
+    threshold: float | None = None
+    floor: float | None = None
+    ask_below: float | None = None
+
+
+UNCALIBRATED = Calibration()
+
+
+class Index(Protocol):
+    """A history made ready for many requests."""
+
+    def scores(self, request: Request) -> Scores:
+        """The score of every document for the request, (C,), in the documents' order."""
+        ...
+
+
+class Retriever(ABC):
+    """Scores documents for a request. Scores of one retriever are comparable within a request; across requests only
+    as far as ``calibration`` says."""
+
+    name: str
+    calibration: Calibration = UNCALIBRATED
+
+    @abstractmethod
+    def index(self, documents: Sequence[Document]) -> Index:
+        """Prepare a history; its documents are in order of age, oldest first."""
+
+    def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
+        """Every document with its score, best first; of equal ones, the newest first."""
+        return order(documents, self.index(documents).scores(request))
+
+
+def order(documents: Sequence[Document], scores: Scores) -> list[ScoredDocument]:
+    """Pair documents with their scores, best first; of equal ones the later document first."""
+    positions = np.lexsort((-np.arange(len(documents)), -scores))
+    return [ScoredDocument(documents[position], float(scores[position])) for position in positions]

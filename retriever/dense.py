@@ -1,0 +1,42 @@
+"""Dense retrieval: the inner product of the request's and the documents' vectors (faiss, exact)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import faiss
+import numpy as np
+
+from pearl.records import Document, Request
+from retriever.base import Index, Retriever, Scores
+from retriever.encoder import Encoder, Vectors
+
+
+class DenseRetriever(Retriever):
+    name = "dense"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        if not documents:
+            return DenseIndex(None, self._encoder)
+        return DenseIndex(self._encoder.encode_documents([document.text for document in documents]), self._encoder)
+
+
+class DenseIndex:
+    def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
+        """``vectors``: (C, E), None for an empty history."""
+        self._encoder = encoder
+        self._index = None
+        if vectors is not None:
+            self._index = faiss.IndexFlatIP(vectors.shape[1])
+            self._index.add(vectors)
+
+    def scores(self, request: Request) -> Scores:
+        if self._index is None:
+            return np.zeros(0, np.float32)
+        found, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)
+        scores = np.empty(self._index.ntotal, np.float32)
+        scores[positions[0]] = found[0]
+        return scores

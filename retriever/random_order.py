@@ -1,0 +1,33 @@
+"""The trivial baseline: documents in random order."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from pearl.records import Document, Request
+from retriever.base import Index, Retriever, Scores
+
+
+class RandomRetriever(Retriever):
+    """Uniform scores in [0, 1); the same request over as many documents gets the same ones for one seed."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        return RandomIndex(len(documents), self._seed)
+
+
+class RandomIndex:
+    def __init__(self, size: int, seed: int) -> None:
+        self._size = size
+        self._seed = seed
+
+    def scores(self, request: Request) -> Scores:
+        generator = np.random.default_rng([self._seed, zlib.crc32(request.text.encode())])
+        return generator.random(self._size, np.float32)

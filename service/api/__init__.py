@@ -1,0 +1,1 @@
+"""The HTTP API, a module per resource."""

@@ -1,0 +1,80 @@
+"""``GET /v1/export`` and ``DELETE /v1/me``: everything of one user, out and gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from service.api.dependencies import Caller, ServicesDep
+from service.api.feedback import feedback_body
+from service.api.idempotency import IdempotencyKey, once
+from service.services import Services
+from service.store import documents, drafts, feedback, users, voices
+from service.store.idempotency import Answer
+from service.store.users import User
+from service.threads import in_thread
+
+router = APIRouter(prefix="/v1", tags=["account"])
+
+
+@router.get(
+    "/export",
+    summary="Everything PEARL keeps of you",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A JSON object; each of `documents` is a line of a history file.",
+            "content": {"application/json": {"example": {"object": "export", "user_id": "sample", "documents": []}}},
+        }
+    },
+)
+async def export(
+    request: Request, services: ServicesDep, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Voices, documents, drafts and feedback. Under an Idempotency-Key a repeated call is recognised, and answered
+    from the data as it is then: a stored copy would outlive what you delete."""
+    headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
+    if idempotency_key is not None:
+        recognised = await once(services, caller, request, idempotency_key, lambda: Answer(200, "{}"))
+        headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
+    return StreamingResponse(_export(services, caller.user), media_type="application/json", headers=headers)
+
+
+def _export(services: Services, user: User) -> Iterator[bytes]:
+    """One JSON object, written as it is read: a long history is never whole in memory."""
+    with services.database.read() as connection:
+        yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
+        yield b',"created_at":' + orjson.dumps(time.time())
+        lists: dict[str, Iterator[dict[str, Any]]] = {
+            "voices": (asdict(voice) for voice in voices.list_all(connection, user.id)),
+            "documents": (
+                {"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)
+            ),
+            "drafts": (asdict(draft) for draft in drafts.all_of_user(connection, user.id)),
+            "feedback": (feedback_body(given) for given in feedback.all_of_user(connection, user.id)),
+        }
+        for name, items in lists.items():
+            yield b',"' + name.encode() + b'":['
+            for position, item in enumerate(items):
+                yield (b"," if position else b"") + orjson.dumps(item)
+            yield b"]"
+        yield b"}\n"
+
+
+@router.delete("/me", status_code=204, summary="Delete yourself and everything of yours")
+async def delete_me(services: ServicesDep, caller: Caller) -> None:
+    """History, voices, embeddings, drafts, feedback, jobs and keys, for good, from the files of the database too."""
+    await in_thread(_delete, services, caller.user.id)
+
+
+def _delete(services: Services, user_id: int) -> None:
+    with services.database.write() as connection:
+        users.remove(connection, user_id)
+    services.histories.forget(user_id)
+    services.database.forget_deleted()

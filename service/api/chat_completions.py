@@ -1,0 +1,241 @@
+"""``POST /v1/chat/completions`` and ``GET /v1/models``: a writing tool works by changing its base URL.
+
+The last user message is the request, system messages are instructions, what stands between them is conversation. The
+model id names the voice; ``pearl`` stands for the whole history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from pearl.chat.base import Decoding, Message
+from pearl.errors import InputError, NotFound
+from pearl.prompts import CLOSING
+from pearl.records import Draft
+from pearl.texts import check_characters, check_text
+from service.api.dependencies import Caller, ServicesDep
+from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
+from service.api.streaming import DONE, event, event_stream, while_connected
+from service.api.voices import WHOLE_HISTORY, all_voices
+from service.drafting import Commission, Delta, Event, Finished, Retrieved
+from service.metrics import Metrics
+from service.services import Services
+from service.store import voices
+from service.threads import in_thread
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+
+UNSUPPORTED = ("tools", "functions", "response_format", "logprobs", "audio")
+
+
+class TextPart(BaseModel):
+    """A part of a message's content; only texts can be read."""
+
+    type: Literal["text"] = Field(description="Always `text`.")
+    text: str = Field(description="The text.")
+
+
+class ChatMessage(BaseModel):
+    """A message of the conversation."""
+
+    role: Literal["system", "developer", "user", "assistant"] = Field(description="Who speaks.", examples=["user"])
+    content: str | list[TextPart] = Field(description="What is said.", examples=["Tomas asks to swap his Saturday"])
+
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+
+
+class StreamOptions(BaseModel):
+    """How to stream."""
+
+    include_usage: bool = Field(False, description="Send a last chunk with the usage.")
+
+
+class ChatIn(BaseModel):
+    """The fields of OpenAI's API that make sense here; others are passed over, but those that would change what the
+    answer means are refused."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(description="`pearl`, or one of your voices.", examples=["email"])
+    messages: list[ChatMessage] = Field(min_length=1, description="The last one, from the user, is the request.")
+    stream: bool = Field(False, description="Server-sent events.")
+    stream_options: StreamOptions | None = Field(None, description="How to stream.")
+    max_tokens: int | None = Field(None, ge=1, le=8192, description="Longest draft, tokens.", examples=[400])
+    max_completion_tokens: int | None = Field(None, ge=1, le=8192, description="The same, under its newer name.")
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
+    n: int | None = Field(None, description="Only 1.", examples=[1])
+    stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
+
+    def commission(self, voice: str | None, longest: int) -> Commission:
+        """Raises InputError for what cannot be done."""
+        for name in UNSUPPORTED:
+            if (self.model_extra or {}).get(name):
+                raise InputError(f"'{name}' is not supported: a draft is plain text.", param=name, code="unsupported")
+        if self.n not in (None, 1):
+            raise InputError("'n' must be 1: the likeliest draft is one.", param="n", code="unsupported")
+        *before, last = self.messages
+        if last.role != "user":
+            raise InputError("The last message must be the user's: it is the request.", param="messages")
+        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+        return Commission(
+            request=check_text(last.text(), param="messages"),
+            voice=voice,
+            instructions="\n".join(message.text() for message in before if message.role in ("system", "developer")),
+            prior=tuple(
+                Message(message.role, check_characters(message.text(), param="messages"))
+                for message in before
+                if message.role in ("user", "assistant")
+            ),
+            decoding=Decoding(
+                max_tokens=self.max_completion_tokens or self.max_tokens or longest,
+                temperature=self.temperature or 0.0,
+                top_p=self.top_p or 1.0,
+                stop=(CLOSING, *stop),
+            ),
+        )
+
+
+class ChoiceMessage(BaseModel):
+    """The answer."""
+
+    role: Literal["assistant"] = Field(description="Always `assistant`.")
+    content: str = Field(description="The draft.")
+    refusal: None = Field(None, description="Never set; a refusal is an error.")
+
+
+class Choice(BaseModel):
+    """The one choice."""
+
+    index: Literal[0] = Field(description="Always 0.")
+    message: ChoiceMessage
+    finish_reason: Literal["stop", "length"] = Field(description="`length`: cut off at `max_tokens`.")
+    logprobs: None = Field(None, description="Never given.")
+
+
+class ChatOut(BaseModel):
+    """An answer as OpenAI's API gives it, with the evidence beside it."""
+
+    id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    object: Literal["chat.completion"] = Field(description="Always `chat.completion`.")
+    created: int = Field(description="Unix seconds.", examples=[1772357400])
+    model: str = Field(description="As asked for.", examples=["email"])
+    choices: list[Choice] = Field(description="Exactly one.")
+    usage: UsageOut
+    pearl: dict[str, Any] = Field(description="`stage` and `retrieval` as in `POST /v1/drafts`.")
+
+
+class ModelOut(BaseModel):
+    """A model id that drafts can be asked under."""
+
+    id: str = Field(description="`pearl` or a voice.", examples=["email"])
+    object: Literal["model"] = Field(description="Always `model`.")
+    created: int = Field(description="Unix seconds.", examples=[1772357400])
+    owned_by: str = Field(description="The user.", examples=["sample"])
+
+
+class ModelList(BaseModel):
+    """The whole history and each voice."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[ModelOut] = Field(description="`pearl` first.")
+
+
+@router.get("/models", summary="List models: each voice is one")
+async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
+    found = await in_thread(all_voices, services, caller.user.id)
+    models = [(WHOLE_HISTORY, 0.0), *((voice.name, voice.created_at) for voice in found)]
+    return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
+
+
+@router.get("/models/{id:path}", summary="Get a model")
+async def get_model(services: ServicesDep, caller: Caller, id: str) -> ModelOut:
+    voice = await in_thread(_voice, services, caller.user.id, id)
+    return _model(id, 0.0 if voice is None else voice.created_at, caller.user.name)
+
+
+def _model(name: str, created: float, owner: str) -> ModelOut:
+    return ModelOut(id=name, object="model", created=int(created), owned_by=owner)
+
+
+def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
+    if model == WHOLE_HISTORY:
+        return None
+    try:
+        with services.database.read() as connection:
+            return voices.get(connection, user_id, model)
+    except NotFound:
+        raise NotFound(
+            f"There is no model '{model}'; GET /v1/models lists yours.", param="model", code="model_not_found"
+        ) from None
+
+
+@router.post("/chat/completions", summary="Draft through OpenAI's API", response_model=ChatOut)
+async def create_completion(
+    request: Request, services: ServicesDep, caller: Caller, body: ChatIn
+) -> Response | dict[str, Any]:
+    """The same pipeline as `POST /v1/drafts`, in OpenAI's shape."""
+    voice = await in_thread(_voice, services, caller.user.id, body.model)
+    commission = body.commission(None if voice is None else voice.name, services.settings.max_draft_tokens)
+    events = services.drafter.draft(caller.user, commission)
+    if body.stream:
+        first = await anext(events)
+        with_usage = body.stream_options is not None and body.stream_options.include_usage
+        stream = _chunks(first, events, body.model, with_usage, services.metrics)
+        return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, named_errors=False)
+    draft = await while_connected(request, lambda: finished(events))
+    services.metrics.count_draft(draft)
+    return {
+        "id": draft.id,
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body.model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": _content(draft), "refusal": None},
+                "finish_reason": draft.finish_reason,
+                "logprobs": None,
+            }
+        ],
+        "usage": usage_body(draft.usage),
+        "pearl": {"stage": draft.stage, "retrieval": retrieval_body(draft.retrieval)},
+    }
+
+
+async def _chunks(
+    first: Event, rest: AsyncGenerator[Event, None], model: str, with_usage: bool, metrics: Metrics
+) -> AsyncGenerator[bytes, None]:
+    assert isinstance(first, Retrieved)
+    head = {"id": first.draft_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+
+    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return event({**head, "choices": [choice]})
+
+    yield chunk({"role": "assistant", "content": ""})
+    async with aclosing(rest):
+        async for item in rest:
+            if isinstance(item, Delta):
+                yield chunk({"content": item.text})
+            elif isinstance(item, Finished):
+                metrics.count_draft(item.draft)
+                if item.draft.questions:
+                    yield chunk({"content": _content(item.draft)})
+                yield chunk({}, item.draft.finish_reason)
+                if with_usage:
+                    yield event({**head, "choices": [], "usage": usage_body(item.draft.usage)})
+    yield DONE
+
+
+def _content(draft: Draft) -> str:
+    """The text; questions for the user where there is none yet."""
+    return draft.text or "\n".join(f"- {question}" for question in draft.questions)

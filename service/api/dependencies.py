@@ -1,0 +1,51 @@
+"""What routes are given: the services, and who is calling."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from pearl.errors import Unauthenticated
+from service.rate_limits import over_the_limit
+from service.services import Services
+from service.store import keys
+from service.store.keys import Identity
+from service.threads import in_thread
+
+bearer = HTTPBearer(auto_error=False, description="An API key, made with `pearl keys create --user NAME`.")
+
+
+async def get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+async def get_caller(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    acting_for: Annotated[
+        str | None, Header(alias="X-Pearl-User", description="For whom a service key with a grant acts.")
+    ] = None,
+) -> Identity:
+    """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""
+    if credentials is None:
+        raise Unauthenticated("Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'.")
+    services = await get_services(request)
+    identity = await in_thread(_identify, services, credentials.credentials, acting_for)
+    allowed, allowance = services.rate_limits.take(identity.key_id)
+    if allowance is not None:
+        request.state.extra_headers = allowance.headers()
+        if not allowed:
+            raise over_the_limit(allowance)
+    return identity
+
+
+def _identify(services: Services, key: str, acting_for: str | None) -> Identity:
+    with services.database.read() as connection:
+        return keys.identify(connection, key, acting_for)
+
+
+ServicesDep = Annotated[Services, Depends(get_services)]
+Caller = Annotated[Identity, Depends(get_caller)]

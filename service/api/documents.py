@@ -1,0 +1,230 @@
+"""``/v1/documents``: the caller's history."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from pearl.errors import Conflict
+from pearl.records import Document
+from service.api.dependencies import Caller, ServicesDep
+from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
+from service.api.idempotency import IdempotencyKey, once
+from service.services import Services
+from service.store import documents
+from service.store.documents import Addition, Outcome
+from service.store.idempotency import Answer
+from service.store.ids import new_id
+from service.threads import in_thread
+
+router = APIRouter(prefix="/v1/documents", tags=["documents"])
+
+MOST_AT_ONCE = 1000
+
+
+class DocumentIn(BaseModel):
+    """A text the caller wrote. ``user_id``, as in the lines of a history file, is accepted and not read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Name | None = Field(None, description="Your name for it; made up if absent.", examples=["mail-2041"])
+    text: Text = Field(description="What was written.", examples=["Kettle's on. See you at ten."])
+    timestamp: Timestamp | None = Field(
+        None,
+        description="When it was written: Unix seconds or RFC 3339; now if absent.",
+        examples=["2026-03-01T09:30:00Z"],
+    )
+    request: MaybeEmptyText | None = Field(
+        None, description="What it answered or was asked to say.", examples=["When do we meet?"]
+    )
+    voice: Name | None = Field(None, description="The register it belongs to.", examples=["email"])
+    user_id: Any = Field(None, description="Not read: the key says whose document it is.", exclude=True)
+
+    def document(self) -> Document:
+        request = self.request if self.request and self.request.strip() else None
+        return Document(self.id or new_id("doc"), self.text, self.timestamp, request, self.voice)
+
+
+class DocumentsIn(BaseModel):
+    """Several documents at once; all are added or none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    documents: list[DocumentIn] = Field(
+        min_length=1, max_length=MOST_AT_ONCE, description=f"1 to {MOST_AT_ONCE:,} documents."
+    )
+
+
+def _shape(body: Any) -> str:
+    if isinstance(body, list):
+        return "list"
+    return "many" if isinstance(body, dict) and "documents" in body else "one"
+
+
+DocumentsBody = Annotated[
+    Annotated[DocumentIn, Tag("one")]
+    | Annotated[DocumentsIn, Tag("many")]
+    | Annotated[list[DocumentIn], Field(min_length=1, max_length=MOST_AT_ONCE), Tag("list")],
+    Discriminator(_shape),
+]
+
+
+class DocumentOut(BaseModel):
+    """A document of the history."""
+
+    id: str = Field(description="Its name.", examples=["mail-2041"])
+    object: Literal["document"] = Field(description="Always `document`.")
+    text: str = Field(description="What was written.", examples=["Kettle's on. See you at ten."])
+    timestamp: float = Field(description="When it was written, Unix seconds.", examples=[1772357400])
+    request: str | None = Field(description="What it answered.", examples=["When do we meet?"])
+    voice: str | None = Field(description="The register it belongs to.", examples=["email"])
+
+
+class AddedDocument(BaseModel):
+    """What became of one document."""
+
+    id: str = Field(description="Its name.", examples=["mail-2041"])
+    object: Literal["document"] = Field(description="Always `document`.")
+    status: Literal["created", "exists"] = Field(description="`exists`: the same id with the same content was there.")
+
+
+class AddedDocuments(BaseModel):
+    """What became of all of them, in their order."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[AddedDocument] = Field(description="One entry a document.")
+    created: int = Field(description="How many are new.", examples=[1])
+    existing: int = Field(description="How many were there already.", examples=[0])
+
+
+class DocumentPage(BaseModel):
+    """A page of the history."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[DocumentOut] = Field(description="The documents of this page.")
+    has_more: bool = Field(description="Whether another page follows.")
+    first_id: str | None = Field(description="Id of the first document here.", examples=["mail-2041"])
+    last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["mail-2041"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=AddedDocuments,
+    summary="Add one or up to 1,000 documents",
+    responses={200: {"model": AddedDocuments, "description": "All were there already."}},
+)
+async def add_documents(
+    request: Request,
+    services: ServicesDep,
+    caller: Caller,
+    body: Annotated[
+        DocumentsBody,
+        Body(
+            description='One document, `{"documents": [...]}`, or a bare array.',
+            openapi_examples={
+                "one": {"value": {"id": "mail-2041", "text": "Kettle's on. See you at ten.", "voice": "email"}},
+                "several": {"value": {"documents": [{"id": "a", "text": "First."}, {"id": "b", "text": "Second."}]}},
+            },
+        ),
+    ],
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
+    given = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
+    additions = [Addition(caller.user.id, document.document()) for document in given]
+    return await once(services, caller, request, idempotency_key, lambda: _add(services, additions))
+
+
+def _add(services: Services, additions: list[Addition]) -> Answer:
+    with services.database.write() as connection:
+        outcomes = documents.add(connection, additions)
+        clashing = [
+            addition.document.id
+            for addition, outcome in zip(additions, outcomes, strict=True)
+            if outcome is Outcome.CONFLICT
+        ]
+        if clashing:  # leaving the block with an error undoes the others
+            raise Conflict(
+                f"{len(clashing)} of the documents are there already with other content, which stays: "
+                f"{', '.join(clashing[:5])}. Nothing was added.",
+                param="id",
+                code="document_exists",
+            )
+    created = outcomes.count(Outcome.CREATED)
+    body = {
+        "object": "list",
+        "data": [
+            {"id": addition.document.id, "object": "document", "status": outcome.value}
+            for addition, outcome in zip(additions, outcomes, strict=True)
+        ],
+        "created": created,
+        "existing": len(outcomes) - created,
+    }
+    return Answer(201 if created else 200, orjson.dumps(body).decode())
+
+
+@router.get("", summary="List your documents")
+async def list_documents(
+    services: ServicesDep,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many a page.")] = 20,
+    after: Annotated[str | None, Query(description="Id of the last document of the page before.")] = None,
+    order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
+) -> DocumentPage:
+    page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc")
+    data = [_out(document) for document in page.documents]
+    return DocumentPage(
+        object="list",
+        data=data,
+        has_more=page.has_more,
+        first_id=data[0].id if data else None,
+        last_id=data[-1].id if data else None,
+    )
+
+
+def _page(services: Services, user_id: int, limit: int, after: str | None, newest_first: bool) -> documents.Page:
+    with services.database.read() as connection:
+        return documents.page(connection, user_id, limit=limit, after=after, newest_first=newest_first)
+
+
+DocumentId = Annotated[str, Path(description="The document's id.", examples=["mail-2041"])]
+
+
+@router.get("/{id:path}", summary="Get a document")
+async def get_document(services: ServicesDep, caller: Caller, id: DocumentId) -> DocumentOut:
+    return _out(await in_thread(_get, services, caller.user.id, id))
+
+
+def _get(services: Services, user_id: int, document_id: str) -> Document:
+    with services.database.read() as connection:
+        return documents.get(connection, user_id, document_id)
+
+
+@router.delete("/{id:path}", status_code=204, summary="Delete a document")
+async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> None:
+    """The document and its embedding are gone for good, from the files of the database too."""
+    await in_thread(_delete, services, caller.user.id, id)
+
+
+def _delete(services: Services, user_id: int, document_id: str) -> None:
+    with services.database.write() as connection:
+        documents.remove(connection, user_id, document_id)
+    services.histories.forget(user_id)
+    services.database.forget_deleted()
+
+
+def _out(document: Document) -> DocumentOut:
+    assert document.timestamp is not None, "the store dates every document"
+    return DocumentOut(
+        id=document.id,
+        object="document",
+        text=document.text,
+        timestamp=document.timestamp,
+        request=document.request,
+        voice=document.voice,
+    )

@@ -1,0 +1,97 @@
+"""Every error in the one shape: ``{"error": {"message", "type", "param", "code"}}``."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from pearl.errors import InputError, Malformed, NotFound, PearlError, TooLarge
+
+log = logging.getLogger("pearl.service")
+
+BODY_TAGS = {"body", "one", "many", "list"}  # places in a location that are not names of fields
+HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed", 413: "body_too_large", 400: "invalid_body"}
+
+
+class ErrorDetail(BaseModel):
+    """What is wrong and what to do."""
+
+    message: str = Field(description="What is wrong and what to do about it.", examples=["'text' is empty."])
+    type: str = Field(description="The kind of error.", examples=["invalid_request_error"])
+    param: str | None = Field(description="The field, header or parameter at fault.", examples=["documents.3.text"])
+    code: str = Field(description="A stable code for programs.", examples=["empty_text"])
+
+
+class ErrorBody(BaseModel):
+    """The body of every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+def error_body(error: PearlError) -> dict[str, Any]:
+    return {"error": {"message": error.message, "type": error.type, "param": error.param, "code": error.code}}
+
+
+def error_headers(error: PearlError) -> dict[str, str]:
+    headers = {} if error.retry_after is None else {"retry-after": str(math.ceil(error.retry_after))}
+    return headers | ({"www-authenticate": "Bearer"} if error.http_status == 401 else {})
+
+
+def error_response(error: PearlError) -> JSONResponse:
+    return JSONResponse(error_body(error), error.http_status, error_headers(error))
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(PearlError, _pearl_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+async def _pearl_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, PearlError)
+    return error_response(error)
+
+
+async def _validation_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return error_response(explain_validation(error.errors()[0]))
+
+
+def explain_validation(problem: dict[str, Any]) -> PearlError:
+    """The first thing wrong with a body, query or path."""
+    places = problem["loc"]
+    names = [str(place) for place in places[1:] if place not in BODY_TAGS]
+    param = ".".join(names) or None
+    kind, message = problem["type"], problem["msg"]
+    if kind == "json_invalid":
+        return Malformed(f"The body is not JSON: {problem['ctx']['error']}.", code="invalid_json")
+    if kind == "text_too_large":
+        return TooLarge(message, param=param, code=kind)
+    if "message" in problem.get("ctx", {}):  # one of our own checks
+        return InputError(message, param=param, code=kind)
+    where = f"'{param}'" if param else "The body"
+    return InputError(f"{where}: {message}.", param=param, code=kind)
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = HTTP_CODES.get(error.status_code, "http_error")
+    kind = NotFound.type if error.status_code == 404 else InputError.type
+    body = {"error": {"message": str(error.detail), "type": kind, "param": None, "code": code}}
+    return JSONResponse(body, error.status_code, error.headers)
+
+
+async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    # the traceback names our code; its message may quote a text, so it is not sent
+    log.error("unexpected %s in %s %s", type(error).__name__, request.method, request.url.path, exc_info=error)
+    return error_response(
+        PearlError("Something went wrong on our side; the log has the details under this request id.")
+    )

@@ -1,0 +1,70 @@
+"""``POST /v1/feedback``: what became of a draft."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import orjson
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.api.dependencies import Caller, ServicesDep
+from service.api.fields import Text
+from service.api.idempotency import IdempotencyKey, once
+from service.services import Services
+from service.store import feedback
+from service.store.idempotency import Answer
+
+router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
+
+
+class FeedbackIn(BaseModel):
+    """What was done with a draft."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    outcome: Literal["accepted", "edited", "rejected"] = Field(description="Sent as it was, sent changed, or not sent.")
+    final_text: Text | None = Field(
+        None, description="The text that was sent; needed for `edited`.", examples=["Kettle's on. Yes, swap with Bea."]
+    )
+
+
+class FeedbackOut(BaseModel):
+    """Feedback as it was recorded."""
+
+    id: str = Field(description="Its name.", examples=["feedback_0192f0c4b1aa7d0e5c2f9b1c"])
+    object: Literal["feedback"] = Field(description="Always `feedback`.")
+    draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    outcome: str = Field(description="As given.", examples=["edited"])
+    document_id: str | None = Field(
+        description="The sent text in your history; null for a rejected draft.",
+        examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"],
+    )
+    created_at: float = Field(description="Unix seconds.", examples=[1772357400.25])
+
+
+@router.post("", status_code=201, response_model=FeedbackOut, summary="Say what became of a draft")
+async def give_feedback(
+    request: Request, services: ServicesDep, caller: Caller, body: FeedbackIn, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """The sent text becomes a document of your history and, with the request, a training pair."""
+    return await once(services, caller, request, idempotency_key, lambda: _give(services, caller.user.id, body))
+
+
+def _give(services: Services, user_id: int, body: FeedbackIn) -> Answer:
+    with services.database.write() as connection:
+        given = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
+    return Answer(201, orjson.dumps(feedback_body(given)).decode())
+
+
+def feedback_body(given: feedback.Feedback) -> dict[str, object]:
+    return {
+        "id": given.id,
+        "object": "feedback",
+        "draft_id": given.draft_id,
+        "outcome": given.outcome,
+        "document_id": given.document_id,
+        "created_at": given.created_at,
+    }

@@ -1,0 +1,69 @@
+"""``/health``, ``/health/ready`` and ``/metrics``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
+
+from pearl import __version__
+from pearl.errors import PearlError
+from service.api.dependencies import Caller, ServicesDep
+from service.services import Services
+from service.threads import in_thread
+
+router = APIRouter(tags=["operation"])
+
+
+class Health(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"] = Field(description="Always `ok`.")
+    version: str = Field(description="The version that runs.", examples=["0.1.0"])
+
+
+class Readiness(BaseModel):
+    """What drafts need, and whether it is there."""
+
+    status: Literal["ready", "starting", "failed"] = Field(description="`ready` when drafts can be written.")
+    checks: dict[str, str] = Field(
+        description="`ok`, or what is missing.", examples=[{"database": "ok", "models": "ok"}]
+    )
+
+
+@router.get("/health", summary="Is the process alive?")
+async def health() -> Health:
+    return Health(status="ok", version=__version__)
+
+
+@router.get(
+    "/health/ready",
+    response_model=Readiness,
+    summary="Can drafts be written?",
+    responses={503: {"model": Readiness, "description": "Not yet, or not any more."}},
+)
+async def ready(services: ServicesDep) -> Response:
+    checks = {"database": await in_thread(_database, services), "models": _models(services)}
+    waiting = checks["models"] == "loading" and checks["database"] == "ok"
+    status = "ready" if set(checks.values()) == {"ok"} else "starting" if waiting else "failed"
+    return JSONResponse({"status": status, "checks": checks}, 200 if status == "ready" else 503)
+
+
+def _database(services: Services) -> str:
+    try:
+        current, newest = services.database.schema_version()
+    except PearlError as error:
+        return error.message
+    return "ok" if current == newest else f"The schema is at {current}, not {newest}; run 'pearl migrate'."
+
+
+def _models(services: Services) -> str:
+    return services.load_error or ("ok" if services.loaded.is_set() else "loading")
+
+
+@router.get("/metrics", summary="Counts and times for Prometheus", response_class=Response)
+async def metrics(services: ServicesDep, caller: Caller) -> Response:
+    return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,94 @@
+"""Server-sent events, kept alive through silence; and work that ends when its client leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+
+from pearl.errors import PearlError
+from service.api.errors import error_body
+
+T = TypeVar("T")
+
+KEEP_ALIVE = b": keep-alive\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+def event(data: Any, name: str | None = None) -> bytes:
+    """One event with a JSON payload."""
+    head = b"" if name is None else f"event: {name}\n".encode()
+    return head + b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def event_stream(events: AsyncGenerator[bytes, None], *, keep_alive_s: float, named_errors: bool) -> StreamingResponse:
+    """Stream the events. An error after the start becomes the last event, in the shape of every error."""
+    return StreamingResponse(
+        _kept_alive(_with_errors(events, named_errors), keep_alive_s),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+    )
+
+
+async def _with_errors(events: AsyncGenerator[bytes, None], named: bool) -> AsyncGenerator[bytes, None]:
+    async with aclosing(events):
+        try:
+            async for item in events:
+                yield item
+        except PearlError as error:
+            yield event(error_body(error), "error" if named else None)
+
+
+async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
+    """The events, with a comment line whenever nothing came for so long."""
+    waiting: asyncio.Task[bytes] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(anext(events))
+            done, _ = await asyncio.wait((waiting,), timeout=seconds)
+            if not done:
+                yield KEEP_ALIVE
+                continue
+            try:
+                item = waiting.result()
+            except StopAsyncIteration:
+                return
+            waiting = None
+            yield item
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+            with suppress(asyncio.CancelledError, StopAsyncIteration):
+                await waiting
+        await events.aclose()
+
+
+class ClientLeft(Exception):
+    """The client closed the connection before its answer was ready."""
+
+
+async def while_connected(request: Request, work: Callable[[], Awaitable[T]]) -> T:
+    """Do the work, but cancel it when the client leaves. Raises ClientLeft then. The body must have been read."""
+    task = asyncio.ensure_future(work())
+    leaving = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientLeft
+        return task.result()
+    finally:
+        for pending in (task, leaving):
+            if not pending.done():
+                pending.cancel()
+                with suppress(asyncio.CancelledError):
+                    await pending
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

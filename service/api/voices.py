@@ -1,0 +1,111 @@
+"""``/v1/voices``: the caller's registers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from pearl.errors import InputError
+from pearl.templates import load_template, template_names
+from pearl.texts import check_id
+from service.api.dependencies import Caller, ServicesDep
+from service.api.fields import MaybeEmptyText
+from service.services import Services
+from service.store import voices
+from service.store.voices import Voice
+from service.threads import in_thread
+
+router = APIRouter(prefix="/v1/voices", tags=["voices"])
+
+WHOLE_HISTORY = "pearl"  # the model id that stands for no voice
+
+
+class VoiceIn(BaseModel):
+    """What to set; fields that are absent stay as they are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    instructions: MaybeEmptyText = Field(
+        "", description="Standing instructions; they outrank the learned style.", examples=["British spelling."]
+    )
+    template: str = Field(
+        "free", description=f"The prompt template: {', '.join(template_names())}.", examples=["message"]
+    )
+    k: int | None = Field(None, ge=1, le=20, description="Documents to show the model; null for the template's number.")
+
+
+class VoiceOut(BaseModel):
+    """A register."""
+
+    name: str = Field(description="Its name, also its model id.", examples=["email"])
+    object: Literal["voice"] = Field(description="Always `voice`.")
+    instructions: str = Field(description="Standing instructions.", examples=["British spelling."])
+    template: str = Field(description="The prompt template.", examples=["message"])
+    k: int | None = Field(description="Documents to show the model; null for the template's number.", examples=[None])
+    documents: int = Field(description="How many documents are in it.", examples=[30])
+
+
+class VoiceList(BaseModel):
+    """All voices."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[VoiceOut] = Field(description="By name.")
+
+
+VoiceName = Annotated[str, Path(description="The voice's name.", examples=["email"])]
+
+
+@router.get("", summary="List your voices")
+async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
+    found = await in_thread(all_voices, services, caller.user.id)
+    return VoiceList(object="list", data=[_out(voice) for voice in found])
+
+
+def all_voices(services: Services, user_id: int) -> list[Voice]:
+    with services.database.read() as connection:
+        return voices.list_all(connection, user_id)
+
+
+@router.put("/{name}", summary="Make or change a voice", responses={201: {"model": VoiceOut, "description": "Made."}})
+async def put_voice(
+    services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response
+) -> VoiceOut:
+    """The documents of the voice are those imported or added with its name."""
+    check_id(name, param="name")
+    if name == WHOLE_HISTORY:
+        raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
+    load_template(body.template)
+    values = body.model_dump(exclude_unset=True)
+    voice, made = await in_thread(_put, services, caller.user.id, name, values)
+    response.status_code = 201 if made else 200
+    return _out(voice)
+
+
+def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) -> tuple[Voice, bool]:
+    with services.database.write() as connection:
+        made = voices.put(connection, user_id, name, values)
+        return next(voice for voice in voices.list_all(connection, user_id) if voice.name == name), made
+
+
+@router.delete("/{name}", status_code=204, summary="Delete a voice")
+async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> None:
+    """Its documents stay in the history, in no voice."""
+    await in_thread(_delete, services, caller.user.id, name)
+
+
+def _delete(services: Services, user_id: int, name: str) -> None:
+    with services.database.write() as connection:
+        voices.remove(connection, user_id, name)
+
+
+def _out(voice: Voice) -> VoiceOut:
+    return VoiceOut(
+        name=voice.name,
+        object="voice",
+        instructions=voice.instructions,
+        template=voice.template,
+        k=voice.k,
+        documents=voice.documents,
+    )

@@ -1,0 +1,91 @@
+"""The application: ``create_app(settings)``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.responses import Response
+from starlette.middleware.cors import CORSMiddleware
+
+from pearl import __version__
+from pearl.chat.base import ChatModel
+from pearl.settings import Settings, load_settings
+from retriever.encoder import Encoder
+from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, voices
+from service.api.errors import ErrorBody, install_error_handlers
+from service.api.streaming import ClientLeft
+from service.observe import Observe
+from service.services import THREADS, Services
+
+DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
+
+The key says who you are: nothing in a body or a header does, except a service key's `X-Pearl-User`.
+Errors have one shape on every route: `{"error": {"message", "type", "param", "code"}}`."""
+
+EXPOSED_HEADERS = [
+    "x-request-id",
+    "retry-after",
+    "idempotent-replayed",
+    *(f"x-ratelimit-{part}-requests" for part in ("limit", "remaining", "reset")),
+]
+
+
+def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: Encoder | None = None) -> FastAPI:
+    """The service as an ASGI application. The schema must be up to date (``pearl migrate``, or ``pearl serve``).
+
+    ``model`` and ``encoder`` take the place of those the settings name. Raises InputError for unusable settings.
+    """
+    services = Services(settings, model=model, encoder=encoder)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        services.start()
+        yield
+        await services.stop()
+
+    app = FastAPI(
+        title="PEARL",
+        version=__version__,
+        description=DESCRIPTION,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        lifespan=lifespan,
+        max_body_size=settings.max_body_bytes,
+        responses={"default": {"model": ErrorBody, "description": "Any error."}},
+    )
+    app.state.services = services
+    install_error_handlers(app)
+    app.add_exception_handler(ClientLeft, _nobody_there)
+    for module in (drafts, documents, feedback, voices, chat_completions, rerank, account, health):
+        app.include_router(module.router)
+    if settings.cors_origin_list:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origin_list,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=EXPOSED_HEADERS,
+        )
+    app.add_middleware(Observe, metrics=services.metrics)
+    return app
+
+
+async def _nobody_there(request: object, error: Exception) -> Response:
+    return Response(status_code=499)
+
+
+def app_from_environment() -> FastAPI:
+    """What worker processes run: settings from the environment, logs as they say."""
+    settings = load_settings()
+    configure_logging(settings)
+    return create_app(settings)
+
+
+def configure_logging(settings: Settings) -> None:
+    """One line an event on standard error. Libraries below warning level stay silent: some log prompts."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level=logging.WARNING)
+    logging.getLogger("pearl").setLevel(settings.log_level.upper())

@@ -1,0 +1,193 @@
+"""``pearl import``: one subcommand per importer that is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
+
+from pearl.errors import InputError
+from pearl.settings import load_settings
+from pearl.texts import check_id
+from service.commands.common import JSON_OPTION, open_database, write_json
+from service.importers.base import Importer, Options, importer_names, load_importer
+from service.importing import BATCH_DOCUMENTS, ImportProblem, ImportSummary, run_import
+
+PROBLEMS_SHOWN = 20
+SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")
+ME_OPTION = typer.Option(
+    [], "--me", metavar="IDENTITY", help="A name, address or id of the user's in the source; may be repeated."
+)
+
+
+class ImporterGroup(TyperGroup):
+    """Its subcommands are the importers that are found by entry point, other packages' among them."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        return importer_names()
+
+    def get_command(self, context: Any, name: str) -> Any:
+        return _command(name) if name in importer_names() else None
+
+    def format_commands(self, context: Any, formatter: Any) -> None:
+        with formatter.section("Sources"):
+            formatter.write_dl([(name, _summary_of(name)) for name in importer_names()])
+
+
+app = typer.Typer(
+    cls=ImporterGroup,
+    subcommand_metavar="KIND SOURCE [OPTIONS]",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    help="Bring a user's own writing into their history. What is already there is not imported twice.",
+    epilog="'pearl import KIND --help' has examples.",
+)
+
+
+@app.callback()
+def root() -> None:
+    pass
+
+
+def _summary_of(name: str) -> str:
+    try:
+        return load_importer(name).summary
+    except InputError as error:  # a plug-in that does not load must not hide the others
+        return error.message
+
+
+def _command(name: str) -> TyperCommand:
+    """The subcommand of an importer. Raises InputError when it cannot be loaded."""
+    importer = load_importer(name)
+    examples = "\n".join(["\b", "Examples:", *(f"  {example}" for example in importer.examples)])
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+    @single.command(name=name, help=importer.summary, epilog=examples)
+    def import_command(
+        source: Path = SOURCE_ARGUMENT,
+        user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
+        me: list[str] = ME_OPTION,
+        voice: str = typer.Option(
+            None, "--voice", metavar="V", help="The register of documents for which the source names none."
+        ),
+        strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
+        json: str = JSON_OPTION,
+        batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
+    ) -> None:
+        options = _options(importer, user, tuple(me), voice)
+        summary = _run(importer, source, options, strict, batch_size)
+        _report(summary, source, json)
+
+    command = typer.main.get_command(single)
+    command.name = name
+    return command  # type: ignore[return-value]
+
+
+def _user_help(importer: Importer) -> str:
+    return (
+        "Whose history it is (required)." if importer.needs_user else "Whose history the lines without a user_id are."
+    )
+
+
+def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: str | None) -> Options:
+    if user is None and importer.needs_user:
+        raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
+    if not me and importer.needs_me:
+        raise InputError(
+            "Say who in the source is you with --me (a name, address or id; may be repeated).",
+            param="me",
+            code="missing_me",
+        )
+    return Options(
+        user=None if user is None else check_id(user, param="--user"),
+        me=me,
+        voice=None if voice is None else check_id(voice, param="--voice"),
+    )
+
+
+def _run(importer: Importer, source: Path, options: Options, strict: bool, batch_size: int) -> ImportSummary:
+    with open_database(load_settings()) as database, _progress(importer, source) as advance:
+        followed = Options(options.user, options.me, options.voice, advance)
+        return run_import(database, importer, source, followed, strict=strict, batch_documents=batch_size)
+
+
+@contextmanager
+def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while it is a terminal."""
+    console = Console(stderr=True)
+    if not (console.is_terminal and source.exists()):
+        yield lambda amount: None
+        return
+    amounts = DownloadColumn() if importer.unit == "bytes" else MofNCompleteColumn()
+    unit = TextColumn("" if importer.unit == "bytes" else importer.unit)
+    columns = (TextColumn("{task.description}"), BarColumn(), amounts, unit, TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("importing", total=importer.size(source))
+        yield lambda amount: progress.advance(task, amount)
+
+
+def _report(summary: ImportSummary, source: Path, json: str | None) -> None:
+    """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
+    console = Console(stderr=True)
+    _show_problems(console, summary)
+    if json is not None:
+        write_json(json, summary_json(summary))
+    else:
+        console.print(_table(summary))
+    if summary.refused:
+        raise InputError(
+            f"{source}: {summary.errors_total:,} errors, so --strict imported nothing.", code="strict_refused"
+        )
+    if summary.nothing_usable:
+        raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
+
+
+def _show_problems(console: Console, summary: ImportSummary) -> None:
+    for problem in summary.errors[:PROBLEMS_SHOWN]:
+        console.print(Text(_one_line(problem)), soft_wrap=True)
+    hidden = summary.errors_total - PROBLEMS_SHOWN
+    if hidden > 0:
+        console.print(Text(f"and {hidden:,} more"), soft_wrap=True)
+
+
+def _one_line(problem: ImportProblem) -> str:
+    # names of files and fields come from the source: no escape sequence of theirs may reach the terminal
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(problem))
+
+
+def _left_out_in_words(summary: ImportSummary) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
+
+
+def _table(summary: ImportSummary) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row(f"{summary.imported:,}", f"imported, for {summary.users:,} users, in {summary.seconds:.1f} s")
+    table.add_row(f"{summary.already_there:,}", "already there")
+    if summary.conflicts:
+        table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")
+    for reason, count in summary.left_out.items():
+        table.add_row(f"{count:,}", Text(f"left out: {reason}"))
+    return table
+
+
+def summary_json(summary: ImportSummary) -> dict[str, Any]:
+    """The summary as ``--json`` writes it."""
+    fields = asdict(summary)
+    fields["errors"] = [
+        {name: value for name, value in asdict(problem).items() if value is not None} for problem in summary.errors
+    ]
+    del fields["refused"]  # the exit status says it
+    fields["seconds"] = round(summary.seconds, 3)
+    return fields

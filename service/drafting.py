@@ -1,0 +1,265 @@
+"""The drafting pipeline: retrieve, prompt, generate, decide on revision, revise, record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
+
+from pearl.chat.base import ChatModel, Chunk, Decoding, Message, complete
+from pearl.errors import ChatError, ChatRefused, ContextExceeded
+from pearl.prompts import (
+    CLOSING,
+    Brief,
+    Prompt,
+    draft_prompt,
+    edited_draft,
+    listed_questions,
+    questions_prompt,
+    revision_prompt,
+)
+from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
+from pearl.templates import DEFAULT_TEMPLATE, load_template
+from retriever.base import Calibration
+from service.history_cache import HistoryCache
+from service.marks import MarkFilter
+from service.store import drafts, voices
+from service.store.database import Database
+from service.store.ids import new_id
+from service.store.users import User
+from service.threads import in_thread
+
+AUTO, NEVER, ALWAYS = "auto", "never", "always"
+NEEDS_INPUT = "needs_input"
+BELOW_THRESHOLD = "The best document scored below the threshold."
+
+
+@dataclass(frozen=True, slots=True)
+class Commission:
+    """What a user asks the pipeline for. ``k`` None leaves the number of documents to the voice's template."""
+
+    request: str
+    voice: str | None = None
+    instructions: str = ""
+    k: int | None = None
+    revise: str = AUTO
+    prior: tuple[Message, ...] = ()
+    decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The evidence is known; the text comes next."""
+
+    draft_id: str
+    retrieval: Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of the text that will be the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer, recorded."""
+
+    draft: Draft
+
+
+Event = Retrieved | Delta | Finished
+
+
+@dataclass(slots=True)
+class Clock:
+    """Milliseconds by stage."""
+
+    timings: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[name] = self.timings.get(name, 0.0) + _milliseconds_since(start)
+
+    def read(self) -> dict[str, float]:
+        return {**self.timings, "total_ms": _milliseconds_since(self.started)}
+
+
+def _milliseconds_since(start: float) -> float:
+    return round((time.perf_counter() - start) * 1000, 3)
+
+
+class Drafter:
+    """Writes drafts for users from what they wrote before."""
+
+    def __init__(self, database: Database, histories: HistoryCache, model: ChatModel) -> None:
+        self._database = database
+        self._histories = histories
+        self.model = model
+
+    async def draft(self, user: User, commission: Commission) -> AsyncGenerator[Event, None]:
+        """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished.
+
+        Raises NotFound (voice), ContextExceeded, ChatError, StoreError. Closing the iterator stops the generation.
+        """
+        clock, draft_id = Clock(), new_id("draft")
+        with clock.stage("retrieve_ms"):
+            voice, ranking = await in_thread(self._retrieve, user, commission)
+        calibration = self._histories.calibration
+        template = load_template(voice.template)
+        chosen = choose(ranking, commission.k or voice.k or template.k, calibration)
+        brief = Brief(
+            template,
+            commission.request,
+            tuple(found.document for found in chosen),
+            "\n".join(filter(None, (voice.instructions.strip(), commission.instructions.strip()))),
+            commission.prior,
+        )
+        with clock.stage("prompt_ms"):
+            prompt = draft_prompt(brief, self.model, commission.decoding.max_tokens)
+        retrieval = evidence(ranking, chosen, prompt, calibration, commission.voice)
+        yield Retrieved(draft_id, retrieval)
+
+        decision = decide(commission.revise, retrieval, calibration)
+        draft = Draft(draft_id, "", "draft", retrieval, decision)
+        if decision.reason == NEEDS_INPUT:
+            draft = await self._ask(brief, draft, clock)
+            decision = draft.revision
+        if not draft.questions:
+            async for piece in self._write(prompt, commission.decoding, clock):
+                draft = replace(
+                    draft,
+                    text=draft.text + piece.text,
+                    usage=draft.usage + (piece.usage or Usage()),
+                    finish_reason=piece.finish_reason or draft.finish_reason,
+                )
+                if piece.text and not decision.applied:
+                    yield Delta(piece.text)
+            if decision.applied:
+                draft = await self._revise(brief, draft, commission.decoding, clock)
+                yield Delta(draft.text)
+
+        draft = replace(draft, timings=clock.read())
+        with clock.stage("record_ms"):
+            await in_thread(self._record, user, commission, draft)
+        yield Finished(replace(draft, timings=clock.read()))
+
+    def _retrieve(self, user: User, commission: Commission) -> tuple[voices.Voice, list[ScoredDocument]]:
+        voice = voices.Voice("", template=DEFAULT_TEMPLATE)
+        if commission.voice is not None:
+            with self._database.read() as connection:
+                voice = voices.get(connection, user.id, commission.voice)
+        history = self._histories.get(user.id, commission.voice)
+        return voice, history.rank(Request(commission.request))
+
+    async def _ask(self, brief: Brief, draft: Draft, clock: Clock) -> Draft:
+        """With questions for the user; without any, where the model has none, the draft is written and revised."""
+        with clock.stage("ask_ms"):
+            reply = await complete(self.model, questions_prompt(brief).messages, Decoding(max_tokens=120))
+        questions = listed_questions(reply.text)
+        if questions:
+            return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)
+        return replace(draft, revision=Revision(True, "below_threshold", BELOW_THRESHOLD), usage=reply.usage)
+
+    async def _write(self, prompt: Prompt, decoding: Decoding, clock: Clock) -> AsyncIterator[Chunk]:
+        """The answer without its marks, piece by piece. Raises ChatRefused for an empty one."""
+        marks, empty = MarkFilter(), True
+        with clock.stage("generate_ms"):
+            async with aclosing(self.model.stream(prompt.messages, decoding)) as chunks:
+                async for chunk in chunks:
+                    text = marks.feed(chunk.text) + (marks.finish() if chunk.finish_reason else "")
+                    empty = empty and not text
+                    yield replace(chunk, text=text)
+        if empty:
+            raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
+
+    async def _revise(self, brief: Brief, draft: Draft, decoding: Decoding, clock: Clock) -> Draft:
+        """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
+        # the list of what is missing comes before the text, so the answer needs more room than a draft
+        decoding = replace(decoding, max_tokens=decoding.max_tokens * 3 // 2, stop=(CLOSING,))
+        with clock.stage("revise_ms"):
+            try:
+                prompt = revision_prompt(brief, draft.text, self.model, decoding.max_tokens)
+                reply = await complete(self.model, prompt.messages, decoding)
+            except (ChatError, ContextExceeded) as error:
+                return replace(draft, revision=_kept("revision_failed", error.message))
+        draft = replace(draft, usage=draft.usage + reply.usage)
+        edited = edited_draft(reply.text)
+        if edited is None or reply.finish_reason == "length":
+            return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
+        return replace(draft, text=edited, stage="revised")
+
+    def _record(self, user: User, commission: Commission, draft: Draft) -> None:
+        with self._database.write() as connection:
+            drafts.add(
+                connection,
+                user.id,
+                draft,
+                request=commission.request,
+                instructions=commission.instructions,
+                voice=commission.voice,
+                model=self.model.name,
+            )
+
+
+def choose(ranking: Sequence[ScoredDocument], k: int, calibration: Calibration) -> list[ScoredDocument]:
+    """The k best that are worth a place in the prompt."""
+    floor = calibration.floor
+    return [found for found in ranking[:k] if floor is None or found.score >= floor]
+
+
+def evidence(
+    ranking: Sequence[ScoredDocument],
+    chosen: Sequence[ScoredDocument],
+    prompt: Prompt,
+    calibration: Calibration,
+    voice: str | None,
+) -> Retrieval:
+    """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them."""
+    used = chosen[: len(prompt.used)]
+    top_score = ranking[0].score if ranking else None
+    threshold = calibration.threshold
+    below = threshold is not None and top_score is not None and top_score < threshold
+    return Retrieval(tuple(used), top_score, threshold, below, tuple(_notes(ranking, chosen, prompt, voice)))
+
+
+def _notes(
+    ranking: Sequence[ScoredDocument], chosen: Sequence[ScoredDocument], prompt: Prompt, voice: str | None
+) -> Iterator[Note]:
+    where = f"the voice '{voice}'" if voice else "the history"
+    if not ranking:
+        yield Note("generic", f"There are no documents in {where}: the draft is generic.")
+    elif not chosen:
+        yield Note("below_floor", f"No document in {where} is close enough to help: the draft is generic.")
+    if len(prompt.used) < len(chosen):
+        yield Note("no_room", f"{len(chosen) - len(prompt.used)} documents did not fit the model's context.")
+    if prompt.shortened:
+        yield Note("shortened", f"{prompt.shortened} documents were cut to fit the model's context.")
+
+
+def decide(revise: str, retrieval: Retrieval, calibration: Calibration) -> Revision:
+    """Whether the draft is to be revised, from the score alone: it is known before a word is written."""
+    if revise == NEVER:
+        return _kept("not_wanted", "The request says never to revise.")
+    if revise == ALWAYS:
+        return Revision(True, "wanted", "The request says always to revise.")
+    if retrieval.top_score is None:
+        return _kept("no_history", "There is nothing to rank, so there is no score to decide by.")
+    if calibration.ask_below is not None and retrieval.top_score < calibration.ask_below:
+        return _kept(NEEDS_INPUT, "The history cannot supply what the request needs.")
+    if retrieval.threshold is None:
+        return _kept("no_threshold", "This retriever has no trained threshold, so nothing is revised automatically.")
+    if retrieval.below_threshold:
+        return Revision(True, "below_threshold", BELOW_THRESHOLD)
+    return _kept("above_threshold", "The best document scored above the threshold.")
+
+
+def _kept(reason: str, message: str) -> Revision:
+    return Revision(False, reason, message)

@@ -1,0 +1,122 @@
+"""Embeddings of stored documents: looked up, computed where missing, kept; in the background where nobody waits."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from pearl.errors import PearlError
+from retriever.encoder import Encoder, Vectors
+from service.store import embeddings, jobs
+from service.store.database import Database
+from service.store.embeddings import Vector
+
+log = logging.getLogger("pearl.embedding")
+
+BATCH = 64  # texts of one commit
+AT_ONCE = 8  # texts the background encodes at a time: a request that comes meanwhile waits for these at most
+IDLE_S = 1.0
+
+
+class StoredEncoder:
+    """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept."""
+
+    def __init__(self, database: Database, encoder: Encoder, user_id: int) -> None:
+        self.name = encoder.name
+        self._database = database
+        self._encoder = encoder
+        self._user_id = user_id
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        with self._database.read() as connection:
+            known = embeddings.of_user(connection, self._user_id, self.name)
+        keys = [embeddings.text_key(text) for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        for batch in _batches(list(missing.items())):
+            vectors = self._encoder.encode_documents([text for _, text in batch])
+            fresh = dict(zip([key for key, _ in batch], vectors, strict=True))
+            with self._database.write() as connection:
+                embeddings.add(connection, self._user_id, self.name, fresh)
+            known.update(fresh)
+        return np.stack([known[key] for key in keys])
+
+    def encode_request(self, text: str) -> Vectors:
+        return self._encoder.encode_request(text)
+
+
+def _batches(items: list[tuple[bytes, str]]) -> list[list[tuple[bytes, str]]]:
+    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+
+class BackgroundEmbedder:
+    """A thread that works off the queued embedding jobs, a few texts at a time."""
+
+    def __init__(self, database: Database, encoder: Encoder) -> None:
+        self._database = database
+        self._encoder = encoder
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when the thread has ended; an unfinished job is taken up again by whoever comes next."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                worked = self.work_once()
+            except PearlError as error:  # the store is busy or away: later
+                log.warning("embedding: %s", error.message)
+                worked = False
+            if not worked:
+                self._stopping.wait(IDLE_S)
+
+    def work_once(self) -> bool:
+        """Work off one job; False when there was none."""
+        with self._database.write() as connection:
+            job = jobs.claim(connection, jobs.EMBED)
+        if job is None:
+            return False
+        try:
+            self._embed(job)
+        except PearlError:
+            raise
+        except Exception as error:
+            log.exception("embedding failed")
+            with self._database.write() as connection:
+                jobs.fail(connection, job, type(error).__name__)
+        return True
+
+    def _embed(self, job: jobs.Job) -> None:
+        while True:
+            with self._database.read() as connection:
+                texts = embeddings.missing(connection, job.user_id, self._encoder.name, BATCH)
+            vectors = self._encode(texts)
+            with self._database.write() as connection:
+                embeddings.add(connection, job.user_id, self._encoder.name, vectors)
+                if self._stopping.is_set():
+                    return jobs.release(connection, job)
+                if not texts:
+                    return jobs.finish(connection, job)
+                renewed = jobs.renew(connection, job)
+            if renewed is None:
+                return None
+            job = renewed
+
+    def _encode(self, texts: list[str]) -> dict[bytes, Vector]:
+        encoded: dict[bytes, Vector] = {}
+        for start in range(0, len(texts), AT_ONCE):
+            if self._stopping.is_set():
+                break
+            some = texts[start : start + AT_ONCE]
+            vectors = self._encoder.encode_documents(some)
+            encoded.update(zip(map(embeddings.text_key, some), vectors, strict=True))
+        return encoded

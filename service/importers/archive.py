@@ -1,0 +1,81 @@
+"""An export as it was downloaded: a folder, a zip file, or one file; read the same way."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from pearl.errors import InputError
+
+
+class CountingReader(io.RawIOBase):
+    """Passes bytes on and tells ``advance`` how many."""
+
+    def __init__(self, stream: IO[bytes], advance: Callable[[int], None]) -> None:
+        self._stream = stream
+        self._advance = advance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(target))
+        target[: len(data)] = data
+        self._advance(len(data))
+        return len(data)
+
+
+class Archive:
+    """The files of an export by their path in it, ``/`` between the parts."""
+
+    def __init__(self, source: Path, files: dict[str, int], opener: Callable[[str], IO[bytes]]) -> None:
+        self.source = source
+        self.files = files  # path -> bytes
+        self._open = opener
+
+    def where(self, name: str) -> str:
+        """How to name one of its files to a person."""
+        return str(self.source) if self.source.is_file() and list(self.files) == [name] else f"{self.source}/{name}"
+
+    def matching(self, *patterns: str) -> list[str]:
+        """Paths in order whose end matches a pattern such as ``c*/messages.json``, whatever their case."""
+        lowered = [pattern.lower() for pattern in patterns]
+        found = (name for name in self.files if any(PurePosixPath(name.lower()).match(each) for each in lowered))
+        return sorted(found)
+
+    @contextmanager
+    def open(self, name: str, advance: Callable[[int], None] = lambda amount: None) -> Iterator[IO[bytes]]:
+        """Raises InputError, also while it is read, when the file is damaged."""
+        try:
+            with self._open(name) as stream, io.BufferedReader(CountingReader(stream, advance), 1 << 16) as counted:
+                yield counted
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+            # zipfile raises RuntimeError for an encrypted member or an unknown compression
+            raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
+
+
+@contextmanager
+def open_archive(source: Path) -> Iterator[Archive]:
+    """Raises InputError when it cannot be opened."""
+    try:
+        if source.is_dir():
+            yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
+        elif zipfile.is_zipfile(source):
+            with zipfile.ZipFile(source) as packed:
+                sizes = {each.filename: each.file_size for each in packed.infolist() if not each.is_dir()}
+                yield Archive(source, sizes, lambda name: packed.open(name))
+        else:
+            yield Archive(source, {source.name: source.stat().st_size}, lambda name: source.open("rb"))
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def _folder_files(folder: Path) -> dict[str, int]:
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()
+    }

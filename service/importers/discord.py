@@ -1,0 +1,157 @@
+"""Discord: the data package one can request from Discord, and the JSON files of DiscordChatExporter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from pearl.errors import InputError
+from pearl.records import Document
+from pearl.texts import parse_timestamp
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.csv_rows import read_rows
+from service.importers.disk_index import DiskIndex
+from service.importers.identities import Identities
+from service.importers.ids import stable_id
+from service.importers.json_arrays import as_object, read_array
+from service.importers.quotes import split_quotes
+from service.importers.requests import as_request
+
+PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messages.json", "[0-9]*/messages.csv")
+WRITTEN_TYPES = ("Default", "Reply")
+EMOJI = re.compile(r"<a?(:\w+:)\d+>")
+MENTION = re.compile(r"<([@#])[!&]?\d+>")
+
+
+class DiscordImporter:
+    name = "discord"
+    summary = "Discord's data package, or JSON of DiscordChatExporter."
+    examples = (
+        "pearl import discord package.zip --user ann --voice chat",
+        "pearl import discord 'Tea - general.json' --user ann --me ann_lee",
+    )
+    unit = "bytes"
+    needs_user = True
+    needs_me = False  # a data package holds only its owner's messages
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            package = archive.matching(*PACKAGE_FILES)
+            exported = archive.matching("*.json")
+            return sum(archive.files[name] * (1 if package else 2) for name in package or exported)
+
+    def read(self, source: Path, options: Options) -> Items:
+        with open_archive(source) as archive:
+            package = archive.matching(*PACKAGE_FILES)
+            exported = archive.matching("*.json")
+            if package:
+                yield from _read_package(archive, package, options)
+            elif exported:
+                yield from _read_exported(archive, exported, options)
+            else:
+                raise InputError(
+                    f"{source}: is neither a Discord data package nor JSON of DiscordChatExporter.",
+                    code="not_an_export",
+                )
+
+
+def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[Found | LeftOut]:
+    for name in names:
+        try:
+            with archive.open(name, options.advance) as stream:
+                messages = _json_messages(stream) if name.lower().endswith(".json") else _csv_messages(stream)
+                for number, message in messages:
+                    yield _package_item(message, options, f"{archive.where(name)}:{number}")
+        except InputError as error:
+            yield LeftOut.because_of(error, archive.where(name))
+
+
+def _json_messages(stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
+    yield from enumerate(read_array(stream), start=1)
+
+
+def _csv_messages(stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
+    for row in read_rows(stream, ("ID", "Timestamp", "Contents")):
+        yield row.line, row.value
+
+
+def _package_item(message: Any, options: Options, where: str) -> Found | LeftOut:
+    """The package does not say what a message answered; only a quote in it does."""
+    if isinstance(message, InputError):
+        return LeftOut.because_of(message, where)
+    try:
+        fields = as_object(message)
+        return _item(fields, "ID", "Timestamp", "Contents", None, options, where)
+    except InputError as error:
+        return LeftOut.because_of(error, where)
+
+
+def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[Found | LeftOut]:
+    me = Identities(options.me)
+    if not me:
+        raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
+    for name in names:
+        # twice, because exports may run backwards: first what can be answered, then the answers
+        with DiskIndex() as written:
+            try:
+                with archive.open(name, options.advance) as stream:
+                    for message in read_array(stream, "messages"):
+                        _note_text(written, message)
+            except InputError:
+                pass  # reported when the same place is reached below
+            try:
+                with archive.open(name, options.advance) as stream:
+                    for number, message in enumerate(read_array(stream, "messages"), start=1):
+                        yield _exported_item(message, written, me, options, f"{archive.where(name)}:{number}")
+            except InputError as error:
+                yield LeftOut.because_of(error, archive.where(name))
+
+
+def _note_text(written: DiskIndex, message: Any) -> None:
+    if isinstance(message, dict) and isinstance(message.get("content"), str):
+        written.put(str(message.get("id")), split_quotes(_readable(message["content"])).own)
+
+
+def _exported_item(message: Any, written: DiskIndex, me: Identities, options: Options, where: str) -> Found | LeftOut:
+    try:
+        fields = as_object(message)
+        author = as_object(fields.get("author"))
+        if author.get("isBot") or fields.get("type", "Default") not in WRITTEN_TYPES:
+            return LeftOut(where, "bot or system message")
+        tag = f"{author.get('name')}#{author.get('discriminator')}"
+        if not me.match(author.get("id"), author.get("name"), author.get("nickname"), tag):
+            return LeftOut(where, NOT_MINE)
+        reference = fields.get("reference")
+        answered = written.get(str(reference.get("messageId"))) if isinstance(reference, dict) else None
+        return _item(fields, "id", "timestamp", "content", answered, options, where)
+    except InputError as error:
+        return LeftOut.because_of(error, where)
+
+
+def _item(
+    fields: dict[str, Any], id_: str, time: str, text: str, answered: str | None, options: Options, where: str
+) -> Found | LeftOut:
+    """``id_``, ``time`` and ``text`` are what the format calls these fields."""
+    for name in (id_, time):
+        if not fields.get(name):
+            raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    parts = split_quotes(_readable(str(fields.get(text) or "")))
+    if not parts.own.strip():
+        return LeftOut(where, NO_TEXT)
+    document = Document(
+        id=stable_id(str(fields[id_])),
+        text=parts.own,
+        timestamp=parse_timestamp(fields[time], param=time),
+        request=as_request(answered) or as_request(parts.quoted),
+        voice=options.voice,
+    )
+    return Found(options.owner, document, where)
+
+
+def _readable(content: str) -> str:
+    """Emoji by their names; mentions, whose names only Discord knows, as a plain "@user" or "#channel"."""
+    content = EMOJI.sub(r"\1", content)
+    return MENTION.sub(lambda match: "@user" if match[1] == "@" else "#channel", content)

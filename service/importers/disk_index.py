@@ -1,0 +1,51 @@
+"""Texts by key in a temporary file, so that looking up what a message answered takes no memory."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from pearl.errors import StoreError
+
+
+class DiskIndex:
+    """Strings by key. Of several under one key the first stays. A context manager: the file goes with it."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="pearl-import-")
+        self._database = sqlite3.connect(Path(self._folder.name) / "index.db", isolation_level=None)
+        for statement in (
+            "PRAGMA journal_mode=OFF",
+            "PRAGMA synchronous=OFF",
+            "CREATE TABLE entries (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+        ):
+            self._database.execute(statement)
+        self._database.execute("BEGIN")  # never committed: nobody else reads it
+
+    def __enter__(self) -> DiskIndex:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._database.close()
+        self._folder.cleanup()
+
+    def put(self, key: str, value: str) -> None:
+        """Raises StoreError when the temporary folder is full."""
+        try:
+            self._database.execute("INSERT OR IGNORE INTO entries VALUES (?, ?)", (_storable(key), _storable(value)))
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"The temporary index in {tempfile.gettempdir()} cannot be written ({error}); "
+                "free some space there or point TMPDIR elsewhere.",
+                code="disk_full",
+            ) from error
+
+    def get(self, key: str) -> str | None:
+        row = self._database.execute("SELECT value FROM entries WHERE key = ?", (_storable(key),)).fetchone()
+        return None if row is None else str(row[0])
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="replace").decode()  # SQLite refuses halves of surrogate pairs

@@ -1,0 +1,21 @@
+"""Document ids from what a source calls its messages."""
+
+from __future__ import annotations
+
+import hashlib
+
+from pearl.errors import InputError
+from pearl.texts import check_id
+
+
+def stable_id(name: str) -> str:
+    """The name itself where it can be an id, else a digest of it: the same one in every run."""
+    try:
+        return check_id(name)
+    except InputError:
+        return content_id(name.encode(errors="surrogateescape"))
+
+
+def content_id(content: bytes) -> str:
+    """An id for what has no name of its own."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()[:40]}"

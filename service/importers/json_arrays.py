@@ -1,0 +1,110 @@
+"""A JSON array read one element at a time, however long the file is."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from pearl.errors import InputError
+from pearl.texts import json_type
+
+CHUNK_BYTES = 1 << 16
+MAX_ELEMENT_CHARACTERS = 16_000_000
+WHITESPACE = " \t\r\n"
+
+
+def read_array(stream: IO[bytes], member: str | None = None) -> Iterator[Any]:
+    """The elements of the file's array, or of the array that is ``member`` of the file's object.
+
+    Bytes that are not UTF-8 become halves of surrogate pairs, so that the text they are in can be refused and the
+    others kept. Raises InputError where the file stops being JSON.
+    """
+    source = _Source(stream)
+    if member is not None:
+        _enter_member(source, member)
+    source.expect("[", "an array")
+    if source.next_is("]"):
+        return
+    while True:
+        yield source.value()
+        if source.next_is("]"):
+            return
+        source.expect(",", "a comma or the end of the array")
+
+
+def _enter_member(source: _Source, member: str) -> None:
+    source.expect("{", "an object")
+    while not source.next_is("}"):
+        name = source.value()
+        source.expect(":", "a colon")
+        if name == member:
+            return
+        source.value()
+        source.next_is(",")
+    raise InputError(f"has no '{member}'; is it the right export?", param=member, code="missing_field")
+
+
+class _Source:
+    """Decoded text up to where JSON values were taken from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
+        self._text = ""
+        self._at = 0
+        self._ended = False
+        self._json = json.JSONDecoder(strict=False)
+
+    def _more(self, size: int = CHUNK_BYTES) -> bool:
+        if self._ended:
+            return False
+        data = self._stream.read(size)
+        self._ended = not data
+        self._text = self._text[self._at :] + self._decode(data, final=self._ended)
+        self._at = 0
+        return True
+
+    def _skip_space(self) -> None:
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in WHITESPACE:
+                self._at += 1
+            if self._at < len(self._text) or not self._more():
+                return
+
+    def next_is(self, character: str) -> bool:
+        """Step over the character if it comes next."""
+        self._skip_space()
+        found = self._text.startswith(character, self._at)
+        self._at += found
+        return found
+
+    def expect(self, character: str, what: str) -> None:
+        if not self.next_is(character):
+            shown = repr(self._text[self._at : self._at + 20]) if self._at < len(self._text) else "the end of the file"
+            raise InputError(f"is not the JSON it should be: {what} is missing before {shown}", code="invalid_json")
+
+    def value(self) -> Any:
+        self._skip_space()
+        size = CHUNK_BYTES
+        while True:
+            try:
+                value, end = self._json.raw_decode(self._text, self._at)
+            except (json.JSONDecodeError, RecursionError) as error:
+                too_long = len(self._text) - self._at > MAX_ELEMENT_CHARACTERS
+                if isinstance(error, RecursionError) or too_long or not self._more(size):
+                    raise InputError(f"is not JSON: {error}", code="invalid_json") from None
+                size *= 2
+                continue
+            if end == len(self._text) and self._more():  # a number may go on in the next chunk
+                continue
+            self._at = end
+            return value
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Raises InputError for anything but a JSON object."""
+    if not isinstance(value, dict):
+        raise InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
+    return value

@@ -1,0 +1,60 @@
+"""History files: JSON Lines, plain or gzipped, of one user or many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.history import parse_document, read_json_lines
+from pearl.texts import check_id
+from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.identities import Identities
+
+
+class JsonlImporter:
+    name = "jsonl"
+    summary = "A history file: JSON Lines, plain or gzipped."
+    examples = (
+        "pearl import jsonl history.jsonl.gz",
+        "pearl import jsonl notes.jsonl --user ann --voice notes",
+        "pearl import jsonl everyone.jsonl --me ann --strict",
+    )
+    unit = "bytes"
+    needs_user = False
+    needs_me = False
+
+    def size(self, source: Path) -> int | None:
+        return source.stat().st_size
+
+    def read(self, source: Path, options: Options) -> Items:
+        """``user`` and ``voice`` are for lines that name none; ``me`` keeps only the lines of these users."""
+        me = Identities(options.me)
+        for line in read_json_lines(source, options.advance):
+            where = f"{source}:{line.number}"
+            if isinstance(line.value, InputError):
+                yield LeftOut.because_of(line.value, where)
+                continue
+            try:
+                found = _found(line.value, where, options)
+            except InputError as error:
+                yield LeftOut.because_of(error, where)
+                continue
+            yield LeftOut(where, NOT_MINE) if me and not me.match(found.user) else found
+
+
+def _found(value: dict[str, Any], where: str, options: Options) -> Found:
+    user = value.get("user_id")
+    if user is None:
+        user = options.user
+    if user is None:
+        raise InputError(
+            "'user_id' is missing; add it, or say whose history this is with --user.",
+            param="user_id",
+            code="missing_field",
+        )
+    document = parse_document(value)
+    if document.voice is None:
+        document = replace(document, voice=options.voice)
+    return Found(check_id(user, param="user_id"), document, where)

@@ -1,0 +1,217 @@
+"""Reddit: the data one can request from Reddit (CSV), and dumps of comments and submissions (JSON Lines)."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.history import read_json_lines
+from pearl.records import Document
+from pearl.texts import parse_timestamp
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.csv_rows import read_rows
+from service.importers.disk_index import DiskIndex
+from service.importers.identities import Identities
+from service.importers.ids import stable_id
+from service.importers.quotes import split_quotes
+from service.importers.requests import as_request
+
+TABLES = ("posts.csv", "comments.csv")
+DUMPS = (".jsonl", ".ndjson", ".json", ".gz")
+DELETED = ("[deleted]", "[removed]", "[ Removed by Reddit ]")
+COMMENT, POST = "t1_", "t3_"  # what Reddit puts before an id to say what it names
+POST_IN_LINK = re.compile(r"/comments/(\w+)")
+
+
+class RedditImporter:
+    name = "reddit"
+    summary = "The data Reddit sends on request, or a dump of comments and posts."
+    examples = (
+        "pearl import reddit export_ann_20260301.zip --user ann --voice reddit",
+        "pearl import reddit comments.ndjson --user ann --me ann_lee",
+    )
+    unit = "bytes"
+    needs_user = True
+    needs_me = False  # the data Reddit sends are only their owner's
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            tables = archive.matching(*TABLES)
+            dumps = sum(path.stat().st_size for path in _dumps(source))
+            return 2 * (sum(archive.files[name] for name in tables) or dumps)
+
+    def read(self, source: Path, options: Options) -> Items:
+        with open_archive(source) as archive:
+            tables = archive.matching(*TABLES)
+            if tables:
+                yield from _items(_Tables(archive, tables, options), Identities(()), options)
+                return
+        dumps = _dumps(source)
+        if not dumps:
+            raise InputError(
+                f"{source}: there are no comments.csv, posts.csv or JSON Lines in it.", code="not_an_export"
+            )
+        me = Identities(options.me)
+        if not me:
+            raise InputError("Say who in the dump is you with --me (a user name).", param="me", code="missing_me")
+        yield from _items(_Dumps(dumps, options), me, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A comment or post. ``name`` is its full name (t1_..., t3_...), ``answers`` that of what it answers."""
+
+    name: str
+    author: str | None  # None where all entries are their owner's
+    time: Any
+    title: str
+    body: str
+    answers: tuple[str, ...]
+
+    @property
+    def whole(self) -> str:
+        return "\n\n".join(each for each in (self.title, split_quotes(self.body).own) if each)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands at a place of the source: an entry, or the error that says why there is none."""
+
+    where: str
+    entry: Entry | InputError
+
+
+def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[Found | LeftOut]:
+    """Twice through the source, because an answer may stand before what it answers."""
+    with DiskIndex() as written:
+        for place in source:
+            if isinstance(place.entry, Entry) and place.entry.body.strip() not in DELETED:
+                written.put(place.entry.name, place.entry.whole)
+        for place in source:
+            try:
+                yield _item(place, written, me, options)
+            except InputError as error:
+                yield LeftOut.because_of(error, place.where)
+
+
+def _item(place: Place, written: DiskIndex, me: Identities, options: Options) -> Found | LeftOut:
+    entry, where = place.entry, place.where
+    if isinstance(entry, InputError):
+        raise entry
+    if me and not me.match(entry.author):
+        return LeftOut(where, NOT_MINE)
+    if entry.body.strip() in DELETED:
+        return LeftOut(where, "deleted or removed")
+    parts = split_quotes(entry.body)
+    if not parts.own.strip():
+        return LeftOut(where, NO_TEXT)
+    answered = next((text for name in entry.answers if (text := written.get(name))), None)
+    document = Document(
+        id=stable_id(entry.name),
+        text=parts.own,
+        timestamp=parse_timestamp(entry.time, param="time"),
+        request=as_request(entry.title) or as_request(answered) or as_request(parts.quoted),
+        voice=options.voice,
+    )
+    return Found(options.owner, document, where)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """posts.csv and comments.csv, as often as they are gone through."""
+
+    archive: Archive
+    names: list[str]
+    options: Options
+
+    def __iter__(self) -> Iterator[Place]:
+        for name in self.names:
+            prefix = POST if name.lower().endswith("posts.csv") else COMMENT
+            try:
+                with self.archive.open(name, self.options.advance) as stream:
+                    for row in read_rows(stream, ("id", "date", "body")):
+                        where = f"{self.archive.where(name)}:{row.line}"
+                        yield Place(where, _table_entry(row.value, prefix))
+            except InputError as error:
+                yield Place(self.archive.where(name), error)
+
+
+def _table_entry(row: dict[str, str] | InputError, prefix: str) -> Entry | InputError:
+    if isinstance(row, InputError):
+        return row
+    if not row["id"]:
+        return InputError("'id' is missing.", param="id", code="missing_field")
+    return Entry(
+        name=_full_name(row["id"], prefix),
+        author=None,
+        time=row["date"].removesuffix(" UTC"),
+        title=row.get("title", "").strip() if prefix == POST else "",
+        body=row["body"],
+        answers=_answered_in_table(row) if prefix == COMMENT else (),
+    )
+
+
+def _answered_in_table(row: dict[str, str]) -> tuple[str, ...]:
+    parent = row.get("parent", "")
+    if parent:
+        return (_full_name(parent, COMMENT),)
+    post = POST_IN_LINK.search(row.get("link", "") or row.get("permalink", ""))
+    return (POST + post[1],) if post else ()
+
+
+def _full_name(id_: str, prefix: str) -> str:
+    return id_ if id_.startswith(("t1_", "t3_")) else prefix + id_
+
+
+def _dumps(source: Path) -> list[Path]:
+    if source.is_file():
+        return [source]
+    return sorted(path for path in source.rglob("*") if path.suffix.lower() in DUMPS and path.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class _Dumps:
+    """Files of JSON Lines, as often as they are gone through."""
+
+    paths: list[Path]
+    options: Options
+
+    def __iter__(self) -> Iterator[Place]:
+        for path in self.paths:
+            try:
+                for line in read_json_lines(path, self.options.advance):
+                    yield Place(f"{path}:{line.number}", _dump_entry(line.value))
+            except InputError as error:
+                yield Place(str(path), InputError(error.message.removeprefix(f"{path}: "), code=error.code))
+
+
+def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
+    if isinstance(fields, InputError):
+        return fields
+    is_comment = "body" in fields
+    for name in ("id", "author", "created_utc", *(() if is_comment else ("title",))):
+        if fields.get(name) is None:
+            return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+    body = fields.get("body" if is_comment else "selftext") or ""
+    if not isinstance(body, str):
+        return InputError("'body' must be a string.", param="body", code="wrong_type")
+    answered = (fields.get("parent_id"),) if is_comment else ()
+    return Entry(
+        name=_full_name(str(fields["id"]), COMMENT if is_comment else POST),
+        author=str(fields["author"]),
+        time=_seconds(fields["created_utc"]),
+        title="" if is_comment else html.unescape(str(fields["title"])).strip(),
+        body=html.unescape(body),
+        answers=tuple(str(each) for each in answered if each),
+    )
+
+
+def _seconds(value: Any) -> Any:
+    """Some dumps write the seconds as a string."""
+    return float(value) if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) else value

@@ -1,0 +1,179 @@
+"""A Slack workspace export: a folder or zip of channels, a JSON file per day."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.records import Document
+from service.importers.archive import Archive, open_archive
+from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.disk_index import DiskIndex
+from service.importers.identities import Identities
+from service.importers.ids import stable_id
+from service.importers.json_arrays import as_object, read_array
+from service.importers.quotes import split_quotes
+from service.importers.requests import as_request
+
+DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
+CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
+WRITTEN_SUBTYPES = (None, "thread_broadcast", "me_message", "file_share")
+MARKUP = re.compile(r"<([^<>\n]+)>")
+
+
+class SlackImporter:
+    name = "slack"
+    summary = "A Slack workspace export, a folder or zip file."
+    examples = (
+        "pearl import slack 'Acme Slack export.zip' --user ann --me ann.lee --voice chat",
+        "pearl import slack export/ --user ann --me U024BE7LH",
+    )
+    unit = "bytes"
+    needs_user = True
+    needs_me = True
+
+    def size(self, source: Path) -> int | None:
+        with open_archive(source) as archive:
+            return sum(archive.files[name] for name in archive.matching(*DAY_FILES))
+
+    def read(self, source: Path, options: Options) -> Items:
+        me = Identities(options.me)
+        with open_archive(source) as archive, DiskIndex() as written:
+            names = archive.matching(*DAY_FILES)
+            if not names:
+                raise InputError(
+                    f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.",
+                    code="not_an_export",
+                )
+            people, channels = _people(archive), _channels(archive)
+            for name in names:  # by channel and day: what a thread answers has been read before it
+                try:
+                    yield from _read_day(_Day(archive, name, people, channels, written), me, options)
+                except InputError as error:
+                    yield LeftOut.because_of(error, archive.where(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The name others see, and every name the person goes by."""
+
+    shown: str
+    names: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """A channel's file of a day, and what it takes to read it."""
+
+    archive: Archive
+    name: str
+    people: dict[str, Person]
+    channels: dict[str, str]  # folder -> channel id
+    written: DiskIndex  # channel id:ts -> text
+
+    @property
+    def channel(self) -> str:
+        folder = PurePosixPath(self.name).parent.name
+        return self.channels.get(folder, folder)
+
+
+def _people(archive: Archive) -> dict[str, Person]:
+    people = {}
+    for user in _listed(archive, "users.json"):
+        profile = user.get("profile")
+        profile = profile if isinstance(profile, dict) else {}
+        shown = profile.get("display_name") or user.get("name") or user.get("real_name") or user["id"]
+        names = [user["id"], *(user.get(key) for key in ("name", "real_name"))]
+        names += [profile.get(key) for key in ("display_name", "real_name", "email")]
+        people[user["id"]] = Person(str(shown), tuple(names))
+    return people
+
+
+def _channels(archive: Archive) -> dict[str, str]:
+    """Channel ids by the name of their folder; direct messages have none but the id."""
+    listed = (channel for name in CHANNEL_FILES for channel in _listed(archive, name))
+    return {str(channel.get("name") or channel["id"]): channel["id"] for channel in listed}
+
+
+def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
+    """Raises InputError when the file is damaged: without it nobody could be recognized."""
+    for path in archive.matching(name):
+        try:
+            with archive.open(path) as stream:
+                for each in read_array(stream):
+                    if isinstance(each, dict) and isinstance(each.get("id"), str):
+                        yield each
+        except InputError as error:
+            raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
+
+
+def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[Found | LeftOut]:
+    with day.archive.open(day.name, options.advance) as stream:
+        for number, value in enumerate(read_array(stream), start=1):
+            where = f"{day.archive.where(day.name)}:{number}"
+            try:
+                yield _item(day, as_object(value), me, options, where)
+            except InputError as error:
+                yield LeftOut.because_of(error, where)
+
+
+def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, where: str) -> Found | LeftOut:
+    ts, text = message.get("ts"), message.get("text")
+    if not isinstance(ts, str):
+        raise InputError("'ts' is missing.", param="ts", code="missing_field")
+    if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
+        day.written.put(f"{day.channel}:{ts}", _readable(str(text or ""), day.people))  # a bot can be answered
+        return LeftOut(where, "bot or system message")
+    parts = split_quotes(_readable(text if isinstance(text, str) else "", day.people))
+    day.written.put(f"{day.channel}:{ts}", parts.own)
+    user = message.get("user")
+    person = day.people.get(user) if isinstance(user, str) else None
+    if not me.match(user, *(person.names if person else ())):
+        return LeftOut(where, NOT_MINE)
+    if not parts.own.strip():
+        return LeftOut(where, NO_TEXT)
+    document = Document(
+        id=stable_id(f"{day.channel}:{ts}"),
+        text=parts.own,
+        timestamp=_seconds(ts),
+        request=_request(day, message, parts.quoted),
+        voice=options.voice,
+    )
+    return Found(options.owner, document, where)
+
+
+def _seconds(ts: str) -> float:
+    try:
+        return float(ts)
+    except ValueError:
+        raise InputError("'ts' is not a time in seconds.", param="ts", code="invalid_timestamp") from None
+
+
+def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:
+    """What opened the thread that the message is in, else what it quotes."""
+    opened = message.get("thread_ts")
+    if opened and opened != message["ts"]:
+        return as_request(day.written.get(f"{day.channel}:{opened}")) or as_request(quoted)
+    return as_request(quoted)
+
+
+def _readable(text: str, people: dict[str, Person]) -> str:
+    """Slack's markup as a reader sees it: names instead of ids, a link's words instead of its address."""
+    return html.unescape(MARKUP.sub(lambda match: _shown(match[1], people), text))
+
+
+def _shown(markup: str, people: dict[str, Person]) -> str:
+    target, _, label = markup.partition("|")
+    if target.startswith("@"):
+        person = people.get(target[1:])
+        return f"@{label or (person.shown if person else target[1:])}"
+    if target.startswith("#"):
+        return f"#{label or target[1:]}"
+    if target.startswith("!"):  # <!here>, <!subteam^S012|@writers>, <!date^1700000000^...|today>
+        return label or f"@{target[1:].partition('^')[0]}"
+    return label or target.removeprefix("mailto:")

@@ -1,0 +1,225 @@
+"""Bringing a source into users' histories: read, check, add in batches, count."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from pearl.errors import InputError, PearlError, StoreError
+from pearl.texts import check_characters, check_id, check_text, parse_timestamp
+from service.importers.base import Found, Importer, Items, LeftOut, Options
+from service.store import documents, users
+from service.store.database import Database
+from service.store.documents import Addition, Outcome
+
+BATCH_DOCUMENTS = 1_000
+BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
+ERRORS_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProblem:
+    """Something that is wrong with the source, and where; ``field`` names the part of it at fault."""
+
+    where: str
+    message: str
+    field: str | None = None
+
+    def __str__(self) -> str:
+        if self.field is None:
+            return f"{self.where}: {self.message}"
+        message = self.message.removeprefix(f"'{self.field}' ")
+        return f"{self.where}: {self.field}: {message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """What an import came to. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing."""
+
+    imported: int
+    already_there: int
+    conflicts: int
+    left_out: dict[str, int]
+    errors: tuple[ImportProblem, ...]
+    errors_total: int
+    users: int
+    seconds: float
+    refused: bool = False
+
+    @property
+    def nothing_usable(self) -> bool:
+        return not (self.imported or self.already_there or self.conflicts or self.refused)
+
+
+def run_import(
+    database: Database,
+    importer: Importer,
+    source: Path,
+    options: Options,
+    *,
+    strict: bool = False,
+    batch_documents: int = BATCH_DOCUMENTS,
+) -> ImportSummary:
+    """Import what the source holds; each batch is one transaction, with ``strict`` all of it is.
+
+    Raises InputError when the source cannot be read at all, StoreError when the database cannot go on; the
+    message of both says how many documents are stored, and a rerun adds the rest.
+    """
+    started = time.monotonic()
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
+    tally, known_users = _Tally(), _UserIds()
+    transactions = _one_transaction(database) if strict else nullcontext(database.write)
+    try:
+        with closing(importer.read(source, options)) as items, transactions as transaction:
+            for batch in _batches(_usable(items, tally), batch_documents):
+                with transaction() as connection:
+                    outcomes = _store(connection, batch, known_users)
+                tally.count(batch, outcomes)
+            if strict and tally.errors_total:
+                raise _Refused
+    except _Refused:
+        tally.forget_stored()
+    except (StoreError, InputError) as error:
+        raise _with_stored(error, 0 if strict else tally.outcomes[Outcome.CREATED]) from error
+    return tally.summary(known_users, time.monotonic() - started)
+
+
+class _Refused(Exception):
+    """Takes everything back at the end of a strict import with errors."""
+
+
+@contextmanager
+def _one_transaction(database: Database) -> Iterator[Callable[[], AbstractContextManager[Connection]]]:
+    with database.write() as connection:
+        yield lambda: nullcontext(connection)
+
+
+def _usable(items: Items, tally: _Tally) -> Iterator[Found]:
+    for item in items:
+        if isinstance(item, Found):
+            try:
+                _check(item)
+            except InputError as error:
+                item = LeftOut.because_of(error, item.where)
+        if isinstance(item, LeftOut):
+            tally.leave_out(item)
+        else:
+            yield item
+
+
+def _check(found: Found) -> None:
+    """Here for all importers, plug-ins among them, so that nothing unusable reaches the store."""
+    document = found.document
+    check_id(found.user, param="user_id")
+    check_id(document.id)
+    check_text(document.text)
+    if document.timestamp is not None:
+        parse_timestamp(document.timestamp)
+    if document.request is not None:
+        check_characters(document.request, param="request")
+    if document.voice is not None:
+        check_id(document.voice, param="voice")
+
+
+def _batches(found: Iterable[Found], size: int) -> Iterator[list[Found]]:
+    batch: list[Found] = []
+    characters = 0
+    try:
+        for item in found:
+            batch.append(item)
+            characters += len(item.document.text)
+            if len(batch) >= size or characters >= BATCH_CHARACTERS:
+                yield batch
+                batch, characters = [], 0
+    except InputError:  # the source broke off: what was read before is good
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _store(connection: Connection, batch: list[Found], known_users: _UserIds) -> list[Outcome]:
+    ids = known_users.of(connection, {found.user for found in batch})
+    return documents.add(connection, [Addition(ids[found.user], found.document) for found in batch])
+
+
+class _UserIds:
+    """Row ids of the users met so far."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def of(self, connection: Connection, names: set[str]) -> dict[str, int]:
+        new = names - self._ids.keys()
+        if new:
+            self._ids.update((name, user.id) for name, user in users.ensure(connection, new).items())
+        return self._ids
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts while an import runs."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    errors: list[ImportProblem] = field(default_factory=list)
+    errors_total: int = 0
+    refused: bool = False
+
+    def count(self, batch: list[Found], outcomes: list[Outcome]) -> None:
+        self.outcomes.update(outcomes)
+        for found, outcome in zip(batch, outcomes, strict=True):
+            if outcome is Outcome.CONFLICT:
+                message = (
+                    f"'{found.document.id}' is already there with another text, request or voice; the first stays."
+                )
+                self._problem(ImportProblem(found.where, message, "id"))
+
+    def leave_out(self, item: LeftOut) -> None:
+        self.left_out[item.reason] += 1
+        if item.error is not None:
+            self._problem(ImportProblem(item.where, item.error, item.field))
+
+    def _problem(self, problem: ImportProblem) -> None:
+        self.errors_total += 1
+        if len(self.errors) < ERRORS_KEPT:
+            self.errors.append(problem)
+
+    def forget_stored(self) -> None:
+        self.outcomes[Outcome.CREATED] = 0
+        self.refused = True
+
+    def summary(self, known_users: _UserIds, seconds: float) -> ImportSummary:
+        return ImportSummary(
+            imported=self.outcomes[Outcome.CREATED],
+            already_there=self.outcomes[Outcome.EXISTS],
+            conflicts=self.outcomes[Outcome.CONFLICT],
+            left_out=dict(self.left_out.most_common()),
+            errors=tuple(self.errors),
+            errors_total=self.errors_total,
+            users=len(known_users),
+            seconds=seconds,
+            refused=self.refused,
+        )
+
+
+def _with_stored(error: PearlError, stored: int) -> PearlError:
+    if isinstance(error, InputError) and not stored:
+        return error
+    return type(error)(
+        f"{error.message} {stored:,} documents were stored before; the same command adds the rest.",
+        param=error.param,
+        code=error.code,
+        retry_after=error.retry_after,
+    )

@@ -1,0 +1,56 @@
+"""Around every request: its id, its time, its line in the log and in the metrics. Never its text."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.metrics import Metrics
+from service.store.ids import new_id
+
+log = logging.getLogger("pearl.access")
+
+USABLE_ID = re.compile(rb"[\w.:-]{1,128}")
+
+
+class Observe:
+    """ASGI middleware; also sends the headers that routes leave in ``request.state.extra_headers``."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        started, status = time.perf_counter(), 499  # as nginx has it: the client left before the answer
+        request_id = _request_id(scope)
+        state = scope.setdefault("state", {})
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                extra = {"x-request-id": request_id, **state.get("extra_headers", {})}
+                message["headers"] += [(name.encode(), value.encode()) for name, value in extra.items()]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            seconds = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "unknown")
+            self._metrics.requests.labels(scope["method"], route, str(status)).inc()
+            self._metrics.seconds.labels(route).observe(seconds)
+            log.info("%s %s %d %.1f ms %s", scope["method"], route, status, seconds * 1000, request_id)
+
+
+def _request_id(scope: Scope) -> str:
+    """The caller's, if it has a usable one, so that both logs can be laid side by side."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and USABLE_ID.fullmatch(value):
+            return str(value.decode())
+    return new_id("req")

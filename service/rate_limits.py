@@ -1,0 +1,60 @@
+"""How many requests a key may make."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+from limits import parse
+from limits.storage import storage_from_string
+from limits.strategies import MovingWindowRateLimiter
+
+from pearl.errors import AccessError
+from pearl.settings import Settings
+
+
+class RateLimited(AccessError):
+    http_status = 429
+    type = "rate_limit_error"
+    default_code = "rate_limit_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a key has left, in the headers that OpenAI's clients know."""
+
+    limit: int
+    remaining: int
+    reset_s: float
+
+    def headers(self) -> dict[str, str]:
+        return {
+            "x-ratelimit-limit-requests": str(self.limit),
+            "x-ratelimit-remaining-requests": str(self.remaining),
+            "x-ratelimit-reset-requests": f"{self.reset_s:.3f}s",
+        }
+
+
+class RateLimits:
+    """Counts requests by key over a moving window."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._limit = parse(settings.rate_limit) if settings.rate_limit else None
+        self._limiter = MovingWindowRateLimiter(storage_from_string(settings.rate_limit_storage))
+
+    def take(self, key_id: str) -> tuple[bool, Allowance | None]:
+        """Count one request: whether it may go ahead, and what is left; None without a limit."""
+        if self._limit is None:
+            return True, None
+        allowed = self._limiter.hit(self._limit, key_id)
+        window = self._limiter.get_window_stats(self._limit, key_id)
+        reset = max(0.0, window.reset_time - time.time())
+        return allowed, Allowance(self._limit.amount, window.remaining, reset)
+
+
+def over_the_limit(allowance: Allowance) -> RateLimited:
+    wait = max(1, math.ceil(allowance.reset_s))
+    return RateLimited(
+        f"This key is over its limit of {allowance.limit} requests; wait {wait} s.", retry_after=float(wait)
+    )

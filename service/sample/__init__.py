@@ -1,0 +1,54 @@
+"""The sample user: a history written for this project, to try PEARL on before one's own is imported."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from pearl.history import parse_document, read_json_lines
+from pearl.records import Document
+from pearl.settings import Settings
+from service.store import documents, keys, users, voices
+from service.store.database import Database
+from service.store.documents import Addition
+
+USER = "sample"
+VOICES = {"email": "message", "blog": "post"}
+REQUEST = "Tomas asks whether he can trade his next Saturday with Bea because of a wedding"
+
+
+def sample_documents() -> list[Document]:
+    path = Path(str(files(__package__) / "history.jsonl"))
+    found = []
+    for line in read_json_lines(path):
+        assert isinstance(line.value, dict), f"line {line.number} of the sample is broken"
+        found.append(parse_document(line.value))
+    return found
+
+
+def load_sample(database: Database, settings: Settings) -> str:
+    """Put the sample user into the store, if it is not there, and give a key of theirs.
+
+    The key is kept in PEARL_HOME, readable by its owner alone, so that it is the same at every start.
+    """
+    with database.write() as connection:
+        user = users.ensure(connection, {USER})[USER]
+        for name, template in VOICES.items():
+            if not any(voice.name == name for voice in voices.list_all(connection, user.id)):
+                voices.put(connection, user.id, name, {"template": template})
+        documents.add(connection, [Addition(user.id, document) for document in sample_documents()])
+    return _key(database, settings.home / "sample.key")
+
+
+def _key(database: Database, file: Path) -> str:
+    if file.exists():
+        key = file.read_text(encoding="utf-8").strip()
+        with database.read() as connection:
+            if keys.is_valid(connection, key):
+                return key
+    with database.write() as connection:
+        key = keys.create_for_user(connection, USER)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(key + "\n", encoding="utf-8")
+    return key

@@ -1,0 +1,78 @@
+"""What one process of the service is made of, put together once from the settings."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from pearl.chat.base import ChatModel
+from pearl.chat.choose import make_chat_model
+from pearl.errors import PearlError
+from pearl.settings import Settings
+from retriever.base import Retriever
+from retriever.encoder import Encoder, SentenceEncoder
+from retriever.registry import make_retriever
+from service.drafting import Drafter
+from service.embedding import BackgroundEmbedder, StoredEncoder
+from service.history_cache import HistoryCache
+from service.metrics import Metrics
+from service.rate_limits import RateLimits
+from service.store.database import Database
+
+log = logging.getLogger("pearl.service")
+
+THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
+NEEDS_ENCODER = ("dense", "fusion")
+
+
+class Services:
+    """The parts, and their start and end. ``model`` and ``encoder`` replace those of the settings in tests."""
+
+    def __init__(self, settings: Settings, *, model: ChatModel | None = None, encoder: Encoder | None = None) -> None:
+        """Raises InputError for settings that cannot be used."""
+        self.settings = settings
+        self.database = Database(
+            settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
+        )
+        self.encoder = encoder or SentenceEncoder(settings.encoder)
+        self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
+        self.drafter = Drafter(self.database, self.histories, model or make_chat_model(settings))
+        self.metrics = Metrics()
+        self.rate_limits = RateLimits(settings)
+        self.loaded = threading.Event()
+        self.load_error: str | None = None
+        self._embedder = BackgroundEmbedder(self.database, self.encoder)
+
+    @property
+    def needs_encoder(self) -> bool:
+        return self.settings.retriever in NEEDS_ENCODER
+
+    def retriever(self, name: str | None = None) -> Retriever:
+        """A retriever for documents that are not in the store. Raises NotFound."""
+        return make_retriever(name or self.settings.retriever, self.encoder)
+
+    def _retriever_of(self, user_id: int) -> Retriever:
+        return make_retriever(self.settings.retriever, StoredEncoder(self.database, self.encoder, user_id))
+
+    def start(self) -> None:
+        """Load the weights while the first health checks are answered, and start the background work."""
+        threading.Thread(target=self._load, name="loader", daemon=True).start()
+
+    def _load(self) -> None:
+        try:
+            for part in (self.drafter.model, *((self.encoder,) if self.needs_encoder else ())):
+                load = getattr(part, "load", None)
+                if load is not None:
+                    load()
+        except PearlError as error:
+            self.load_error = error.message
+            log.error("%s", error.message)
+            return
+        self.loaded.set()
+        if self.needs_encoder and self.settings.embed_in_background:
+            self._embedder.start()
+
+    async def stop(self) -> None:
+        self._embedder.stop()
+        await self.drafter.model.close()
+        self.database.close()

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import zipfile
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.archive import open_archive
+
+
+@pytest.fixture(params=["folder", "zip"])
+def export(request, tmp_path):
+    folder = tmp_path / "export"
+    (folder / "c1").mkdir(parents=True)
+    (folder / "c1" / "Messages.JSON").write_text("[]")
+    (folder / "notes.txt").write_text("tea")
+    if request.param == "folder":
+        return folder
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in folder.rglob("*"):
+            archive.write(path, path.relative_to(folder))
+    return packed
+
+
+def test_a_folder_and_a_zip_file_are_read_alike(export):
+    with open_archive(export) as archive:
+        assert archive.matching("c*/messages.json") == ["c1/Messages.JSON"]
+        assert archive.files["notes.txt"] == 3
+        assert archive.where("notes.txt") == f"{export}/notes.txt"
+        read: list[int] = []
+        with archive.open("notes.txt", read.append) as stream:
+            assert stream.read() == b"tea"
+        assert sum(read) == 3
+
+
+def test_a_file_is_an_archive_of_one(tmp_path):
+    file = tmp_path / "general.json"
+    file.write_text("{}")
+    with open_archive(file) as archive:
+        assert archive.matching("*.json") == ["general.json"]
+        assert archive.where("general.json") == str(file)
+
+
+def test_a_damaged_member(tmp_path):
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.json", "tea and milk " * 1_000)
+    data = bytearray(packed.read_bytes())
+    data[50:70] = b"\xff" * 20
+    packed.write_bytes(data)
+    with (
+        open_archive(packed) as archive,
+        pytest.raises(InputError, match="cannot be read"),
+        archive.open("a.json") as stream,
+    ):
+        stream.read()
+
+
+def test_what_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"), open_archive(tmp_path / "none"):
+        pass

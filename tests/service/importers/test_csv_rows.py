@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.csv_rows import MAX_FIELD_CHARACTERS, CsvRow, read_rows
+
+
+def rows(data: bytes, *required: str) -> list[CsvRow]:
+    return list(read_rows(io.BytesIO(data), required))
+
+
+def test_rows_know_the_line_they_start_on():
+    data = b'\xef\xbb\xbfid,body\r\n1,"two\r\nlines"\r\n\r\n2,three\r\n'
+    assert rows(data, "id") == [
+        CsvRow(2, {"id": "1", "body": "two\r\nlines"}),
+        CsvRow(5, {"id": "2", "body": "three"}),
+    ]
+
+
+def test_short_and_long_rows():
+    assert [row.value for row in rows(b"a,b\n1\n1,2,3\n")] == [{"a": "1", "b": ""}, {"a": "1", "b": "2"}]
+
+
+def test_a_missing_column():
+    with pytest.raises(InputError, match="no column 'body'"):
+        rows(b"id,text\n", "id", "body")
+    with pytest.raises(InputError, match="no column 'id'"):
+        rows(b"", "id")
+
+
+def test_a_field_that_is_far_too_long_costs_only_its_row():
+    found = rows(b"id\n" + b"x" * (MAX_FIELD_CHARACTERS + 1) + b"\n2\n")
+    assert isinstance(found[0].value, InputError)
+    assert found[-1].value == {"id": "2"}
+
+
+def test_bytes_that_are_not_utf8():
+    assert rows(b"id\ncaf\xe9\n")[0].value == {"id": "caf\udce9"}

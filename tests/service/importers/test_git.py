@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.base import Options, load_importer
+
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin:/usr/local/bin",
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_DATE": "2024-03-01T10:00:00+01:00",
+    "GIT_COMMITTER_DATE": "2024-03-02T10:00:00+01:00",
+}
+
+
+def git(repository, *arguments, message: bytes | None = None, author="Ann Lee <ann@example.org>"):
+    name, address = author.removesuffix(">").split(" <")
+    identity = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": address}
+    identity |= {"GIT_COMMITTER_NAME": "Carl", "GIT_COMMITTER_EMAIL": "carl@example.org"}
+    command = ["git", "-C", str(repository), *arguments]
+    subprocess.run(command, input=message, env=ENVIRONMENT | identity, check=True, capture_output=True)
+
+
+def commit(repository, message: str | bytes, **options):
+    data = message if isinstance(message, bytes) else message.encode()
+    git(repository, *options.pop("config", ()), "commit", "--allow-empty", "-F", "-", message=data, **options)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # no configuration but the repository's own
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    path = tmp_path / "kettle"
+    path.mkdir()
+    git(path, "init", "-b", "main")
+    return path
+
+
+def test_the_subject_asks_and_the_body_answers(read, repository):
+    commit(repository, "Boil less water\n\nNobody drinks five cups.\n\nTwo will do.\n")
+    reading = read("git", repository, "ann@example.org", voice="commits")
+    (document,) = reading.documents
+    assert document.text == "Nobody drinks five cups.\n\nTwo will do."
+    assert document.request == "Boil less water"
+    assert document.timestamp == 1709283600.0  # when it was written, not when it was committed
+    assert (len(document.id), document.voice) == (40, "commits")
+    assert reading.found[0].where == f"{repository}@{document.id[:12]}"
+
+
+def test_trailers_are_not_text(read, repository):
+    commit(repository, "Boil\n\nTwo cups.\n\nFixes: #3\nSigned-off-by: Ann Lee <ann@example.org>\n")
+    commit(repository, "Cool\n\nSigned-off-by: Ann Lee <ann@example.org>\n")
+    reading = read("git", repository, "ann lee")
+    assert reading.texts == ["Two cups."]
+    assert reading.reasons == ["no body"]
+
+
+def test_other_peoples_commits_merges_and_subjects_alone_are_left_out(read, repository):
+    commit(repository, "First\n\nMine.")
+    commit(repository, "Second\n\nBob's.", author="Bob <bob@example.org>")
+    git(repository, "switch", "-c", "side")
+    commit(repository, "Third")
+    git(repository, "switch", "main")
+    commit(repository, "Fourth\n\nMine too.")
+    git(repository, "merge", "--no-ff", "side", "-F", "-", message=b"Merge side\n\nWith a body.")
+    reading = read("git", repository, "ann@example.org")
+    assert reading.texts == ["Mine too.", "Mine."]
+    assert sorted(reading.reasons) == ["merge", "no body", "not written by --me"]
+
+
+def test_who_is_me_comes_from_the_repository(read, repository):
+    commit(repository, "First\n\nMine.")
+    with pytest.raises(InputError, match="say who you are with --me"):
+        read("git", repository)
+    git(repository, "config", "user.email", "ANN@example.org")
+    assert read("git", repository).texts == ["Mine."]
+
+
+def test_a_mailmap_joins_identities(read, repository):
+    commit(repository, "First\n\nFrom an old address.", author="al <al@old.example.org>")
+    (repository / ".mailmap").write_text("Ann Lee <ann@example.org> <al@old.example.org>\n")
+    assert read("git", repository, "ann@example.org").texts == ["From an old address."]
+
+
+def test_messages_in_other_encodings(read, repository):
+    commit(repository, "Caf\xe9\n\nUn th\xe9.".encode("latin-1"), config=("-c", "i18n.commitEncoding=latin-1"))
+    commit(repository, b"Wrong\n\nNot \xff UTF-8.")
+    assert read("git", repository, "ann@example.org").texts == ["Not \N{REPLACEMENT CHARACTER} UTF-8.", "Un thé."]
+
+
+def test_a_message_of_a_megabyte_and_many_commits(read, repository):
+    commit(repository, "Long\n\n" + "tea and milk\n" * 80_000)
+    for number in range(30):
+        commit(repository, f"Cup {number}\n\nPoured {number}.")
+    reading = read("git", repository, "ann@example.org")
+    assert len(reading.found) == 31
+    assert len(reading.texts[-1]) == 80_000 * 13 - 1
+
+
+def test_a_repository_without_commits(read, repository):
+    with pytest.raises(InputError, match="has no commits"):
+        read("git", repository, "ann")
+
+
+def test_what_is_not_a_repository(read, tmp_path):
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    with pytest.raises(InputError, match="not a git repository"):
+        read("git", folder, "ann")
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(InputError, match="git rev-parse"):
+        read("git", file, "ann")
+
+
+def test_a_hooks_environment_does_not_lead_elsewhere(read, repository, tmp_path, monkeypatch):
+    commit(repository, "First\n\nMine.")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
+    assert read("git", repository, "ann lee").texts == ["Mine."]
+
+
+def test_nothing_in_the_repository_can_start_a_program(read, repository, tmp_path):
+    commit(repository, "First\n\nMine.")
+    trap, sprung = tmp_path / "trap", tmp_path / "sprung"
+    trap.write_text(f"#!/bin/sh\ntouch {sprung}\n")
+    trap.chmod(0o755)
+    for key in ("core.fsmonitor", "gpg.program", "core.pager", "core.sshCommand"):
+        git(repository, "config", key, str(trap))
+    git(repository, "config", "log.showSignature", "true")
+    assert read("git", repository, "ann lee").texts == ["Mine."]
+    assert not sprung.exists()
+
+
+def test_giving_up_half_way_ends_git(repository):
+    for number in range(3):
+        commit(repository, f"Cup {number}\n\nPoured.")
+    items = load_importer("git").read(repository, Options(user="ann", me=("ann lee",)))
+    next(items)
+    items.close()
+
+
+def test_without_git(repository, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="is it installed"):
+        list(load_importer("git").read(repository, Options(user="ann", me=("ann",))))

@@ -1,0 +1,102 @@
+"""The small helpers that several importers share: ids, requests, quotes, HTML, the index on disk."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from pearl.errors import StoreError
+from service.importers.disk_index import DiskIndex
+from service.importers.html_text import html_to_text
+from service.importers.ids import content_id, stable_id
+from service.importers.quotes import Parts, split_quotes, tidy
+from service.importers.requests import MAX_CHARACTERS, as_request
+
+
+def test_a_name_that_can_be_an_id_stays():
+    assert stable_id("posts/tea.md") == "posts/tea.md"
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "two\nlines", " space", "caf\udce9.md"])
+def test_a_name_that_cannot_be_an_id_becomes_the_same_digest_each_time(name):
+    assert stable_id(name) == stable_id(name)
+    assert stable_id(name).startswith("sha256:")
+    assert stable_id(name) != stable_id(name + "!")
+
+
+def test_content_id_tells_contents_apart():
+    assert content_id(b"a") != content_id(b"b")
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [(None, None), ("", None), ("  \n", None), (" Fix it? ", "Fix it?"), ("a\0b", "a b"), ("half \ud83d", "half ?")],
+)
+def test_as_request(text, request_):
+    assert as_request(text) == request_
+
+
+def test_a_long_request_ends_with_a_whole_word():
+    request = as_request("kettle " * 1_000)
+    assert request is not None
+    assert MAX_CHARACTERS - 7 <= len(request) <= MAX_CHARACTERS
+    assert request.endswith("kettle")
+    assert as_request("x" * 5_000) == "x" * MAX_CHARACTERS
+
+
+def test_split_quotes():
+    assert split_quotes("Hi\n> old\n> > older\n\n\nmine\n") == Parts("Hi\n\nmine", "old\nolder")
+
+
+def test_tidy_keeps_indentation():
+    assert tidy(["", "a", "", "", "  b  ", ""]) == "a\n\n  b"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>Hi &amp; bye</p><p>Two</p>", "Hi & bye\n\nTwo"),
+        ("one<br>two<br/><br>three", "one\ntwo\n\nthree"),
+        ("<div>a</div><div>b</div>", "a\nb"),
+        ("<ul><li>tea<li>milk</ul>", "- tea\n- milk"),
+        ("<blockquote>old<br>news</blockquote>mine", "> old\n> news\nmine"),
+        ("<style>p{}</style><script>x<y</script>seen<!-- not -->", "seen"),
+        ("<pre>a\n  b</pre>", "a\n  b"),
+        ("a  lot\n of   <b>space</b>", "a lot of space"),
+        ("<![if mso]>word<![endif]>", "word"),
+        ("caf&eacute;&nbsp;&#233;", "café é"),
+        ("</blockquote></pre></style>still", "still"),
+        ("<table><tr><td>a</td><td>b</td></tr></table>", "a b"),
+        ("", ""),
+    ],
+)
+def test_html_to_text(html, text):
+    assert html_to_text(html) == text
+
+
+def test_the_index_keeps_the_first_text_of_a_key():
+    with DiskIndex() as index:
+        index.put("a", "first")
+        index.put("a", "second")
+        index.put("half \ud83d", "half \ud83d")
+        assert index.get("a") == "first"
+        assert index.get("half \ud83d") == "half ?"
+        assert index.get("b") is None
+
+
+def test_a_full_temporary_folder_is_told():
+    with DiskIndex() as index:
+        index._database.execute("PRAGMA max_page_count = 2")
+        with pytest.raises(StoreError, match="TMPDIR"):
+            index.put("a", "x" * 100_000)
+
+
+def test_the_index_leaves_no_file_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with DiskIndex() as index:
+        index.put("a", "b")
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(sqlite3.ProgrammingError):
+        index.get("a")
