@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pearl.records import Document
 from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
 
 GZIP_MAGIC = b"\x1f\x8b"
+MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,14 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
     try:
         with path.open("rb") as raw, _decompressed(raw) as lines:
             done = 0
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(_bounded(lines), start=1):
                 position = raw.tell()
                 if position != done:
                     advance(position - done)
                     done = position
                 if line.strip():
                     yield JsonLine(number, _parse(line))
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
 
 
@@ -55,7 +57,18 @@ def _decompressed(raw: IO[bytes]) -> IO[bytes]:
     return gzip.open(raw) if compressed else raw  # type: ignore[return-value]
 
 
+def _bounded(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines; of one longer than MAX_LINE_BYTES only so much, so that memory does not grow with the file."""
+    while line := stream.readline(MAX_LINE_BYTES):
+        rest = line
+        while len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES)
+        yield line
+
+
 def _parse(line: bytes) -> dict[str, Any] | InputError:
+    if len(line) == MAX_LINE_BYTES:
+        return InputError(f"has {MAX_LINE_BYTES:,} bytes or more; is it JSON Lines?", code="line_too_long")
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -146,7 +146,7 @@ def _report(summary: ImportSummary, source: Path, json: str | None) -> None:
         console.print(_table(summary))
     if summary.refused:
         raise InputError(
-            f"{source}: {summary.errors_total:,} errors, so --strict imported nothing.", code="strict_refused"
+            f"{source}: {_counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
         )
     if summary.nothing_usable:
         raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
@@ -165,6 +165,10 @@ def _one_line(problem: ImportProblem) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(problem))
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def _left_out_in_words(summary: ImportSummary) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
 
@@ -173,7 +177,9 @@ def _table(summary: ImportSummary) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right")
     table.add_column()
-    table.add_row(f"{summary.imported:,}", f"imported, for {summary.users:,} users, in {summary.seconds:.1f} s")
+    table.add_row(
+        f"{summary.imported:,}", f"imported, for {_counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
+    )
     table.add_row(f"{summary.already_there:,}", "already there")
     if summary.conflicts:
         table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")

@@ -49,20 +49,20 @@ def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
     New voices are made, the users' indexes are marked stale, and their embeddings are queued.
     """
     known = _known_contents(connection, additions)
-    outcomes, rows = [], []
+    outcomes: list[Outcome] = []
+    new: list[Addition] = []
     for addition in additions:
-        key = (addition.user_id, addition.document.id)
-        content = _content_digest(addition.document)
+        key, content = (addition.user_id, addition.document.id), _content_digest(addition.document)
         if key in known:
             outcomes.append(Outcome.EXISTS if known[key] == content else Outcome.CONFLICT)
             continue
         known[key] = content
         outcomes.append(Outcome.CREATED)
-        rows.append(_row(addition, content))
-    if rows:
-        connection.execute(insert(documents), rows)
-        owners = {addition.user_id for addition in additions}
-        voices.ensure(connection, _voices_by_user(additions))
+        new.append(addition)
+    if new:
+        connection.execute(insert(documents), [_row(addition) for addition in new])
+        owners = {addition.user_id for addition in new}
+        voices.ensure(connection, _voices_by_user(new))
         touch_history(connection, owners)
         jobs.enqueue(connection, jobs.EMBED, owners)
     return outcomes
@@ -85,7 +85,7 @@ def _content_digest(document: Document) -> bytes:
     return digest(document.text, document.request, document.voice)
 
 
-def _row(addition: Addition, content: bytes) -> dict[str, object]:
+def _row(addition: Addition) -> dict[str, object]:
     document = addition.document
     return {
         "user_id": addition.user_id,
@@ -94,7 +94,7 @@ def _row(addition: Addition, content: bytes) -> dict[str, object]:
         "request": document.request,
         "voice": document.voice,
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
-        "content_digest": content,
+        "content_digest": _content_digest(document),
         "text_digest": digest(document.text),
     }
 

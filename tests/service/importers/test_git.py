@@ -65,7 +65,7 @@ def test_other_peoples_commits_merges_and_subjects_alone_are_left_out(read, repo
     commit(repository, "Third")
     git(repository, "switch", "main")
     commit(repository, "Fourth\n\nMine too.")
-    git(repository, "merge", "--no-ff", "side", "-F", "-", message=b"Merge side\n\nWith a body.")
+    git(repository, "merge", "--no-ff", "side", "-m", "Merge side", "-m", "With a body.")
     reading = read("git", repository, "ann@example.org")
     assert reading.texts == ["Mine too.", "Mine."]
     assert sorted(reading.reasons) == ["merge", "no body", "not written by --me"]
@@ -87,7 +87,7 @@ def test_a_mailmap_joins_identities(read, repository):
 
 def test_messages_in_other_encodings(read, repository):
     commit(repository, "Caf\xe9\n\nUn th\xe9.".encode("latin-1"), config=("-c", "i18n.commitEncoding=latin-1"))
-    commit(repository, b"Wrong\n\nNot \xff UTF-8.")
+    commit(repository, b"Wrong\n\nNot \xff UTF-8.", config=("-c", "i18n.commitEncoding=x-unheard-of"))
     assert read("git", repository, "ann@example.org").texts == ["Not \N{REPLACEMENT CHARACTER} UTF-8.", "Un thé."]
 
 

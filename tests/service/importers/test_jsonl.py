@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from pearl.errors import InputError
+
 LINE = {"user_id": "ann", "id": "1", "timestamp": 1_700_000_000, "text": "Tea at four.", "request": "When?"}
 
 
@@ -43,6 +45,27 @@ def test_me_keeps_only_the_lines_of_these_users(read, tmp_path):
     reading = read("jsonl", write(tmp_path / "h.jsonl", LINE, {**LINE, "user_id": "bob"}), "BOB", user=None)
     assert [found.user for found in reading.found] == ["bob"]
     assert reading.reasons == ["not written by --me"]
+
+
+def test_a_line_without_end_takes_no_memory(read, tmp_path, monkeypatch):
+    monkeypatch.setattr("pearl.history.MAX_LINE_BYTES", 1_000)
+    path = write(tmp_path / "h.jsonl", LINE, b"x" * 999, b"x" * 1_000, b"x" * 5_000, {**LINE, "id": "5"})
+    reading = read("jsonl", path, user=None)
+    assert [document.id for document in reading.documents] == ["1", "5"]
+    assert [(error.reason, error.where[-2:]) for error in reading.errors] == [
+        ("line too long", ":2"),
+        ("line too long", ":3"),
+        ("line too long", ":4"),
+    ]
+
+
+def test_damaged_gzip(tmp_path, read):
+    path = tmp_path / "h.jsonl.gz"
+    data = bytearray(gzip.compress(json.dumps(LINE).encode() * 50))
+    data[20:40] = b"\xff" * 20
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read"):
+        read("jsonl", path)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from service.importers.mail import parse_date, read_envelope, read_text
+
+
+def mail(headers: str, body: str | bytes = "") -> bytes:
+    return headers.encode() + b"\n\n" + (body if isinstance(body, bytes) else body.encode())
+
+
+def test_the_envelope():
+    envelope = read_envelope(
+        mail(
+            "From: =?utf-8?q?=C3=84nne_Lee?= <aenne@example.org>\n"
+            "Subject: Re: AW: [tea] =?utf-8?b?w7xiZXI=?=\n some cups\n"
+            "Date: Mon, 03 Mar 2025 10:12:00 +0100\n"
+            "Message-ID: <2@example.org>\n"
+            "In-Reply-To: <1@example.org>\n"
+            "References: <0@example.org>\n <1@example.org>"
+        )
+    )
+    assert envelope.id == "2@example.org"
+    assert envelope.sender == ("Änne Lee", "aenne@example.org")
+    assert envelope.subject == "[tea] über some cups"
+    assert envelope.time == 1740993120.0
+    assert envelope.answers == ("1@example.org", "1@example.org")
+
+
+@pytest.mark.parametrize(
+    ("sender", "name"),
+    [
+        ('"Lee, Ann" <ann@example.org>', "Lee, Ann"),
+        ("=?x-unheard-of?q?=C3=84nne?= <ann@example.org>", "Änne"),
+        ("=?utf-8?b?%%%?= <ann@example.org>", ""),
+        ("=?utf-8?b?A?= <ann@example.org>", "=?utf-8?b?A?="),
+        ("ann@example.org", ""),
+    ],
+)
+def test_senders(sender, name):
+    assert read_envelope(mail(f"From: {sender}")).sender == (name, "ann@example.org")
+
+
+def test_an_empty_envelope():
+    envelope = read_envelope(b"")
+    assert (envelope.id, envelope.sender, envelope.time, envelope.answers) == (None, ("", ""), None, ())
+
+
+@pytest.mark.parametrize(
+    ("date", "seconds"),
+    [
+        ("Mon, 03 Mar 2025 10:12:00 +0100", 1740993120.0),
+        ("3 Mar 2025 09:12:00", 1740993120.0),
+        ("Mon Mar  3 09:12:00 2025", 1740993120.0),
+        ("yesterday", None),
+        ("", None),
+        ("Mon, 99 Zzz 2025 99:99:99", None),
+    ],
+)
+def test_dates(date, seconds):
+    assert parse_date(date) == seconds
+
+
+TYPE = "Content-Type: text/plain; charset="
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "text"),
+    [
+        ("Subject: none", "Tea?", "Tea?"),
+        (TYPE + "utf-8", "Thé?", "Thé?"),
+        (TYPE + "iso-8859-1", b"Th\xe9?", "Thé?"),
+        (TYPE + "x-unheard-of", "Thé?", "Thé?"),
+        (TYPE + "x-unheard-of", b"Th\xe9?", "Th\N{REPLACEMENT CHARACTER}?"),
+        (TYPE + "hex", "Tea?", "Tea?"),
+        (TYPE + "us-ascii", "Thé?", "Thé?"),
+        ("Subject: none", b"Th\xe9\x80?", "Thé€?"),
+        (TYPE + "utf-8\nContent-Transfer-Encoding: base64", "VGjDqT8=", "Thé?"),
+        (TYPE + "utf-8\nContent-Transfer-Encoding: base64", "VGjDqT8", "Thé?"),
+        (TYPE + "utf-8\nContent-Transfer-Encoding: quoted-printable", "Th=C3=A9=\n?", "Thé?"),
+        ("Content-Type: text/html; charset=utf-8", "<p>Thé?</p>", "Thé?"),
+        ("Content-Type: image/png", b"\x89PNG", ""),
+        ("Content-Type: text/plain\nContent-Disposition: attachment; filename=a.txt", "Tea?", ""),
+        (
+            TYPE + "utf-8; format=flowed",
+            "One line \nthat goes on.\n> a \n> b\n-- \nAnn",
+            "One line that goes on.\n> a b\n-- \nAnn",
+        ),
+        (TYPE + "utf-8; format=flowed; delsp=yes", "auto \nmatic", "automatic"),
+    ],
+)
+def test_the_text_of_one_part(headers, body, text):
+    assert read_text(mail(headers, body)).rstrip() == text
+
+
+def parts(kind: str, *each: str) -> bytes:
+    return mail(f"Content-Type: multipart/{kind}; boundary=B", "".join(f"--B\n{part}\n" for part in each) + "--B--\n")
+
+
+HTML = "Content-Type: text/html\n\n<p>As <b>HTML</b></p>"
+PLAIN = "Content-Type: text/plain\n\nAs text"
+FORWARDED = "Content-Type: message/rfc822\n\nFrom: bob@example.org\nContent-Type: text/plain\n\nBob's words"
+ATTACHED = "Content-Type: text/plain\nContent-Disposition: attachment\n\nA file"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (parts("alternative", HTML, PLAIN), "As text"),
+        (parts("alternative", "Content-Type: text/plain\n\n ", HTML), "As HTML"),
+        (parts("mixed", ATTACHED, FORWARDED, HTML), "As HTML"),
+        (parts("mixed", FORWARDED), ""),
+        (parts("mixed", PLAIN)[:-7], "As text"),
+        (mail("Content-Type: multipart/mixed", "no boundary"), ""),
+    ],
+)
+def test_the_text_of_several_parts(raw, text):
+    assert read_text(raw).strip() == text

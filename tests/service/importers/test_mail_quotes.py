@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from service.importers.mail_quotes import split_mail
+from service.importers.quotes import Parts
+
+TOP_POSTED = """Yes, at four.
+
+On Mon, Mar 3, 2025 at 10:12 AM Bob Baker <
+bob@example.org> wrote:
+
+> Tea?
+"""
+BETWEEN_THE_LINES = """Hi Bob,
+
+On Monday Bob wrote:
+> Tea?
+
+At four.
+
+> And cake?
+
+Always.
+    - lemon
+    - plum
+"""
+OUTLOOK = """Fine with me.
+
+From: Bob Baker
+Sent: Monday, March 3, 2025 10:12
+To: Ann Lee
+Subject: Tea
+
+Is four fine?
+> older
+"""
+UNMARKED = "Yes.\n\nAm 03.03.2025 um 10:12 schrieb Bob:\n\nTee?\nOder Kaffee?\n"
+FORWARD = "Look at this.\n\n---------- Forwarded message ---------\nBob is late again.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "quoted"),
+    [
+        ("Tea?", "Tea?", ""),
+        (TOP_POSTED, "Yes, at four.", "Tea?"),
+        (TOP_POSTED.replace("\n", "\r\n"), "Yes, at four.", "Tea?"),
+        (BETWEEN_THE_LINES, "Hi Bob,\n\nAt four.\n\nAlways.\n    - lemon\n    - plum", "Tea?\n\nAnd cake?"),
+        (OUTLOOK, "Fine with me.", "Is four fine?\nolder"),
+        (UNMARKED, "Yes.", "Tee?\nOder Kaffee?"),
+        (FORWARD, "Look at this.", "Bob is late again."),
+        ("> Tea?\nYes.", "Yes.", "Tea?"),
+        ("> all\n> theirs", "", "all\ntheirs"),
+    ],
+)
+def test_quotes(text, own, quoted):
+    parts = split_mail(text)
+    assert parts.own == own
+    assert [line for line in parts.quoted.split("\n") if line] == [line for line in quoted.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("See you.\n-- \nAnn Lee\nHead of Tea", "See you."),
+        ("See you.\n--\nAnn", "See you."),
+        ("See you.\n\nSent from my iPhone", "See you."),
+        ("Bis dann.\n\nGesendet von meinem iPhone", "Bis dann."),
+        ("See you.\n____________________________________\ntea mailing list\nhttp://list.example.org", "See you."),
+        ("See you.\n\nBest regards,\nAnn", "See you.\n\nBest regards,\nAnn"),
+        ("See you.\n\nBest regards,\nAnn Lee\n\nHead of Tea\n+44 20 7946 0000", "See you.\n\nBest regards,\nAnn Lee"),
+        ("See you.\n\nBest,\nAnn\n\nPS: bring milk", "See you.\n\nBest,\nAnn\n\nPS: bring milk"),
+        ("Hi,\nThanks, that works.\n\nTea at four?", "Hi,\nThanks, that works.\n\nTea at four?"),
+        ("We need:\n- milk\n- tea\n", "We need:\n- milk\n- tea"),
+        ("Thanks,\nI will come.\n\nIt is far.", "Thanks,\nI will come.\n\nIt is far."),
+        ("-- \nAnn", ""),
+    ],
+)
+def test_signatures(text, own):
+    assert split_mail(text) == Parts(own, "")
+
+
+@pytest.mark.parametrize(
+    "piece", ["On " + "x " * 300_000, "On the way\n" * 30_000, "From: x\n" * 30_000, "\n" * 300_000]
+)
+def test_a_strange_text_takes_no_time(piece):
+    started = time.perf_counter()
+    split_mail(piece)
+    assert time.perf_counter() - started < 5

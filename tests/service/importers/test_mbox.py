@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import mailbox
+from email.message import EmailMessage
+
+import pytest
+
+from pearl.errors import InputError
+
+ANN, BOB = "Ann Lee <ann@example.org>", "Bob <bob@example.org>"
+
+
+def mail(id_: str | None, sender: str, text: str, subject="Tea", answers: str | None = None, html=None) -> EmailMessage:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = sender, "someone@example.org", subject
+    message["Date"] = "Mon, 03 Mar 2025 10:12:00 +0100"
+    if id_:
+        message["Message-ID"] = f"<{id_}@example.org>"
+    if answers:
+        message["In-Reply-To"] = f"<{answers}@example.org>"
+    message.set_content(text)
+    if html:
+        message.add_alternative(html, subtype="html")
+    return message
+
+
+def box(path, *messages):
+    made = mailbox.mbox(path)
+    for message in messages:
+        made.add(message)
+    made.close()
+    return path
+
+
+def test_only_my_own_words_of_my_own_mails(read, tmp_path):
+    source = box(
+        tmp_path / "a.mbox",
+        mail("1", BOB, "Tea?"),
+        mail("2", ANN, "Yes.\n\nOn Monday Bob wrote:\n> Tea?\n\n-- \nAnn Lee, Head of Tea\n", answers="1"),
+    )
+    reading = read("mbox", source, "ANN@example.org", voice="email")
+    (document,) = reading.documents
+    assert (document.id, document.text, document.request) == ("2@example.org", "Yes.", "Tea?")
+    assert (document.timestamp, document.voice) == (1740993120.0, "email")
+    where, _, line = reading.found[0].where.rpartition(":")
+    assert where == str(source)
+    assert source.read_text().split("\n")[int(line) - 1].startswith("From ")
+    assert reading.reasons == ["not written by --me"]
+
+
+def test_the_answered_mail_may_come_later_and_is_stripped_itself(read, tmp_path):
+    source = box(
+        tmp_path / "a.mbox",
+        mail("2", ANN, "Yes.", answers="1"),
+        mail("1", BOB, "Tea?\n\n> older\n\n-- \nBob", html="<p>not this</p>"),
+    )
+    assert [document.request for document in read("mbox", source, "ann@example.org").documents] == ["Tea?"]
+
+
+def test_without_the_answered_mail_the_quote_is_the_request_else_the_subject(read, tmp_path):
+    source = box(
+        tmp_path / "a.mbox",
+        mail("1", ANN, "Yes.\n\nOn Monday Bob wrote:\n> Tea?", answers="gone"),
+        mail("2", ANN, "I made tea.", subject="Re: Fwd: =?utf-8?q?Th=C3=A9?="),
+        mail("3", ANN, "And cake.", subject=""),
+    )
+    requests = [document.request for document in read("mbox", source, "ann@example.org").documents]
+    assert requests == ["Tea?", "Thé", None]
+
+
+def test_a_line_that_starts_with_from_is_not_a_new_mail(read, tmp_path):
+    source = box(tmp_path / "a.mbox", mail("1", ANN, "From four on.\n\nFrom there we walk.\n"))
+    assert read("mbox", source, "ann@example.org").texts == ["From four on.\n\nFrom there we walk."]
+    unescaped = source.read_bytes().replace(b">From", b"From")
+    source.write_bytes(unescaped)
+    assert read("mbox", source, "ann@example.org").texts == ["From four on.\n\nFrom there we walk."]
+
+
+def test_gmail_and_thunderbird_boundaries_and_line_ends(read, tmp_path):
+    headers = "From: ann@example.org\r\nDate: Mon, 03 Mar 2025 10:12:00 +0100\r\nMessage-ID: <{}>\r\n\r\n"
+    source = tmp_path / "a.mbox"
+    source.write_bytes(
+        (
+            "From 1577836800000@xxx Thu Jan 02 03:04:05 +0000 2020\r\n" + headers.format("1@x") + "One.\r\n\r\n"
+            "From - Tue Apr 27 19:42:22 2010\r\n" + headers.format("2@x") + "Two.\r\n"
+        ).encode()
+    )
+    reading = read("mbox", source, "ann@example.org")
+    assert [(document.id, document.text) for document in reading.documents] == [("1@x", "One."), ("2@x", "Two.")]
+
+
+def test_a_mail_without_message_id_has_the_same_id_each_time(read, tmp_path):
+    source = box(tmp_path / "a.mbox", mail(None, ANN, "Tea."), mail(None, ANN, "Milk."))
+    first, second = (read("mbox", source, "ann@example.org").documents for _ in range(2))
+    assert [document.id for document in first] == [document.id for document in second]
+    assert len({document.id for document in first}) == 2
+
+
+def test_damaged_mails_are_left_out_with_a_reason(read, tmp_path):
+    no_sender, no_date, no_text = mail("1", ANN, "a"), mail("2", ANN, "b"), mail("3", ANN, "> only a quote")
+    del no_sender["From"]
+    no_date.replace_header("Date", "whenever")
+    source = box(tmp_path / "a.mbox", no_sender, no_date, no_text, mail("4", ANN, "fine"))
+    lines = source.read_bytes().split(b"\n")
+    start = [number for number, line in enumerate(lines) if line.startswith(b"From ")][1]
+    lines[start] = b"From ann Mon Mar  99 10:12:00 20255"  # nor does the boundary know when
+    source.write_bytes(b"\n".join(lines))
+    reading = read("mbox", source, "ann@example.org")
+    assert reading.texts == ["fine"]
+    assert reading.reasons == ["damaged message", "damaged message", "no text"]
+    assert [error.field for error in reading.errors] == ["From", "Date"]
+
+
+def test_garbage_between_mails_spoils_only_its_own_mail(read, tmp_path):
+    source = box(tmp_path / "a.mbox", mail("1", ANN, "One."), mail("2", ANN, "Two."))
+    data = source.read_bytes()
+    cut = data.rindex(b"From: ")
+    source.write_bytes(data[:cut] + bytes(range(256)) + b"\n\n" + data[cut:])
+    assert read("mbox", source, "ann@example.org").texts == ["One."]
+
+
+def test_the_date_of_the_boundary_stands_in(read, tmp_path):
+    message = mail("1", ANN, "Tea.")
+    del message["Date"]
+    source = box(tmp_path / "a.mbox", message)
+    lines = source.read_bytes().split(b"\n")
+    lines[0] = b"From ann@example.org Mon Mar  3 09:12:00 2025"
+    source.write_bytes(b"\n".join(lines))
+    assert read("mbox", source, "ann lee").documents[0].timestamp == 1740993120.0
+
+
+def test_a_large_attachment_is_not_read(read, tmp_path):
+    message = mail("1", ANN, "See the picture.")
+    message.add_attachment(b"\0" * 6_000_000, maintype="image", subtype="png", filename="tea.png")
+    source = box(tmp_path / "a.mbox", message, mail("2", ANN, "Nice?"))
+    assert read("mbox", source, "ann@example.org").texts == ["See the picture.", "Nice?"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "is empty"), (b"Dear Bob,\n", "is not an mbox file"), (b"\x00\x01\x02", "is not an mbox file")],
+)
+def test_what_is_not_an_mbox(read, tmp_path, content, message):
+    source = tmp_path / "a.mbox"
+    source.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read("mbox", source, "ann")
+
+
+def test_a_folder_is_not_an_mbox(read, tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read("mbox", tmp_path, "ann")

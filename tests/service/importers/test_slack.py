@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from pearl.errors import InputError
+
+USERS = [
+    {
+        "id": "U1",
+        "name": "ann.lee",
+        "real_name": "Ann Lee",
+        "profile": {"display_name": "ann", "email": "ann@example.org"},
+    },
+    {"id": "U2", "name": "bob", "profile": {"display_name": ""}},
+    {"name": "no id"},
+]
+
+
+def said(user, ts, text, **fields):
+    return {"type": "message", "user": user, "ts": f"{ts}.000100", "text": text, **fields}
+
+
+DAYS = {
+    "tea/2024-03-01.json": [
+        said("U2", 1709283600, "Tea, <@U1>?", thread_ts="1709283600.000100"),
+        said("U2", 1709283601, "<@U2> has joined", subtype="channel_join"),
+        said("U9", 1709283602, "beep", subtype="bot_message", bot_id="B1"),
+        said("U1", 1709283603, "", files=[{}]),
+        "not a message",
+        {"user": "U1", "text": "no time"},
+    ],
+    "tea/2024-03-02.json": [
+        said("U1", 1709370000, "Yes!", thread_ts="1709283600.000100"),
+        said("U1", 1709370001, "&gt; who?\nMe &amp; <@U2>, <!here> in <#C1|tea>: <http://e.org|menu> <http://e.org>"),
+    ],
+    "D7/2024-03-01.json": [
+        said("U1", 1709283600, "Just <mailto:b@e.org|b@e.org>, <!subteam^S1|@cooks>", subtype="me_message")
+    ],
+}
+
+
+@pytest.fixture(params=["folder", "zip"])
+def export(request, tmp_path):
+    folder = tmp_path / "Acme export"
+    files = {"users.json": USERS, "channels.json": [{"id": "C1", "name": "tea"}], "dms.json": [{"id": "D7"}], **DAYS}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content))
+    if request.param == "folder":
+        return folder
+    return type(folder)(shutil.make_archive(str(folder), "zip", folder))
+
+
+@pytest.mark.parametrize("me", ["U1", "ann.lee", "Ann Lee", "ANN@example.org", "@ann"])
+def test_an_export(read, export, me):
+    reading = read("slack", export, me, voice="chat")
+    assert [(document.id, document.text, document.request) for document in reading.documents] == [
+        ("D7:1709283600.000100", "Just b@e.org, @cooks", None),
+        ("C1:1709370000.000100", "Yes!", "Tea, @ann?"),
+        ("C1:1709370001.000100", "Me & @bob, @here in #tea: menu http://e.org", "who?"),
+    ]
+    assert reading.documents[1].timestamp == 1709370000.0001
+    assert sorted(reading.reasons) == sorted(
+        ["not written by --me", *["bot or system message"] * 2, "no text", "wrong type", "missing field"]
+    )
+    assert [error.where for error in reading.errors] == [
+        f"{export}/tea/2024-03-01.json:5",
+        f"{export}/tea/2024-03-01.json:6",
+    ]
+
+
+def test_a_damaged_day_costs_only_itself(read, tmp_path):
+    for name, content in {
+        "tea/2024-03-01.json": "[{",
+        "tea/2024-03-02.json": json.dumps([said("U1", 1, "Good.")]),
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    reading = read("slack", tmp_path, "U1")
+    assert reading.texts == ["Good."]
+    assert [error.where for error in reading.errors] == [f"{tmp_path}/tea/2024-03-01.json"]
+
+
+def test_a_damaged_list_of_users_stops_the_import(read, export):
+    if export.is_dir():
+        (export / "users.json").write_text("{}")
+        with pytest.raises(InputError, match=r"users\.json: is not the JSON"):
+            read("slack", export, "ann")
+
+
+def test_what_is_not_slacks(read, tmp_path):
+    with pytest.raises(InputError, match="not a Slack export"):
+        read("slack", tmp_path, "ann")
+    file = tmp_path / "export.zip"
+    file.write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(InputError, match="not a Slack export"):
+        read("slack", file, "ann")

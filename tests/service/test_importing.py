@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from pearl.errors import InputError, StoreError
+from pearl.records import Document
+from service.importers.base import Found, LeftOut, Options, load_importer
+from service.importing import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
+from service.store import documents, users, voices
+from service.store.database import Database
+
+
+@dataclass
+class FakeImporter:
+    """Yields what it was given; an exception among it is raised."""
+
+    items: list[object] = field(default_factory=list)
+    name: str = "fake"
+    summary: str = "For tests."
+    examples: tuple[str, ...] = ()
+    unit: str = "bytes"
+    needs_user: bool = False
+    needs_me: bool = False
+    closed: bool = False
+
+    def size(self, source: Path) -> int | None:
+        return None
+
+    def read(self, source: Path, options: Options):
+        try:
+            for item in self.items:
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+        finally:
+            self.closed = True
+
+
+def found(number: int, text: str | None = None, user: str = "ann", **fields) -> Found:
+    document = Document(str(number), f"Cup {number}." if text is None else text, 1_700_000_000.0 + number, **fields)
+    return Found(user, document, f"fake:{number}")
+
+
+@pytest.fixture
+def database(tmp_path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'pearl.db'}", timeout_s=0.2)
+    made.migrate()
+    yield made
+    made.close()
+
+
+def run(database, items, *, strict=False, batch=BATCH_DOCUMENTS):
+    return run_import(database, FakeImporter(list(items)), Path("/"), Options(), strict=strict, batch_documents=batch)
+
+
+def stored(database, user="ann") -> list[Document]:
+    with database.read() as connection:
+        known = users.find(connection, user)
+        return [] if known is None else documents.all_of_user(connection, known.id)
+
+
+def test_documents_come_into_the_histories_of_their_users(database):
+    summary = run(database, [found(1, voice="chat", request="When?"), found(2), found(3, user="bob")])
+    assert (summary.imported, summary.already_there, summary.conflicts, summary.users) == (3, 0, 0, 2)
+    assert (summary.left_out, summary.errors) == ({}, ())
+    assert stored(database)[0] == Document("1", "Cup 1.", 1_700_000_001.0, "When?", "chat")
+    assert len(stored(database, "bob")) == 1
+    with database.read() as connection:
+        assert [voice.name for voice in voices.list_all(connection, users.get(connection, "ann").id)] == ["chat"]
+
+
+def test_a_second_run_imports_nothing(database):
+    items = [found(number) for number in range(2_500)]
+    assert run(database, items).imported == 2_500
+    again = run(database, items)
+    assert (again.imported, again.already_there, again.conflicts) == (0, 2_500, 0)
+    assert len(stored(database)) == 2_500
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 1_000])
+def test_an_id_with_another_text_is_a_conflict_and_the_first_stays(database, batch):
+    summary = run(database, [found(1), found(1), found(1, "Milk."), found(2)], batch=batch)
+    assert (summary.imported, summary.already_there, summary.conflicts) == (2, 1, 1)
+    assert [document.text for document in stored(database)] == ["Cup 1.", "Cup 2."]
+    (problem,) = summary.errors
+    assert str(problem).startswith("fake:1: id: '1' is already there with another text")
+
+
+def test_what_is_left_out_is_counted_by_reason(database):
+    left = [LeftOut("a", "no text"), LeftOut("b", "no text"), LeftOut("c", "wrong type", "'x' must be a string.", "x")]
+    summary = run(database, [*left, found(1)])
+    assert summary.left_out == {"no text": 2, "wrong type": 1}
+    assert [str(problem) for problem in summary.errors] == ["c: x: must be a string."]
+    assert summary.errors_total == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "field_", "reason"),
+    [
+        (found(1, ""), "text", "empty text"),
+        (found(1, "a\0b"), "text", "nul character"),
+        (found(1, "half \ud83d"), "text", "invalid unicode"),
+        (found(1, "x" * 1_000_001), "text", "text too large"),
+        (found(1, user=" "), "user_id", "invalid id"),
+        (Found("ann", Document("", "Tea."), "fake:1"), "id", "invalid id"),
+        (Found("ann", Document("1", "Tea.", 9e9), "fake:1"), "timestamp", "future timestamp"),
+        (found(1, request="a\0"), "request", "nul character"),
+        (found(1, voice=""), "voice", "invalid id"),
+    ],
+)
+def test_no_importer_can_store_what_is_unusable(database, bad, field_, reason):
+    summary = run(database, [bad, found(2)])
+    assert summary.imported == 1
+    assert summary.left_out == {reason: 1}
+    assert [(problem.where, problem.field) for problem in summary.errors] == [("fake:1", field_)]
+
+
+def test_only_the_first_errors_are_kept(database):
+    summary = run(database, [LeftOut(str(number), "wrong type", "is wrong") for number in range(250)])
+    assert (len(summary.errors), summary.errors_total) == (ERRORS_KEPT, 250)
+    assert summary.nothing_usable
+
+
+def test_nothing_at_all_is_nothing_usable(database):
+    assert run(database, []).nothing_usable
+    assert not run(database, [found(1)]).nothing_usable
+    assert not run(database, [found(1)]).nothing_usable  # already there is not nothing
+
+
+@pytest.mark.parametrize("bad", [LeftOut("c", "wrong type", "is wrong"), found(1, "Other."), found(9, "")])
+def test_strict_keeps_nothing_if_anything_is_wrong(database, bad):
+    summary = run(database, [found(1), found(2), bad, found(3)], strict=True, batch=1)
+    assert (summary.imported, summary.refused, summary.errors_total) == (0, True, 1)
+    assert not summary.nothing_usable
+    assert stored(database) == []
+
+
+def test_strict_does_not_mind_what_is_left_out_on_purpose(database):
+    summary = run(database, [found(1), LeftOut("c", "not written by --me")], strict=True)
+    assert (summary.imported, summary.refused) == (1, False)
+    assert len(stored(database)) == 1
+
+
+def test_a_source_that_breaks_off_keeps_what_came_before(database):
+    items = [*(found(number) for number in range(5)), InputError("h.jsonl.gz: cannot be read: it ends early.")]
+    with pytest.raises(InputError, match=r"ends early\. 5 documents were stored before"):
+        run(database, items, batch=2)
+    assert len(stored(database)) == 5
+
+
+def test_strict_keeps_nothing_of_a_source_that_breaks_off(database):
+    with pytest.raises(InputError, match="it ends early"):
+        run(database, [found(1), InputError("it ends early")], strict=True)
+    assert stored(database) == []
+
+
+def test_a_missing_source(database):
+    with pytest.raises(InputError, match="no such file or folder"):
+        run_import(database, FakeImporter(), Path("/nowhere/to/be/found"), Options())
+
+
+def test_the_source_is_closed_when_the_database_fails(database):
+    importer = FakeImporter([found(number) for number in range(10)])
+    with locked(database), pytest.raises(StoreError):
+        run_import(database, importer, Path("/"), Options(), batch_documents=2)
+    assert importer.closed
+
+
+def locked(database):
+    class Lock:
+        def __enter__(self):
+            self.connection = sqlite3.connect(database.engine.url.database, isolation_level=None)
+            self.connection.execute("BEGIN IMMEDIATE")
+
+        def __exit__(self, *_):
+            self.connection.execute("ROLLBACK")
+            self.connection.close()
+
+    return Lock()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_locked_database_half_way(database, strict):
+    class Locking(FakeImporter):
+        """Another program takes the lock when 25 documents were read."""
+
+        def read(self, source, options):
+            for number in range(50):
+                if number == 25 and not strict:
+                    lock.__enter__()
+                yield found(number)
+
+    lock = locked(database)
+    if strict:
+        lock.__enter__()
+    stored_before = 0 if strict else 20
+    with pytest.raises(StoreError, match=rf"locked by another program.* {stored_before} documents were stored before"):
+        run_import(database, Locking(), Path("/"), Options(), strict=strict, batch_documents=10)
+    lock.__exit__()
+    assert len(stored(database)) == stored_before
+    again = run(database, [found(number) for number in range(50)])
+    assert (again.imported, again.already_there) == (50 - stored_before, stored_before)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_full_disk_leaves_nothing_half_written_and_a_rerun_completes(tmp_path, strict):
+    items = [found(number, f"Cup {number}. " * 200) for number in range(400)]
+    small = Database(f"sqlite:///{tmp_path / 'pearl.db'}")
+    small.migrate()
+    small.engine.dispose()
+
+    def limit(connection, record):
+        connection.execute("PRAGMA max_page_count = 150")
+
+    event.listen(small.engine, "connect", limit)
+    with pytest.raises(StoreError, match=r"disk is full.* \d+ documents were stored before") as caught:
+        run(small, items, strict=strict, batch=50)
+    kept = len(stored(small))
+    small.close()
+    assert f" {kept} documents were stored before" in caught.value.message
+    assert caught.value.exit_status == 1
+    assert kept % 50 == 0
+    assert (kept == 0) is strict
+
+    roomy = Database(f"sqlite:///{tmp_path / 'pearl.db'}")
+    again = run(roomy, items)
+    assert (again.imported, again.already_there) == (400 - kept, kept)
+    roomy.close()
+
+
+def test_a_batch_of_long_texts_is_cut_short(database, monkeypatch):
+    sizes = []
+    add = documents.add
+
+    def counted(connection, additions):
+        sizes.append(len(additions))
+        return add(connection, additions)
+
+    monkeypatch.setattr(documents, "add", counted)
+    run(database, [found(number, f"{number}" + "x" * 900_000) for number in range(20)])
+    assert sum(sizes) == 20
+    assert max(sizes) < 10
+
+
+def test_a_history_file_end_to_end(database, tmp_path):
+    path = tmp_path / "history.jsonl"
+    lines = [{"user_id": "ann", "id": number, "timestamp": number, "text": f"Cup {number}."} for number in range(3)]
+    path.write_text("\n".join([*map(json.dumps, lines), '{"user_id": "ann", "id": "9", "timestamp": 1, "text": ""}']))
+    summary = run_import(database, load_importer("jsonl"), path, Options())
+    assert summary.imported == 3
+    assert [str(problem) for problem in summary.errors] == [f"{path}:4: text: is empty; give at least one word."]
+
+
+def test_a_problem_in_one_line():
+    assert str(ImportProblem("a:1", "'text' is empty.", "text")) == "a:1: text: is empty."
+    assert str(ImportProblem("a:1", "is not JSON")) == "a:1: is not JSON"
