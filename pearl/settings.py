@@ -119,9 +119,12 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Settings from the environment. Raises InputError that names each key and why its value will not do."""
+    """Settings from the environment; an override that is None leaves it at that.
+
+    Raises InputError that names each key and why its value will not do.
+    """
     try:
-        return Settings(**overrides)  # type: ignore[arg-type]
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         problems = [_explain(problem["loc"], problem["msg"], problem.get("input")) for problem in error.errors()]
         raise InputError("; ".join(problems), code="invalid_setting") from None

@@ -48,6 +48,11 @@ def check_characters(text: str, *, param: str) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """A model's text without what no database can keep: NUL characters and halves of surrogate pairs."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
 def check_id(value: Any, *, param: str = "id") -> str:
     """A document's, user's or voice's name: 1 to 200 printable characters."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -71,7 +76,7 @@ def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None =
             param=param,
             code="wrong_type",
         )
-    seconds = _from_rfc3339(value, param) if isinstance(value, str) else float(value)
+    seconds = _from_rfc3339(value, param) if isinstance(value, str) else _as_float(value)
     if not math.isfinite(seconds) or not -62_135_596_800 <= seconds <= 253_402_300_799:
         raise InputError(
             f"'{param}' is outside the years 1 to 9999; it must be in seconds, not milliseconds.",
@@ -105,6 +110,13 @@ def _from_rfc3339(value: str, param: str) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment.timestamp()
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf
 
 
 def json_type(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -21,14 +21,15 @@ from pearl.prompts import (
 )
 from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.texts import storable
 from retriever.base import Calibration
 from service.history_cache import HistoryCache
-from service.marks import MarkFilter
+from service.marks import MarkFilter, StopFilter
 from service.store import drafts, voices
 from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
-from service.threads import in_thread
+from service.threads import FairThreads, in_thread
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
@@ -37,7 +38,8 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class Commission:
-    """What a user asks the pipeline for. ``k`` None leaves the number of documents to the voice's template."""
+    """What a user asks the pipeline for. ``k`` None leaves the number of documents to the voice's template; the draft
+    ends before any of the texts in ``stop``."""
 
     request: str
     voice: str | None = None
@@ -45,6 +47,7 @@ class Commission:
     k: int | None = None
     revise: str = AUTO
     prior: tuple[Message, ...] = ()
+    stop: tuple[str, ...] = ()
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
 
 
@@ -102,6 +105,7 @@ class Drafter:
     def __init__(self, database: Database, histories: HistoryCache, model: ChatModel) -> None:
         self._database = database
         self._histories = histories
+        self._threads = FairThreads()
         self.model = model
 
     async def draft(self, user: User, commission: Commission) -> AsyncGenerator[Event, None]:
@@ -111,7 +115,7 @@ class Drafter:
         """
         clock, draft_id = Clock(), new_id("draft")
         with clock.stage("retrieve_ms"):
-            voice, ranking = await in_thread(self._retrieve, user, commission)
+            voice, ranking = await self._threads.run(user.id, self._retrieve, user, commission)
         calibration = self._histories.calibration
         template = load_template(voice.template)
         chosen = choose(ranking, commission.k or voice.k or template.k, calibration)
@@ -123,7 +127,8 @@ class Drafter:
             commission.prior,
         )
         with clock.stage("prompt_ms"):
-            prompt = draft_prompt(brief, self.model, commission.decoding.max_tokens)
+            # in a thread: counting the tokens of a long request takes a while
+            prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
         retrieval = evidence(ranking, chosen, prompt, calibration, commission.voice)
         yield Retrieved(draft_id, retrieval)
 
@@ -133,17 +138,18 @@ class Drafter:
             draft = await self._ask(brief, draft, clock)
             decision = draft.revision
         if not draft.questions:
-            async for piece in self._write(prompt, commission.decoding, clock):
-                draft = replace(
-                    draft,
-                    text=draft.text + piece.text,
-                    usage=draft.usage + (piece.usage or Usage()),
-                    finish_reason=piece.finish_reason or draft.finish_reason,
-                )
-                if piece.text and not decision.applied:
-                    yield Delta(piece.text)
+            async with aclosing(self._write(prompt, commission, clock)) as pieces:
+                async for piece in pieces:
+                    draft = replace(
+                        draft,
+                        text=draft.text + piece.text,
+                        usage=draft.usage + (piece.usage or Usage()),
+                        finish_reason=piece.finish_reason or draft.finish_reason,
+                    )
+                    if piece.text and not decision.applied:
+                        yield Delta(piece.text)
             if decision.applied:
-                draft = await self._revise(brief, draft, commission.decoding, clock)
+                draft = await self._revise(brief, draft, commission, clock)
                 yield Delta(draft.text)
 
         draft = replace(draft, timings=clock.read())
@@ -163,38 +169,49 @@ class Drafter:
         """With questions for the user; without any, where the model has none, the draft is written and revised."""
         with clock.stage("ask_ms"):
             reply = await complete(self.model, questions_prompt(brief).messages, Decoding(max_tokens=120))
-        questions = listed_questions(reply.text)
+        questions = listed_questions(storable(reply.text))
         if questions:
             return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)
         return replace(draft, revision=Revision(True, "below_threshold", BELOW_THRESHOLD), usage=reply.usage)
 
-    async def _write(self, prompt: Prompt, decoding: Decoding, clock: Clock) -> AsyncIterator[Chunk]:
-        """The answer without its marks, piece by piece. Raises ChatRefused for an empty one."""
-        marks, empty = MarkFilter(), True
+    async def _write(self, prompt: Prompt, commission: Commission, clock: Clock) -> AsyncGenerator[Chunk, None]:
+        """The answer without its marks, piece by piece, to where it is to end. Raises ChatRefused for an empty one."""
+        marks, stops, written = MarkFilter(), StopFilter(commission.stop), ""
         with clock.stage("generate_ms"):
-            async with aclosing(self.model.stream(prompt.messages, decoding)) as chunks:
+            async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
                 async for chunk in chunks:
-                    text = marks.feed(chunk.text) + (marks.finish() if chunk.finish_reason else "")
-                    empty = empty and not text
+                    text = stops.feed(marks.feed(storable(chunk.text)))
+                    if chunk.finish_reason:
+                        text += stops.feed(marks.finish()) + stops.finish()
+                    written += text
+                    if stops.ended and not chunk.finish_reason:
+                        yield Chunk(text, "stop", await in_thread(self._estimate, prompt, written))
+                        break
                     yield replace(chunk, text=text)
-        if empty:
+        if not written:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
-    async def _revise(self, brief: Brief, draft: Draft, decoding: Decoding, clock: Clock) -> Draft:
+    def _estimate(self, prompt: Prompt, written: str) -> Usage:
+        """For an answer that was not read to its end, where the model says what it used."""
+        count = self.model.count_tokens
+        return Usage(sum(count(message.content) for message in prompt.messages), count(written))
+
+    async def _revise(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
         # the list of what is missing comes before the text, so the answer needs more room than a draft
-        decoding = replace(decoding, max_tokens=decoding.max_tokens * 3 // 2, stop=(CLOSING,))
+        decoding = replace(commission.decoding, max_tokens=commission.decoding.max_tokens * 3 // 2)
         with clock.stage("revise_ms"):
             try:
-                prompt = revision_prompt(brief, draft.text, self.model, decoding.max_tokens)
+                prompt = await in_thread(revision_prompt, brief, draft.text, self.model, decoding.max_tokens)
                 reply = await complete(self.model, prompt.messages, decoding)
             except (ChatError, ContextExceeded) as error:
                 return replace(draft, revision=_kept("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
-        edited = edited_draft(reply.text)
-        if edited is None or reply.finish_reason == "length":
+        stops = StopFilter(commission.stop)
+        edited = stops.feed(edited_draft(storable(reply.text)) or "") + stops.finish()
+        if not edited or reply.finish_reason == "length":
             return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
-        return replace(draft, text=edited, stage="revised")
+        return replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
 
     def _record(self, user: User, commission: Commission, draft: Draft) -> None:
         with self._database.write() as connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from service.store.embeddings import Vector
 log = logging.getLogger("pearl.embedding")
 
 BATCH = 64  # texts of one commit
-AT_ONCE = 8  # texts the background encodes at a time: a request that comes meanwhile waits for these at most
+AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile waits for these at most
 IDLE_S = 1.0
 
 
@@ -36,8 +36,7 @@ class StoredEncoder:
         keys = [embeddings.text_key(text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for batch in _batches(list(missing.items())):
-            vectors = self._encoder.encode_documents([text for _, text in batch])
-            fresh = dict(zip([key for key, _ in batch], vectors, strict=True))
+            fresh = encode(self._encoder, [text for _, text in batch])
             with self._database.write() as connection:
                 embeddings.add(connection, self._user_id, self.name, fresh)
             known.update(fresh)
@@ -49,6 +48,17 @@ class StoredEncoder:
 
 def _batches(items: list[tuple[bytes, str]]) -> list[list[tuple[bytes, str]]]:
     return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+
+
+def encode(encoder: Encoder, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> dict[bytes, Vector]:
+    """The embeddings by text key, a few texts at a time; fewer than all when it has to stop."""
+    encoded: dict[bytes, Vector] = {}
+    for start in range(0, len(texts), AT_ONCE):
+        if stopping():
+            break
+        some = texts[start : start + AT_ONCE]
+        encoded.update(zip(map(embeddings.text_key, some), encoder.encode_documents(some), strict=True))
+    return encoded
 
 
 class BackgroundEmbedder:
@@ -99,7 +109,7 @@ class BackgroundEmbedder:
         while True:
             with self._database.read() as connection:
                 texts = embeddings.missing(connection, job.user_id, self._encoder.name, BATCH)
-            vectors = self._encode(texts)
+            vectors = encode(self._encoder, texts, self._stopping.is_set)
             with self._database.write() as connection:
                 embeddings.add(connection, job.user_id, self._encoder.name, vectors)
                 if self._stopping.is_set():
@@ -110,13 +120,3 @@ class BackgroundEmbedder:
             if renewed is None:
                 return None
             job = renewed
-
-    def _encode(self, texts: list[str]) -> dict[bytes, Vector]:
-        encoded: dict[bytes, Vector] = {}
-        for start in range(0, len(texts), AT_ONCE):
-            if self._stopping.is_set():
-                break
-            some = texts[start : start + AT_ONCE]
-            vectors = self._encoder.encode_documents(some)
-            encoded.update(zip(map(embeddings.text_key, some), vectors, strict=True))
-        return encoded

@@ -60,7 +60,7 @@ class HistoryCache:
         with self._lock:
             building = self._building.setdefault(key, threading.Lock())
         with building:
-            return self._current(key, version) or self._build(key)
+            return self._current(key, version) or self._build(key, building)
 
     def forget(self, user_id: int) -> None:
         """Drop whatever is kept of this user."""
@@ -78,16 +78,17 @@ class HistoryCache:
             self._kept.move_to_end(key)
             return kept
 
-    def _build(self, key: Key) -> History:
+    def _build(self, key: Key, building: threading.Lock) -> History:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
             found = documents.all_of_user(connection, user_id, voice)
         history = History(version, tuple(found), self._retriever_of(user_id).index(found))
         with self._lock:
-            self._kept[key] = history
-            self._kept.move_to_end(key)
-            self._make_room()
+            if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
+                self._kept[key] = history
+                self._kept.move_to_end(key)
+                self._make_room()
         return history
 
     def _make_room(self) -> None:

@@ -1,6 +1,8 @@
-"""Taking the <document> marks off an answer while it streams."""
+"""Taking the <document> marks off an answer, and ending it where it is to end, while it streams."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pearl.prompts import CLOSING, OPENING, unfenced
 
@@ -31,7 +33,7 @@ class MarkFilter:
         if CLOSING in self._held:
             self._ended = True
             return self._give(len(self._held.split(CLOSING, 1)[0]))
-        return self._give(_certain(self._held))
+        return self._give(_certain(self._held, CLOSING))
 
     def finish(self) -> str:
         """What was held back and belongs to the answer after all."""
@@ -48,9 +50,36 @@ class MarkFilter:
         return ready
 
 
-def _certain(text: str) -> int:
-    """How much of the text cannot be the beginning of the closing mark."""
-    for length in range(min(len(CLOSING) - 1, len(text)), 0, -1):
-        if CLOSING.startswith(text[-length:]):
+class StopFilter:
+    """Cuts a text off before the first of the texts that are to end it. They are not left to the model, for there
+    they would also match the marks around its answer."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = tuple(stops)
+        self._held = ""
+        self.ended = False
+
+    def feed(self, text: str) -> str:
+        """What of the text is certain now."""
+        if self.ended:
+            return ""
+        self._held += text
+        places = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
+        self.ended = bool(places)
+        return self._give(min(places) if places else _certain(self._held, *self._stops))
+
+    def finish(self) -> str:
+        """What was held back and belongs to the text after all."""
+        return "" if self.ended else self._give(len(self._held))
+
+    def _give(self, length: int) -> str:
+        ready, self._held = self._held[:length], self._held[length:]
+        return ready
+
+
+def _certain(text: str, *marks: str) -> int:
+    """How much of the text cannot be the beginning of one of the marks."""
+    for length in range(min(max(map(len, marks), default=1) - 1, len(text)), 0, -1):
+        if any(len(mark) > length and mark.startswith(text[-length:]) for mark in marks):
             return len(text) - length
     return len(text)

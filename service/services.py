@@ -18,6 +18,7 @@ from service.history_cache import HistoryCache
 from service.metrics import Metrics
 from service.rate_limits import RateLimits
 from service.store.database import Database
+from service.threads import in_thread
 
 log = logging.getLogger("pearl.service")
 
@@ -66,13 +67,16 @@ class Services:
                     load()
         except PearlError as error:
             self.load_error = error.message
-            log.error("%s", error.message)
+        except Exception as error:  # whatever a library raises for a broken file: the service must say so
+            self.load_error = f"The models could not be loaded ({type(error).__name__})."
+        if self.load_error is not None:
+            log.error("%s", self.load_error)
             return
         self.loaded.set()
         if self.needs_encoder and self.settings.embed_in_background:
             self._embedder.start()
 
     async def stop(self) -> None:
-        self._embedder.stop()
+        await in_thread(self._embedder.stop)
         await self.drafter.model.close()
         self.database.close()

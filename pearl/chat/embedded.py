@@ -15,8 +15,9 @@ from pearl.chat.base import Chunk, Decoding, Message
 from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
 
-# A model this small repeats itself without end under greedy decoding; docs/experiments.md has the comparison.
-REPEAT_PENALTY, FREQUENCY_PENALTY = 1.1, 0.1
+# A model this small repeats itself without end under greedy decoding; docs/experiments.md compares the remedies.
+REPEAT_PENALTY = 1.1
+REPEAT_WINDOW = 256  # tokens back
 
 
 class EmbeddedChatModel:
@@ -33,7 +34,9 @@ class EmbeddedChatModel:
     def _llama(self) -> Any:
         from llama_cpp import Llama
 
-        return Llama(str(embedded_model_file()), n_ctx=self.context_tokens, verbose=False)
+        return Llama(
+            str(embedded_model_file()), n_ctx=self.context_tokens, last_n_tokens_size=REPEAT_WINDOW, verbose=False
+        )
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them."""
@@ -89,7 +92,6 @@ class EmbeddedChatModel:
             top_p=decoding.top_p,
             stop=list(decoding.stop),
             repeat_penalty=REPEAT_PENALTY,
-            frequency_penalty=FREQUENCY_PENALTY,
             seed=0,
             stream=True,
         ):

@@ -22,7 +22,7 @@ from pearl.texts import check_characters, check_id, check_text, json_type, parse
 from retriever.base import Retriever
 from retriever.registry import NAMES
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = """A line of the input:
 
@@ -45,6 +45,7 @@ Examples:
 @app.command(epilog=EXAMPLES)
 def rank(
     model: str = typer.Option(..., help=f"One of {', '.join(NAMES)}."),
+    encoder: str | None = typer.Option(None, metavar="MODEL", help="embedded or a model, as PEARL_ENCODER."),
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
     output: str = typer.Option(..., metavar="OUT.jsonl", help="Where the scores go; '-' for standard output."),
 ) -> None:
@@ -52,7 +53,7 @@ def rank(
     from retriever.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
-    retriever = make_retriever(model, SentenceEncoder(load_settings().encoder))
+    retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
     if output == "-":
         with tempfile.TemporaryFile() as buffer:
             _rank_all(retriever, input, buffer)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
 
 import orjson
 from fastapi import APIRouter, Request
@@ -21,6 +22,9 @@ from service.store.users import User
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["account"])
+
+IN_MEMORY = 16_000_000  # bytes of an export; a longer one is written to a nameless file
+PIECE = 64_000  # bytes
 
 
 @router.get(
@@ -43,11 +47,30 @@ async def export(
     if idempotency_key is not None:
         recognised = await once(services, caller, request, idempotency_key, lambda: Answer(200, "{}"))
         headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
-    return StreamingResponse(_export(services, caller.user), media_type="application/json", headers=headers)
+    written = await in_thread(_write_export, services, caller.user)
+    return StreamingResponse(_pieces(written), media_type="application/json", headers=headers)
+
+
+def _write_export(services: Services, user: User) -> IO[bytes]:
+    """The export, ready to be sent: a slow client must not hold a transaction open, and an error gets its status."""
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - _pieces closes it
+    try:
+        file.writelines(_export(services, user))
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def _export(services: Services, user: User) -> Iterator[bytes]:
-    """One JSON object, written as it is read: a long history is never whole in memory."""
+    """One JSON object, as of one moment; a long history is never whole in memory."""
     with services.database.read() as connection:
         yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
         yield b',"created_at":' + orjson.dumps(time.time())

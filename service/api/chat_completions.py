@@ -22,6 +22,7 @@ from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
+from service.api.fields import Name
 from service.api.streaming import DONE, event, event_stream, while_connected
 from service.api.voices import WHOLE_HISTORY, all_voices
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
@@ -32,7 +33,8 @@ from service.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
-UNSUPPORTED = ("tools", "functions", "response_format", "logprobs", "audio")
+UNSUPPORTED = ("tools", "functions", "logprobs", "audio")
+PLAIN_TEXT = (None, {"type": "text"})
 
 
 class TextPart(BaseModel):
@@ -64,42 +66,50 @@ class ChatIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: str = Field(description="`pearl`, or one of your voices.", examples=["email"])
+    model: Name = Field(description="`pearl`, or one of your voices.", examples=["email"])
     messages: list[ChatMessage] = Field(min_length=1, description="The last one, from the user, is the request.")
     stream: bool = Field(False, description="Server-sent events.")
     stream_options: StreamOptions | None = Field(None, description="How to stream.")
-    max_tokens: int | None = Field(None, ge=1, le=8192, description="Longest draft, tokens.", examples=[400])
-    max_completion_tokens: int | None = Field(None, ge=1, le=8192, description="The same, under its newer name.")
+    max_tokens: int | None = Field(
+        None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    )
+    max_completion_tokens: int | None = Field(None, ge=1, description="The same, under its newer name.")
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
     top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
     n: int | None = Field(None, description="Only 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
-    def commission(self, voice: str | None, longest: int) -> Commission:
+    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
         """Raises InputError for what cannot be done."""
         for name in UNSUPPORTED:
             if (self.model_extra or {}).get(name):
                 raise InputError(f"'{name}' is not supported: a draft is plain text.", param=name, code="unsupported")
+        if (self.model_extra or {}).get("response_format") not in PLAIN_TEXT:
+            raise InputError(
+                "'response_format' must be text: that is what a draft is.", param="response_format", code="unsupported"
+            )
         if self.n not in (None, 1):
             raise InputError("'n' must be 1: the likeliest draft is one.", param="n", code="unsupported")
         *before, last = self.messages
         if last.role != "user":
             raise InputError("The last message must be the user's: it is the request.", param="messages")
+        for message in before:
+            check_characters(message.text(), param="messages")
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         return Commission(
             request=check_text(last.text(), param="messages"),
             voice=voice,
             instructions="\n".join(message.text() for message in before if message.role in ("system", "developer")),
             prior=tuple(
-                Message(message.role, check_characters(message.text(), param="messages"))
-                for message in before
-                if message.role in ("user", "assistant")
+                Message(message.role, message.text()) for message in before if message.role in ("user", "assistant")
             ),
+            stop=tuple(filter(None, stop)),
             decoding=Decoding(
-                max_tokens=self.max_completion_tokens or self.max_tokens or longest,
+                # tools ask for thousands as a matter of course, which must leave room for the request
+                max_tokens=min(self.max_completion_tokens or self.max_tokens or usual_tokens, most_tokens),
                 temperature=self.temperature or 0.0,
                 top_p=self.top_p or 1.0,
-                stop=(CLOSING, *stop),
+                stop=(CLOSING,),
             ),
         )
 
@@ -152,7 +162,8 @@ class ModelList(BaseModel):
 @router.get("/models", summary="List models: each voice is one")
 async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
     found = await in_thread(all_voices, services, caller.user.id)
-    models = [(WHOLE_HISTORY, 0.0), *((voice.name, voice.created_at) for voice in found)]
+    named = [(voice.name, voice.created_at) for voice in found if voice.name != WHOLE_HISTORY]
+    models = [(WHOLE_HISTORY, 0.0), *named]
     return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
 
 
@@ -184,7 +195,11 @@ async def create_completion(
 ) -> Response | dict[str, Any]:
     """The same pipeline as `POST /v1/drafts`, in OpenAI's shape."""
     voice = await in_thread(_voice, services, caller.user.id, body.model)
-    commission = body.commission(None if voice is None else voice.name, services.settings.max_draft_tokens)
+    commission = body.commission(
+        None if voice is None else voice.name,
+        usual_tokens=services.settings.max_draft_tokens,
+        most_tokens=services.drafter.model.context_tokens // 2,
+    )
     events = services.drafter.draft(caller.user, commission)
     if body.stream:
         first = await anext(events)

@@ -8,7 +8,7 @@ from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from pearl.errors import Unauthenticated
-from service.rate_limits import over_the_limit
+from service.rate_limits import Allowance, over_the_limit
 from service.services import Services
 from service.store import keys
 from service.store.keys import Identity
@@ -33,8 +33,8 @@ async def get_caller(
     if credentials is None:
         raise Unauthenticated("Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'.")
     services = await get_services(request)
-    identity = await in_thread(_identify, services, credentials.credentials, acting_for)
-    allowed, allowance = services.rate_limits.take(identity.key_id)
+    name = None if acting_for is None else _as_utf8(acting_for)
+    identity, allowed, allowance = await in_thread(_identify, services, credentials.credentials, name)
     if allowance is not None:
         request.state.extra_headers = allowance.headers()
         if not allowed:
@@ -42,9 +42,18 @@ async def get_caller(
     return identity
 
 
-def _identify(services: Services, key: str, acting_for: str | None) -> Identity:
+def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
     with services.database.read() as connection:
-        return keys.identify(connection, key, acting_for)
+        identity = keys.identify(connection, key, acting_for)
+    return identity, *services.rate_limits.take(identity.key_id)
+
+
+def _as_utf8(header: str) -> str:
+    """Headers are decoded as Latin-1, but clients send names in UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return header
 
 
 ServicesDep = Annotated[Services, Depends(get_services)]

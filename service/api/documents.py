@@ -173,7 +173,7 @@ async def list_documents(
     services: ServicesDep,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=1000, description="How many a page.")] = 20,
-    after: Annotated[str | None, Query(description="Id of the last document of the page before.")] = None,
+    after: Annotated[Name | None, Query(description="Id of the last document of the page before.")] = None,
     order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
 ) -> DocumentPage:
     page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc")
@@ -192,7 +192,7 @@ def _page(services: Services, user_id: int, limit: int, after: str | None, newes
         return documents.page(connection, user_id, limit=limit, after=after, newest_first=newest_first)
 
 
-DocumentId = Annotated[str, Path(description="The document's id.", examples=["mail-2041"])]
+DocumentId = Annotated[Name, Path(description="The document's id.", examples=["mail-2041"])]
 
 
 @router.get("/{id:path}", summary="Get a document")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, Malformed, NotFound, PearlError, TooLarge
 
@@ -52,7 +54,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(PearlError, _pearl_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(CatchUnexpected)
 
 
 async def _pearl_error(request: Request, error: Exception) -> JSONResponse:
@@ -68,7 +70,9 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
 def explain_validation(problem: dict[str, Any]) -> PearlError:
     """The first thing wrong with a body, query or path."""
     places = problem["loc"]
-    names = [str(place) for place in places[1:] if place not in BODY_TAGS]
+    names = [str(place) for place in places[1:]]
+    if names and names[0] in BODY_TAGS:
+        names = names[1:]
     param = ".".join(names) or None
     kind, message = problem["type"], problem["msg"]
     if kind == "json_invalid":
@@ -89,9 +93,34 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body, error.status_code, error.headers)
 
 
-async def _unexpected(request: Request, error: Exception) -> JSONResponse:
-    # the traceback names our code; its message may quote a text, so it is not sent
-    log.error("unexpected %s in %s %s", type(error).__name__, request.method, request.url.path, exc_info=error)
-    return error_response(
-        PearlError("Something went wrong on our side; the log has the details under this request id.")
-    )
+class CatchUnexpected:
+    """ASGI middleware, inside all others, so that also the answer to an error of ours has their headers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        started = False
+
+        async def note_the_start(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note_the_start)
+        except Exception as error:
+            known = unexpected(error, scope["method"])
+            if started:  # too late for another status: the server hangs up
+                raise known from None
+            await error_response(known)(scope, receive, send)
+
+
+def unexpected(error: Exception, where: str) -> PearlError:
+    """What to say of an error nobody foresaw. The log gets its place in our code, not its words: they may quote a
+    text."""
+    places = "".join(traceback.format_tb(error.__traceback__))
+    log.error("unexpected %s in %s\n%s", type(error).__name__, where, places)
+    return PearlError("Something went wrong on our side; the log has the details under this request id.")

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import Text
+from service.api.fields import Name, Text
 from service.api.idempotency import IdempotencyKey, once
 from service.services import Services
 from service.store import feedback
@@ -24,7 +24,7 @@ class FeedbackIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    draft_id: Name = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     outcome: Literal["accepted", "edited", "rejected"] = Field(description="Sent as it was, sent changed, or not sent.")
     final_text: Text | None = Field(
         None, description="The text that was sent; needed for `edited`.", examples=["Kettle's on. Yes, swap with Bea."]

@@ -7,12 +7,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
+import anyio
 import orjson
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
 from pearl.errors import PearlError
-from service.api.errors import error_body
+from service.api.errors import error_body, unexpected
 
 T = TypeVar("T")
 
@@ -40,8 +41,9 @@ async def _with_errors(events: AsyncGenerator[bytes, None], named: bool) -> Asyn
         try:
             async for item in events:
                 yield item
-        except PearlError as error:
-            yield event(error_body(error), "error" if named else None)
+        except Exception as error:
+            known = error if isinstance(error, PearlError) else unexpected(error, "a stream")
+            yield event(error_body(known), "error" if named else None)
 
 
 async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:
@@ -61,11 +63,13 @@ async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> As
             waiting = None
             yield item
     finally:
-        if waiting is not None:
-            waiting.cancel()
-            with suppress(asyncio.CancelledError, StopAsyncIteration):
-                await waiting
-        await events.aclose()
+        # when the client leaves, every await in here would be cancelled too, before the generation has ended
+        with anyio.CancelScope(shield=True):
+            if waiting is not None:
+                waiting.cancel()
+                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await waiting
+            await events.aclose()
 
 
 class ClientLeft(Exception):

@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.errors import InputError
 from pearl.templates import load_template, template_names
-from pearl.texts import check_id
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import MaybeEmptyText
+from service.api.fields import MaybeEmptyText, Name
 from service.services import Services
 from service.store import voices
 from service.store.voices import Voice
@@ -54,7 +53,7 @@ class VoiceList(BaseModel):
     data: list[VoiceOut] = Field(description="By name.")
 
 
-VoiceName = Annotated[str, Path(description="The voice's name.", examples=["email"])]
+VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["email"])]
 
 
 @router.get("", summary="List your voices")
@@ -68,12 +67,13 @@ def all_voices(services: Services, user_id: int) -> list[Voice]:
         return voices.list_all(connection, user_id)
 
 
-@router.put("/{name}", summary="Make or change a voice", responses={201: {"model": VoiceOut, "description": "Made."}})
+@router.put(
+    "/{name:path}", summary="Make or change a voice", responses={201: {"model": VoiceOut, "description": "Made."}}
+)
 async def put_voice(
     services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response
 ) -> VoiceOut:
     """The documents of the voice are those imported or added with its name."""
-    check_id(name, param="name")
     if name == WHOLE_HISTORY:
         raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
     load_template(body.template)
@@ -89,7 +89,7 @@ def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) ->
         return next(voice for voice in voices.list_all(connection, user_id) if voice.name == name), made
 
 
-@router.delete("/{name}", status_code=204, summary="Delete a voice")
+@router.delete("/{name:path}", status_code=204, summary="Delete a voice")
 async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> None:
     """Its documents stay in the history, in no voice."""
     await in_thread(_delete, services, caller.user.id, name)

@@ -10,9 +10,9 @@ from rich.status import Status
 
 from pearl.records import Draft
 from pearl.settings import Settings, load_settings
-from service.commands.common import JSON_OPTION, open_database, write_json
+from service.commands.common import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, open_database, write_json
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = """Examples:
 
@@ -31,10 +31,12 @@ def draft(
     instructions: str = typer.Option("", "--instructions", help="For this draft; they outrank the learned style."),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
     revise: str = typer.Option("auto", "--revise", help="auto, never or always."),
+    llm: str | None = LLM_OPTION,
+    encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
     """Draft a text the way a user would have written it; below it, the documents that shaped it with their scores."""
-    settings = load_settings()
+    settings = load_settings(llm=llm, encoder=encoder)
     with Status("Reading the history and writing...", console=Console(stderr=True)):
         written = _draft(settings, user, request, voice, instructions, k, revise)
     if json:

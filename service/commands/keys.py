@@ -12,7 +12,9 @@ from pearl.texts import check_id, format_timestamp
 from service.commands.common import JSON_OPTION, open_database, write_json
 from service.store import keys
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make, list and revoke API keys.")
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Make, list and revoke API keys."
+)
 
 CREATE_EXAMPLES = """Examples:
 

@@ -7,7 +7,7 @@ import typer
 from pearl.settings import load_settings
 from service.commands.common import open_database
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = """Examples:
 

@@ -9,11 +9,11 @@ import tempfile
 
 import typer
 
-from pearl.settings import Settings, load_settings
-from service.commands.common import open_database
+from pearl.settings import PREFIX, Settings, load_settings
+from service.commands.common import ENCODER_OPTION, LLM_OPTION, open_database
 from service.metrics import MULTIPROCESS_FOLDER
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = """Examples:
 
@@ -30,9 +30,14 @@ def serve(
     host: str = typer.Option("127.0.0.1", help="Address to listen on."),
     port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on."),
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
+    llm: str | None = LLM_OPTION,
+    encoder: str | None = ENCODER_OPTION,
     sample: bool = typer.Option(False, "--sample", help="Load an invented user and print a key of theirs."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
+    for name, value in (("llm", llm), ("encoder", encoder)):
+        if value is not None:
+            os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
     settings = load_settings()
     with open_database(settings) as database:
         key = None

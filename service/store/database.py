@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
 
@@ -31,9 +32,12 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view of the data. Raises StoreError when the database cannot answer."""
-        with _translated(), self.engine.connect() as connection, connection.begin():
-            yield connection
+        """One view of the data, whatever others change meanwhile. Raises StoreError when the database cannot answer."""
+        with _translated(), self.engine.connect() as connection:
+            if not self.is_sqlite:  # there a transaction sees one state of the data anyway
+                connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -81,8 +85,9 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite":
-            if parsed.database and parsed.database != ":memory:":
-                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
+                raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
@@ -90,7 +95,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
         if parsed.get_backend_name() == "postgresql":
             options = f"-c lock_timeout={int(timeout_s * 1000)}"
             return create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options})
-    except (ArgumentError, NoSuchModuleError, OSError) as error:
+    except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
         raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
     raise InputError(
         f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql+psycopg://...",
@@ -123,22 +128,36 @@ def _translated() -> Iterator[None]:
         raise
     except DBAPIError as error:
         raise _explain(error) from error
+    except PoolTimeoutError as error:
+        raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
+
+
+# what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
+LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
+FULL = ("53100", "database or disk is full", "disk i/o error")
+NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
+CLOSED = ("connection failed", "unable to open database file", "file is not a database")
 
 
 def _explain(error: DBAPIError) -> StoreError:
-    cause = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-    lowered = cause.lower()
-    if "locked" in lowered or "lock timeout" in lowered:
+    cause = getattr(error.orig, "sqlstate", None) or str(error.orig).lower()
+
+    def is_one_of(known: tuple[str, ...]) -> bool:
+        return cause.startswith(known)
+
+    if is_one_of(LOCKED):
         return StoreError(
             "The database is locked by another program; try again when it is done.",
             code="store_locked",
             retry_after=1.0,
         )
-    if "disk is full" in lowered or "no space left" in lowered or "disk i/o error" in lowered:
+    if is_one_of(FULL):
         return StoreError(
             "The disk is full; free some space and try again. Nothing was half-written.", code="disk_full"
         )
-    if "no such table" in lowered or "does not exist" in lowered:
+    if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
+    if is_one_of(CLOSED):
+        return StoreError("The database cannot be opened; check PEARL_DATABASE_URL.", code="store_unreachable")
     # the driver's words may quote stored texts, so only the kind of the error is passed on
     return StoreError(f"The database could not answer ({type(error.orig).__name__}).", retry_after=1.0)

@@ -12,10 +12,11 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, tu
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import jobs, voices
+from service.store import jobs, users, voices
 from service.store.ids import digest
 from service.store.tables import documents, embeddings
-from service.store.users import touch_history
+
+LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
 
 
 class Outcome(Enum):
@@ -46,38 +47,46 @@ class Page:
 def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
     """Add documents of any users, in order; what is already there stays as it is.
 
-    New voices are made, the users' indexes are marked stale, and their embeddings are queued.
+    New voices are made, the users' indexes are marked stale, and their embeddings are queued. Raises NotFound when
+    a user is gone.
     """
+    owners = {addition.user_id for addition in additions}
+    if users.lock(connection, owners) != owners:
+        raise NotFound("This user was deleted.", code="user_not_found")
     known = _known_contents(connection, additions)
-    outcomes: list[Outcome] = []
-    new: list[Addition] = []
+    outcomes, new, rows = [], [], []
     for addition in additions:
-        key, content = (addition.user_id, addition.document.id), _content_digest(addition.document)
+        key = (addition.user_id, addition.document.id)
+        content = _content_digest(addition.document)
         if key in known:
             outcomes.append(Outcome.EXISTS if known[key] == content else Outcome.CONFLICT)
             continue
         known[key] = content
         outcomes.append(Outcome.CREATED)
         new.append(addition)
-    if new:
-        connection.execute(insert(documents), [_row(addition) for addition in new])
-        owners = {addition.user_id for addition in new}
+        rows.append(_row(addition, content))
+    if rows:
+        connection.execute(insert(documents), rows)
+        changed = {addition.user_id for addition in new}
         voices.ensure(connection, _voices_by_user(new))
-        touch_history(connection, owners)
-        jobs.enqueue(connection, jobs.EMBED, owners)
+        users.touch_history(connection, changed)
+        jobs.enqueue(connection, jobs.EMBED, changed)
     return outcomes
 
 
 def _known_contents(connection: Connection, additions: Sequence[Addition]) -> dict[tuple[int, str], bytes]:
-    wanted = {(addition.user_id, addition.document.id) for addition in additions}
-    owners = {user_id for user_id, _ in wanted}
-    query = select(documents.c.user_id, documents.c.document_id, documents.c.content_digest)
-    if len(owners) == 1:  # the usual case, and the one the index serves best
-        ids = [document_id for _, document_id in wanted]
-        query = query.where(documents.c.user_id == owners.pop(), documents.c.document_id.in_(ids))
-    else:
-        query = query.where(tuple_(documents.c.user_id, documents.c.document_id).in_(wanted))
-    return {(user_id, document_id): bytes(content) for user_id, document_id, content in connection.execute(query)}
+    wanted: dict[int, list[str]] = {}
+    for addition in additions:
+        wanted.setdefault(addition.user_id, []).append(addition.document.id)
+    known = {}
+    for user_id, ids in wanted.items():
+        for start in range(0, len(ids), LOOKED_UP_AT_ONCE):
+            query = select(documents.c.document_id, documents.c.content_digest).where(
+                documents.c.user_id == user_id,
+                documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
+            )
+            known.update({(user_id, name): bytes(content) for name, content in connection.execute(query)})
+    return known
 
 
 def _content_digest(document: Document) -> bytes:
@@ -165,6 +174,7 @@ def count(connection: Connection, user_id: int) -> int:
 
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
     """The document and, where no other document has the same text, its embeddings. Raises NotFound."""
+    users.lock(connection, {user_id})  # so that nobody adds an embedding of its text meanwhile
     mine = documents.c.user_id == user_id
     text_digest = connection.scalar(select(documents.c.text_digest).where(mine, documents.c.document_id == document_id))
     if text_digest is None:
@@ -174,7 +184,7 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     connection.execute(
         delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest == text_digest, ~still_used)
     )
-    touch_history(connection, {user_id})
+    users.touch_history(connection, {user_id})
 
 
 def _select(user_id: int) -> Select[Any]:

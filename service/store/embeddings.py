@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from service.store import users
 from service.store.ids import digest
 from service.store.tables import documents, embeddings
 
@@ -52,6 +53,7 @@ def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> l
 
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:
     """Keep those whose text is still in the history: a document deleted meanwhile must not leave a trace."""
+    users.lock(connection, {user_id})
     wanted = select(documents.c.text_digest).where(
         documents.c.user_id == user_id, documents.c.text_digest.in_(list(vectors))
     )

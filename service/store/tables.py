@@ -55,6 +55,7 @@ users = Table(
     Column("history_version", Integer, nullable=False, server_default="0"),
     Column("created_at", Float, nullable=False),
     UniqueConstraint("tenant_id", "name"),
+    sqlite_autoincrement=True,  # a deleted user's id must not come back as someone else's: histories are cached by it
 )
 
 keys = Table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pearl.errors import NotFound
@@ -25,11 +25,15 @@ class User:
 
 def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
     """The tenant's row id; the tenant is made if it is not there."""
-    known = connection.scalar(select(tenants.c.id).where(tenants.c.name == tenant))
-    if known is not None:
-        return int(known)
-    made = insert(tenants).values(name=tenant, created_at=time.time()).returning(tenants.c.id)
-    return int(connection.execute(made).scalar_one())
+    find = select(tenants.c.id).where(tenants.c.name == tenant)
+    known = connection.scalar(find)
+    if known is None:  # of several who find it missing at once, one makes it
+        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+        made = dialect.insert(tenants).values(name=tenant, created_at=time.time())
+        connection.execute(made.on_conflict_do_nothing())
+        known = connection.scalar(find)
+    assert known is not None, "it was just made"
+    return int(known)
 
 
 def ensure(connection: Connection, names: set[str], tenant: str = DEFAULT_TENANT) -> dict[str, User]:
@@ -72,6 +76,15 @@ def history_version(connection: Connection, user_id: int) -> int:
     if version is None:
         raise NotFound("This user was deleted.", code="user_not_found")
     return int(version)
+
+
+def lock(connection: Connection, user_ids: set[int]) -> set[int]:
+    """Let nobody else change these users' histories until the transaction ends; those of them that are there.
+
+    On SQLite a write transaction keeps everybody out anyway.
+    """
+    rows = select(users.c.id).where(users.c.id.in_(user_ids)).order_by(users.c.id).with_for_update(key_share=True)
+    return set(connection.scalars(rows))
 
 
 def touch_history(connection: Connection, user_ids: set[int]) -> None:

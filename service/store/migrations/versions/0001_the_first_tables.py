@@ -26,7 +26,8 @@ def upgrade() -> None:
     sa.Column('created_at', sa.Float(), nullable=False),
     sa.ForeignKeyConstraint(['tenant_id'], ['tenants.id'], name=op.f('fk_users_tenant_id_tenants'), ondelete='CASCADE'),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_users')),
-    sa.UniqueConstraint('tenant_id', 'name', name=op.f('uq_users_tenant_id_name'))
+    sa.UniqueConstraint('tenant_id', 'name', name=op.f('uq_users_tenant_id_name')),
+    sqlite_autoincrement=True
     )
     op.create_table('documents',
     sa.Column('seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),

@@ -1,0 +1,72 @@
+# Everything for a fresh clone is here; `make` alone lists it. Needs Python 3.11, a C and C++ compiler and PyPI.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow-unsafe --strip-extras \
+	--no-emit-options --no-emit-index-url --no-emit-find-links
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test lint types format docs bench lock clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv
+
+serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models and a sample user
+	@$(BIN)/pearl serve --sample $(ARGS)
+
+test: setup ## run the whole test suite (ARGS="-k store" for a part)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: setup ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## check types, strictly
+	$(BIN)/mypy
+
+format: setup ## format, and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: setup ## write the generated pages of docs/ again
+	$(BIN)/python docs/generate.py
+
+bench: setup ## measure again; results go to benchmarks/results
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# Without hashes: the torch of a CPU wheel and PyPI's have the same version and different ones. With a CPU wheel at
+# hand pip-compile writes its local version, which nobody else could install.
+lock: setup ## pin again what pyproject.toml needs (ARGS=--upgrade for newer versions)
+	$(COMPILE) $(ARGS) --output-file requirements.lock pyproject.toml
+	$(COMPILE) $(ARGS) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	sed -i.bak 's/^\(torch==[0-9.]*\)+.*/\1/' requirements.lock requirements-dev.lock
+	rm requirements.lock.bak requirements-dev.lock.bak
+
+clean: ## remove .venv and every cache; your history in PEARL_HOME stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps, so that a second `make` installs nothing: each is newer than what it was made from.
+
+$(VENV)/python.stamp:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+		|| { echo 'PEARL needs Python 3.11; name it as in: make setup PYTHON=/usr/bin/python3.11' >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/runtime.stamp: requirements.lock $(VENV)/python.stamp
+	@echo 'Installing what PEARL runs on: a few minutes, of which compiling llama-cpp-python takes 3 to 6 on two cores.'
+	$(BIN)/python -m pip install --requirement requirements.lock
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp
+	$(BIN)/python -m pip install --requirement requirements-dev.lock
+	@touch $@
+
+$(VENV)/package.stamp: pyproject.toml $(VENV)/runtime.stamp
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@

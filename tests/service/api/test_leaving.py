@@ -1,0 +1,63 @@
+"""A client that goes away before its answer is ready: the generation stops and nothing is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+DRAFT = ("/v1/drafts", {"request": "write"})
+CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})
+
+
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
+def test_leaving_a_plain_request_stops_the_generation(
+    listen: Any, silent_model: Any, until: Any, path: str, body: Any
+) -> None:
+    model = silent_model()
+    served = listen(model)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    with httpx2.Client(base_url=served.address, headers=headers) as client, pytest.raises(httpx2.ReadTimeout):
+        client.post(path, json=body, timeout=httpx2.Timeout(5, read=0.3))
+    assert model.asked.is_set()
+    assert model.stopped.wait(5)
+    assert served.house.rows("drafts") == []
+
+
+@pytest.mark.parametrize("words", [(), ("some ", "words ")], ids=["before-the-first-word", "after-some-words"])
+@pytest.mark.parametrize("revise", ["never", "always"])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
+def test_leaving_a_stream_stops_the_generation(
+    listen: Any, silent_model: Any, path: str, body: Any, revise: str, words: Any
+) -> None:
+    model = silent_model(words)
+    served = listen(model, keep_alive_s=0.05)
+    body = {**body, "stream": True, **({"revise": revise} if path == "/v1/drafts" else {})}
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    with (
+        httpx2.Client(base_url=served.address, headers=headers) as client,
+        client.stream("POST", path, json=body) as answer,
+    ):
+        lines = answer.iter_lines()  # named, for it hangs up when it is collected
+        for line in lines:
+            if line == ": keep-alive":  # nothing more comes, and the line says so
+                break
+        assert not model.stopped.is_set()
+    assert model.stopped.wait(5)
+    assert served.house.rows("drafts") == []
+
+
+def test_the_service_goes_on_after_clients_left(listen: Any, silent_model: Any) -> None:
+    model = silent_model()
+    served = listen(model)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    with httpx2.Client(base_url=served.address, headers=headers) as client:
+        for _ in range(3):
+            with pytest.raises(httpx2.ReadTimeout):
+                client.post("/v1/drafts", json=DRAFT[1], timeout=httpx2.Timeout(5, read=0.1))
+            assert model.stopped.wait(5)
+            model.stopped.clear()
+        model.go_on.set()
+        assert client.post("/v1/drafts", json=DRAFT[1]).json()["text"] == "the end"
+    assert len(served.house.rows("drafts")) == 1

@@ -1,0 +1,303 @@
+"""A whole service on a real store in a temporary folder; only the chat model and the encoder are small stand-ins."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import threading
+import time
+import zlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from pearl.chat.base import ChatModel, Chunk, Decoding, Message
+from pearl.chat.fake import FakeChatModel
+from pearl.records import Document, Request
+from pearl.settings import Settings, load_settings
+from retriever.base import Calibration, Index, Retriever
+from retriever.encoder import Encoder, Vectors
+from service.app import create_app
+from service.drafting import Drafter
+from service.history_cache import HistoryCache
+from service.services import Services
+from service.store import documents, keys, users
+from service.store.database import Database
+from service.store.documents import Addition
+from service.store.users import User
+
+SIZE = 32
+
+
+class WordEncoder:
+    """Texts to the normalised counts of their words, hashed into a few places."""
+
+    def __init__(self, name: str = "words") -> None:
+        self.name = name
+        self.encoded: list[str] = []  # every document text it was ever given
+        self.before: Callable[[], None] = lambda: None
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        self.before()
+        self.encoded += texts
+        return np.stack([self._vector(text) for text in texts])
+
+    def encode_request(self, text: str) -> Vectors:
+        return self._vector(text)[None]
+
+    def _vector(self, text: str) -> Vectors:
+        vector = np.full(SIZE, 1e-3, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            vector[zlib.crc32(word.encode()) % SIZE] += 1
+        return vector / np.linalg.norm(vector)
+
+
+class FixedRetriever(Retriever):
+    """Scores that a test sets, by document id, with whatever calibration it wants."""
+
+    name = "fixed"
+
+    def __init__(self, scores: dict[str, float], calibration: Calibration) -> None:
+        self.wanted = scores
+        self.calibration = calibration
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        return FixedIndex(np.array([self.wanted.get(document.id, 0.0) for document in documents], np.float32))
+
+
+class FixedIndex:
+    def __init__(self, scores: Any) -> None:
+        self._scores = scores
+
+    def scores(self, request: Request) -> Any:
+        return self._scores
+
+
+class SilentModel:
+    """Says a few words, then nothing until it is let go on; notes whether its reader went away."""
+
+    name = "silent"
+    context_tokens = 2000
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self.words = words
+        self.asked = threading.Event()
+        self.stopped = threading.Event()
+        self.go_on = threading.Event()
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        self.asked.set()
+        try:
+            for word in self.words:
+                yield Chunk(word)
+            while not self.go_on.is_set():  # noqa: ASYNC110 - the test sets it in another thread
+                await asyncio.sleep(0.005)
+            yield Chunk("the end", "stop")
+        except (GeneratorExit, asyncio.CancelledError):
+            self.stopped.set()
+            raise
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class House:
+    """A service with its parts within reach."""
+
+    app: FastAPI
+    settings: Settings
+    services: Services
+    model: Any
+    encoder: Any
+    client: TestClient  # without a key
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    def key(self, user: str) -> str:
+        with self.database.write() as connection:
+            return keys.create_for_user(connection, user)
+
+    def service_key(self, *granted: str, all_users: bool = False) -> str:
+        with self.database.write() as connection:
+            users.ensure(connection, set(granted))
+            return keys.create_for_service(connection, granted, all_users=all_users)
+
+    def user(self, name: str) -> User:
+        with self.database.write() as connection:
+            return users.ensure(connection, {name})[name]
+
+    def add(self, user: str, *given: Document | str) -> list[Document]:
+        """Put documents into the store past the API; texts are numbered d1, d2, ..."""
+        owner = self.user(user)
+        made = [
+            item if isinstance(item, Document) else Document(f"d{number}", item, 1000.0 + number)
+            for number, item in enumerate(given, start=1)
+        ]
+        with self.database.write() as connection:
+            documents.add(connection, [Addition(owner.id, document) for document in made])
+        return made
+
+    def as_user(self, user: str, **headers: str) -> Caller:
+        return Caller(self.client, {"Authorization": f"Bearer {self.key(user)}", **headers})
+
+    def rows(self, table: str) -> list[Any]:
+        with self.database.read() as connection:
+            return list(connection.exec_driver_sql(f"SELECT * FROM {table}"))
+
+    def on_disk(self, text: str) -> bool:
+        """Whether the bytes are in any file of the database."""
+        return any(text.encode() in path.read_bytes() for path in self.settings.home.glob("pearl.db*"))
+
+    def retrieve_with(self, retriever: Retriever) -> None:
+        """Draft with another retriever than the settings can name."""
+        self.services.histories = HistoryCache(self.database, lambda user_id: retriever, max_documents=1000)
+        self.services.drafter = Drafter(self.database, self.services.histories, self.model)
+
+
+@dataclass
+class Caller:
+    """A client with a key."""
+
+    client: TestClient
+    headers: dict[str, str]
+
+    def __call__(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        options["headers"] = {**self.headers, **options.pop("headers", {})}
+        if body is not None:
+            options["json"] = body
+        return self.client.request(method, path, **options)
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self("GET", path, **options)
+
+    def post(self, path: str, body: Any = None, **options: Any) -> Any:
+        return self("POST", path, body, **options)
+
+    def put(self, path: str, body: Any = None, **options: Any) -> Any:
+        return self("PUT", path, body, **options)
+
+    def delete(self, path: str, **options: Any) -> Any:
+        return self("DELETE", path, **options)
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with the schema and nothing in it; copying it is quicker than migrating again."""
+    path = tmp_path_factory.mktemp("store") / "pearl.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.forget_deleted()
+    database.close()
+    return path
+
+
+@pytest.fixture
+def house(tmp_path: Path, empty_store: Path) -> Iterator[Callable[..., House]]:
+    """Make a running service; keyword arguments are settings."""
+    with ExitStack() as stack:
+
+        def make(model: ChatModel | None = None, encoder: Encoder | None = None, **options: Any) -> House:
+            home = tmp_path / f"home{len(list(tmp_path.iterdir()))}"
+            home.mkdir()
+            shutil.copy(empty_store, home / "pearl.db")
+            options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
+            settings = load_settings(home=home, **options)
+            chat, words = model or FakeChatModel(), encoder or WordEncoder()
+            app = create_app(settings, model=chat, encoder=words)
+            client = stack.enter_context(TestClient(app))
+            return House(app, settings, app.state.services, chat, words, client)
+
+        yield make
+
+
+@pytest.fixture
+def pearl(house: Callable[..., House]) -> House:
+    """A running service with everything as it comes."""
+    return house()
+
+
+@contextmanager
+def _listening(app: FastAPI) -> Iterator[str]:
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none", lifespan="on"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 10
+        while not server.started and thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert server.started, "the server did not start"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@dataclass
+class Listening:
+    """A service behind a real server."""
+
+    house: House
+    address: str
+
+
+@pytest.fixture
+def listen(tmp_path: Path, empty_store: Path) -> Iterator[Callable[..., Listening]]:
+    """Make a service that listens on a port of the system's choosing; keyword arguments are settings."""
+    with ExitStack() as stack:
+
+        def make(model: ChatModel | None = None, **options: Any) -> Listening:
+            home = tmp_path / f"served{len(list(tmp_path.iterdir()))}"
+            home.mkdir()
+            shutil.copy(empty_store, home / "pearl.db")
+            options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
+            settings = load_settings(home=home, **options)
+            chat, words = model or FakeChatModel(), WordEncoder()
+            app = create_app(settings, model=chat, encoder=words)
+            address = stack.enter_context(_listening(app))
+            unused = TestClient(app)
+            return Listening(House(app, settings, app.state.services, chat, words, unused), address)
+
+        yield make
+
+
+@pytest.fixture
+def silent_model() -> type[SilentModel]:
+    return SilentModel
+
+
+@pytest.fixture
+def word_encoder() -> type[WordEncoder]:
+    return WordEncoder
+
+
+@pytest.fixture
+def fixed_retriever() -> type[FixedRetriever]:
+    return FixedRetriever
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], None]:
+    """Wait until something is so, a few seconds at most."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 5
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come true"
+            time.sleep(0.01)
+
+    return wait
