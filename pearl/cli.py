@@ -18,6 +18,7 @@ COMMANDS = {
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
+    "train": ("training.commands", "Train a retriever from histories, step by step."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }

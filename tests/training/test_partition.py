@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pearl.records import Document
+from training.candidates import sample_candidates
+from training.partition import partition
+
+
+def document(number: int, text: str | None = None, *, timed: bool = True, request: str | None = "say it") -> Document:
+    return Document(f"d{number:02d}", text or f"text {number}", float(number) if timed else None, request)
+
+
+def ids(documents: object) -> list[str]:
+    return [each.id for each in documents]  # type: ignore[attr-defined]
+
+
+def test_targets_are_the_most_recent_and_candidates_all_before() -> None:
+    documents = [document(number) for number in (3, 1, 2, 5, 4)]
+
+    found = partition("ann", documents, targets=2)
+
+    assert found is not None
+    assert (ids(found.candidates), ids(found.targets)) == (["d01", "d02", "d03"], ["d04", "d05"])
+    assert found.temporal
+
+
+def test_no_text_on_both_sides() -> None:
+    found = partition("ann", [document(1, "the same"), document(2), document(3, "the same")], targets=1)
+
+    assert found is not None
+    assert ids(found.candidates) == ["d02"]
+
+
+def test_a_text_without_a_request_is_no_target() -> None:
+    found = partition("ann", [document(1), document(2), document(3, request=None)], targets=1)
+
+    assert found is not None
+    assert (ids(found.candidates), ids(found.targets)) == (["d01"], ["d02"])
+
+
+def test_without_times_the_partition_is_random_and_says_so() -> None:
+    documents = [document(number, timed=False) for number in range(12)]
+
+    one, again, other = (partition("ann", documents, targets=4, seed=seed) for seed in (1, 1, 2))
+
+    assert one is not None
+    assert not one.temporal
+    assert one == again != other
+    assert sorted(ids(one.candidates) + ids(one.targets)) == ids(documents)
+
+
+def test_too_few_documents_are_no_partition() -> None:
+    assert partition("ann", [document(1)]) is None
+    assert partition("ann", []) is None
+    assert partition("ann", [document(1, request=None), document(2, request=None)]) is None
+
+
+def test_a_sample_holds_the_best_the_latest_and_others() -> None:
+    candidates = [document(number, "spoke wheel" if number == 3 else None) for number in range(30)]
+
+    found = sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+    assert len(found) == 9
+    assert {"d03", "d27", "d28", "d29"} <= set(ids(found))
+    assert ids(found) == sorted(ids(found))
+    assert found == sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+
+def test_few_candidates_are_all_taken() -> None:
+    candidates = [document(number) for number in range(5)]
+
+    assert sample_candidates("x", candidates, 9, seed="a") == candidates
+    assert sample_candidates("x", candidates * 4, None, seed="a") == candidates * 4

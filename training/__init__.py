@@ -1,0 +1,1 @@
+"""Offline: partition, requests, auxiliary scoring, selection, losses, fitting, threshold."""

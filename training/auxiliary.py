@@ -1,0 +1,304 @@
+"""The auxiliary model f_aux: log-likelihoods of targets given prompts.
+
+Dimensions in comments: D documents, B sequences of a batch, P prefix, S suffix and T target tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from pearl.chat.embedded import embedded_model_file
+from pearl.errors import InputError
+from pearl.settings import EMBEDDED
+
+BATCH_TOKENS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """log p(target given prompt): the sum over the target's tokens in nats, and how many they are."""
+
+    total: float
+    tokens: int
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.tokens
+
+
+class AuxiliaryModel(Protocol):
+    """Scores token-exactly: prompt and target are tokenised on their own, and only the target's tokens count."""
+
+    name: str
+    fingerprint: dict[str, str]
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        """Tokens without special ones, cut to ``limit``."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str: ...
+
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        """One list a group, in its order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pairs of prompt and target tokens that may share the beginning of their prompts, such as one document."""
+
+    prompts: tuple[tuple[int, ...], ...]
+    targets: tuple[tuple[int, ...], ...]
+
+    def shared(self) -> int:
+        """How many tokens all prompts begin with; at least one token of each prompt stays outside."""
+        first = min(self.prompts)
+        last = max(self.prompts)
+        limit = min(len(prompt) for prompt in self.prompts) - 1
+        for position in range(limit):
+            if first[position] != last[position]:
+                return position
+        return max(limit, 0)
+
+
+def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> AuxiliaryModel:
+    """``embedded`` (SmolLM2), or a transformers model, causal or seq2seq, by name or folder. Raises InputError."""
+    from transformers import AutoConfig
+
+    place = _device(device)
+    kind = _dtype(dtype, place)
+    if name == EMBEDDED:
+        return CausalAuxiliary.embedded(place, kind)
+    try:
+        config = AutoConfig.from_pretrained(name)
+        if config.is_encoder_decoder:
+            return Seq2SeqAuxiliary.load(name, place, kind)
+        return CausalAuxiliary.load(name, place, kind)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"The auxiliary model '{name}' cannot be loaded ({error}); name a transformers model or folder, "
+            f"or '{EMBEDDED}'.",
+            param="aux",
+            code="model_not_found",
+        ) from error
+
+
+def _device(name: str) -> torch.device:
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError("--device cuda: there is no GPU that torch can use; leave --device at cpu.", param="device")
+    return torch.device(name)
+
+
+def _dtype(name: str, device: torch.device) -> torch.dtype:
+    if name != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
+    fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else _cpu_has_bfloat16()
+    return torch.bfloat16 if fast else torch.float32
+
+
+def _cpu_has_bfloat16() -> bool:
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+class CausalAuxiliary:
+    """A decoder-only model; what the prompts of a group begin with is computed once."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
+        self.name = name
+        self._model = model.eval()
+        self._tokenizer = tokenizer
+        self.fingerprint = fingerprint | {"dtype": str(model.dtype).removeprefix("torch.")}
+
+    @classmethod
+    def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+        file = embedded_model_file()
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the file is here, nothing is to be asked for
+        unpacked = GgufConfig(gguf_file=file.name, dequantize=True)  # packed weights would be computed in float32
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=dtype, quantization_config=unpacked
+        )
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
+
+    @classmethod
+    def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+        return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens[:limit]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(tokens))
+
+    @torch.inference_mode()
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        results: list[list[Likelihood]] = [[] for _ in groups]
+        for batch in _batches(groups):
+            for index, scored in zip(batch, self._score([groups[index] for index in batch]), strict=True):
+                results[index] = scored
+        return results
+
+    def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
+        """Groups with as many prompts each: their shared beginnings, then everything behind them."""
+        shared = [group.shared() for group in groups]
+        each = len(groups[0].prompts)
+        prefix, prefix_mask = self._padded(
+            [group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)]
+        )
+        cache = None
+        if prefix.shape[1]:  # (D, P)
+            cache = self._model(
+                input_ids=prefix, attention_mask=prefix_mask, use_cache=True, logits_to_keep=1
+            ).past_key_values
+            cache.batch_repeat_interleave(each)
+            prefix_mask = prefix_mask.repeat_interleave(each, dim=0)  # (B, P)
+        suffixes, targets, starts = [], [], []
+        for group, length in zip(groups, shared, strict=True):
+            for prompt, target in zip(group.prompts, group.targets, strict=True):
+                suffixes.append((*prompt[length:], *target))
+                targets.append(target)
+                starts.append(len(prompt) - length)
+        totals = self._continue(suffixes, targets, starts, cache, prefix_mask)
+        found = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
+        return [found[start : start + each] for start in range(0, len(found), each)]
+
+    def _continue(
+        self,
+        suffixes: list[tuple[int, ...]],
+        targets: list[tuple[int, ...]],
+        starts: list[int],
+        cache: Any,
+        prefix_mask: Tensor,
+    ) -> list[float]:
+        """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
+        tokens, mask = self._padded(suffixes)  # (B, S)
+        full = mask if cache is None else torch.cat((prefix_mask, mask), dim=1)  # (B, P + S)
+        # padding stands between prefix and suffix, so places are counted, not taken from the columns
+        places = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
+        hidden = self._model.model(
+            input_ids=tokens,
+            attention_mask=full,
+            position_ids=places,
+            past_key_values=cache,
+            use_cache=cache is not None,
+        ).last_hidden_state  # (B, S, hidden)
+        rows = torch.tensor([row for row, target in enumerate(targets) for _ in target], device=tokens.device)
+        columns = torch.tensor(
+            [start - 1 + step for start, target in zip(starts, targets, strict=True) for step in range(len(target))],
+            device=tokens.device,
+        )
+        wanted = torch.tensor([token for target in targets for token in target], device=tokens.device)
+        found = _log_probabilities(self._model.lm_head, hidden[rows, columns], wanted)
+        return _sums(found, rows, len(targets))
+
+    def _padded(self, sequences: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        return _padded(sequences, self._model.device)
+
+
+class Seq2SeqAuxiliary:
+    """An encoder-decoder model such as FLAN-T5: the prompt is encoded, the target decoded."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
+        self.name = name
+        self._model = model.eval()
+        self._tokenizer = tokenizer
+        self.fingerprint = fingerprint | {"dtype": str(model.dtype).removeprefix("torch.")}
+
+    @classmethod
+    def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> Seq2SeqAuxiliary:
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+        model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=dtype)
+        return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens[:limit]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(tokens))
+
+    @torch.inference_mode()
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        results: list[list[Likelihood]] = [[] for _ in groups]
+        for batch in _batches(groups):
+            for index in batch:
+                results[index] = self._score(groups[index])
+        return results
+
+    def _score(self, group: Group) -> list[Likelihood]:
+        end = self._tokenizer.eos_token_id
+        prompts, prompt_mask = _padded([(*prompt, end) for prompt in group.prompts], self._model.device)  # (B, P)
+        start = self._model.config.decoder_start_token_id
+        decoder, decoder_mask = _padded([(start, *target[:-1]) for target in group.targets], self._model.device)
+        logits = self._model(
+            input_ids=prompts,
+            attention_mask=prompt_mask,
+            decoder_input_ids=decoder,
+            decoder_attention_mask=decoder_mask,
+        ).logits.float()  # (B, T, V)
+        wanted, mask = _padded(group.targets, self._model.device)
+        found = logits.log_softmax(-1).gather(-1, wanted.unsqueeze(-1)).squeeze(-1) * mask  # (B, T)
+        return [
+            Likelihood(total, len(target)) for total, target in zip(found.sum(1).tolist(), group.targets, strict=True)
+        ]
+
+
+def _padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Tokens and mask, (B, longest), padded on the right with 0."""
+    longest = max(len(sequence) for sequence in sequences)
+    tokens = torch.zeros((len(sequences), longest), dtype=torch.long)
+    mask = torch.zeros_like(tokens)
+    for row, sequence in enumerate(sequences):
+        tokens[row, : len(sequence)] = torch.tensor(sequence, dtype=torch.long)
+        mask[row, : len(sequence)] = 1
+    return tokens.to(device), mask.to(device)
+
+
+def _log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 1024) -> Tensor:
+    """log p of each wanted token, (N,), in float32; (at_once, V) logits in memory at a time."""
+    found = []
+    for start in range(0, len(wanted), at_once):
+        logits = head(hidden[start : start + at_once]).float()
+        chosen = logits.gather(1, wanted[start : start + at_once].unsqueeze(1)).squeeze(1)
+        found.append(chosen - logits.logsumexp(1))
+    return torch.cat(found)
+
+
+def _sums(values: Tensor, rows: Tensor, count: int) -> list[float]:
+    totals = torch.zeros(count, dtype=torch.float64, device=values.device)
+    return [float(total) for total in totals.index_add_(0, rows, values.double())]
+
+
+def _batches(groups: Sequence[Group]) -> list[list[int]]:
+    """Indices of groups of like length and equal size, at most BATCH_TOKENS padded tokens a batch."""
+
+    def length(index: int) -> tuple[int, int, int]:
+        group = groups[index]
+        suffix = max(len(p) + len(t) for p, t in zip(group.prompts, group.targets, strict=True)) - group.shared()
+        return len(group.prompts), suffix, group.shared()
+
+    batches: list[list[int]] = []
+    for index in sorted(range(len(groups)), key=length):
+        size, suffix, _ = length(index)
+        last = batches[-1] if batches else []
+        if last and len(groups[last[0]].prompts) == size:
+            widest = max(length(other)[2] for other in [*last, index])
+            if (len(last) + 1) * (widest + size * suffix) <= BATCH_TOKENS:
+                last.append(index)
+                continue
+        batches.append([index])
+    return batches

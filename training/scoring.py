@@ -1,0 +1,267 @@
+"""Equation 1 for the candidates of every request: y = log p(t given d, q) - log p(t given q), resumable.
+
+A unit of work is some candidates of one user with all of that user's requests, so that a document's prefix is computed
+once. Each finished unit is a Parquet file of its own, written under another name and then renamed: whatever kills the
+process, a file is there whole or not at all, and the next run does the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pearl.errors import InputError
+from pearl.records import Document
+from training.auxiliary import AuxiliaryModel, Group, Likelihood
+from training.candidates import sample_candidates
+from training.partition import Partition, partition
+from training.templates import AuxiliaryTemplate
+
+SCHEMA = pa.schema(
+    [
+        ("user_id", pa.string()),
+        ("request_id", pa.string()),
+        ("document_id", pa.string()),
+        ("log_p_with", pa.float64()),
+        ("log_p_without", pa.float64()),
+        ("target_tokens", pa.int32()),
+    ]
+)
+METADATA = b"pearl"
+DOCUMENTS_PER_UNIT = 32
+LIBRARIES = ("torch", "transformers", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringOptions:
+    """What is scored. Token limits cut the texts; ``candidates`` None scores all of a user's."""
+
+    template: str
+    targets: int = 8
+    candidates: int | None = 20
+    users: int | None = None
+    target_tokens: int = 128
+    document_tokens: int = 160
+    request_tokens: int = 256
+    examples: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Some candidates of a user, and for each of the user's requests which of them it is scored with."""
+
+    name: str
+    user_id: str
+    documents: tuple[Document, ...]
+    pairs: tuple[tuple[Document, frozenset[str]], ...]  # request's target, ids of its candidates in this unit
+
+    @property
+    def size(self) -> int:
+        return sum(len(ids) for _, ids in self.pairs)
+
+
+def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) -> list[Unit]:
+    """The work, in an order that depends on nothing but the histories and the options.
+
+    Raises InputError when no user has both a target and a candidate.
+    """
+    names = sorted(histories)
+    random.Random(options.seed).shuffle(names)  # so that the first users of an unfinished run are a fair sample
+    parts = (partition(name, histories[name], targets=options.targets, seed=options.seed) for name in names)
+    usable = [part for part in parts if part is not None][: options.users]
+    if not usable:
+        raise InputError(
+            "No user has a document that answers a request and another one before it; there is nothing to score.",
+            code="nothing_to_score",
+        )
+    return [unit for number, part in enumerate(usable) for unit in _units(number, part, options)]
+
+
+def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Unit]:
+    wanted = [
+        (
+            target,
+            frozenset(
+                document.id
+                for document in sample_candidates(
+                    target.request or "", part.candidates, options.candidates, seed=f"{options.seed}:{part.user_id}"
+                )
+            ),
+        )
+        for target in part.targets
+    ]
+    used = frozenset().union(*(ids for _, ids in wanted))
+    documents = [document for document in part.candidates if document.id in used]
+    for start in range(0, len(documents), DOCUMENTS_PER_UNIT):
+        some = tuple(documents[start : start + DOCUMENTS_PER_UNIT])
+        here = frozenset(document.id for document in some)
+        pairs = tuple((target, ids & here) for target, ids in wanted if ids & here)
+        yield Unit(f"{number:06d}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
+
+
+def few_shot_examples(histories: dict[str, list[Document]], options: ScoringOptions) -> tuple[str, ...]:
+    """The fixed random examples that stand in the prompt of log p(t given q), the same for every request."""
+    texts = sorted({document.text for documents in histories.values() for document in documents})
+    chosen = random.Random(f"{options.seed}:examples")
+    return tuple(chosen.sample(texts, min(options.examples, len(texts))))
+
+
+class Scorer:
+    """Scores units with one model and one template."""
+
+    def __init__(
+        self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: ScoringOptions
+    ) -> None:
+        self._model = model
+        self._template = template
+        self._options = options
+        self._examples = tuple(self._cut(text, options.document_tokens) for text in examples)
+        self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
+
+    def score(self, unit: Unit) -> pa.Table:
+        """One row a pair; raises InputError where a likelihood is not a number."""
+        targets = {
+            target.id: tuple(self._model.encode(target.text, self._options.target_tokens)) for target, _ in unit.pairs
+        }
+        requests = {
+            target.id: self._cut(target.request or "", self._options.request_tokens) for target, _ in unit.pairs
+        }
+        without = self._log_p_without(unit, targets, requests)
+        groups, keys = [], []
+        for document in unit.documents:
+            text = self._cut(document.text, self._options.document_tokens)
+            mine = [target.id for target, ids in unit.pairs if document.id in ids]
+            prompts = [tuple(self._model.encode(self._template.prompt_with(text, requests[id]))) for id in mine]
+            groups.append(Group(tuple(prompts), tuple(targets[id] for id in mine)))
+            keys.append((document.id, mine))
+        rows = []
+        for (document_id, mine), scored in zip(keys, self._model.likelihoods(groups), strict=True):
+            for request_id, found in zip(mine, scored, strict=True):
+                rows.append(
+                    (unit.user_id, request_id, document_id, found.total, without[request_id].total, found.tokens)
+                )
+        if not all(math.isfinite(row[3]) and math.isfinite(row[4]) for row in rows):
+            raise InputError(
+                f"The model '{self._model.name}' gave a likelihood that is not a number for user '{unit.user_id}'; "
+                "try --dtype float32.",
+                code="not_finite",
+            )
+        columns = list(zip(*rows, strict=True))
+        return pa.Table.from_arrays(
+            [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+        )
+
+    def _log_p_without(
+        self, unit: Unit, targets: dict[str, tuple[int, ...]], requests: dict[str, str]
+    ) -> dict[str, Likelihood]:
+        known = {id: found for id, (user, found) in self._without.items() if user == unit.user_id}
+        missing = [id for id in targets if id not in known]
+        groups = [
+            Group(
+                (tuple(self._model.encode(self._template.prompt_without(requests[id], self._examples))),),
+                (targets[id],),
+            )
+            for id in missing
+        ]
+        known |= {id: scored[0] for id, scored in zip(missing, self._model.likelihoods(groups), strict=True)}
+        self._without = {id: (unit.user_id, found) for id, found in known.items()}
+        return known
+
+    def _cut(self, text: str, limit: int) -> str:
+        tokens = self._model.encode(text)
+        return text if len(tokens) <= limit else self._model.decode(tokens[:limit])
+
+
+def describe(
+    model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
+) -> dict[str, object]:
+    """What a scores file was made with; another answer to any of it means other scores."""
+    return {
+        "model": model.name,
+        "fingerprint": model.fingerprint,
+        "template": asdict(template),
+        "options": asdict(options),
+        "history_sha256": history,
+    }
+
+
+def score_units(
+    units: Sequence[Unit],
+    scorer: Callable[[], Scorer],
+    folder: Path,
+    description: dict[str, object],
+    advance: Callable[[int, bool], None] = lambda pairs, computed: None,
+) -> None:
+    """Score what is not scored yet. ``advance`` is told of pairs, and whether they were computed now.
+
+    Raises InputError when the folder holds scores that were made otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _same_work(folder / "work.json", description)
+    ready: Scorer | None = None
+    for unit in units:
+        target = folder / f"{unit.name}.parquet"
+        if target.exists():
+            advance(unit.size, False)
+            continue
+        ready = ready or scorer()  # the model is loaded only if there is something to do
+        partial = target.with_suffix(".partial")
+        pq.write_table(ready.score(unit), partial)
+        partial.replace(target)
+        advance(unit.size, True)
+
+
+def _same_work(file: Path, description: dict[str, object]) -> None:
+    text = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False)
+    if not file.exists():
+        file.write_text(text, encoding="utf-8")
+    before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
+    changed = [name for name in now if before.get(name) != now[name]]
+    if changed:
+        raise InputError(
+            f"{file.parent}: holds scores that were made with another {changed[0]}; give another --out or delete it.",
+            param=changed[0],
+            code="other_scores",
+        )
+
+
+def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: dict[str, object]) -> int:
+    """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part."""
+    metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
+    schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
+    partial = out.with_suffix(".partial")
+    rows = 0
+    with pq.ParquetWriter(partial, schema) as writer:
+        for unit in units:
+            table = _read_table(folder / f"{unit.name}.parquet")
+            writer.write_table(table.cast(schema))
+            rows += table.num_rows
+    partial.replace(out)
+    return rows
+
+
+def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
+    """The rows and the description. Raises InputError for a file that is damaged or not ours."""
+    table = _read_table(path)
+    metadata = (table.schema.metadata or {}).get(METADATA)
+    if metadata is None or table.schema.remove_metadata() != SCHEMA:
+        raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
+    return table, json.loads(metadata)
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"{path}: is damaged or not there ({error}); delete it and run the same command again.", code="damaged_file"
+        ) from error

@@ -1,0 +1,46 @@
+"""Prompts of the auxiliary model, equation 1's two terms (papers/pearl.txt, prompts 3 to 6): data with named slots."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pearl.errors import InputError
+from pearl.templates import fill
+
+FIELDS = ("description", "example", "without_document", "with_document")
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryTemplate:
+    """How the auxiliary model is asked for the target, with a document and without one."""
+
+    description: str
+    example: str
+    without_document: str
+    with_document: str
+
+    def prompt_with(self, document: str, request: str) -> str:
+        return fill(self.with_document, document=document, request=request)
+
+    def prompt_without(self, request: str, examples: tuple[str, ...]) -> str:
+        shown = "\n\n".join(fill(self.example, text=text) for text in examples)
+        return fill(self.without_document, examples=shown, request=request)
+
+
+def auxiliary_template(name: str) -> AuxiliaryTemplate:
+    """A template of ours by name, or any TOML file by path. Raises InputError."""
+    source = Path(name) if name.endswith(".toml") else Path(str(files(__package__) / f"{name}.toml"))
+    try:
+        fields = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError:
+        ours = sorted(path.stem for path in Path(str(files(__package__))).glob("*.toml"))
+        raise InputError(
+            f"There is no template '{name}'; there are {', '.join(ours)}, or name a TOML file.", param="template"
+        ) from None
+    missing = [field for field in FIELDS if not isinstance(fields.get(field), str)]
+    if missing:
+        raise InputError(f"{source}: '{missing[0]}' is missing.", param=missing[0])
+    return AuxiliaryTemplate(*(fields[field].lstrip("\n") for field in FIELDS))
