@@ -147,7 +147,8 @@ def openapi() -> dict[str, Any]:
     from pearl.settings import Settings
     from service.app import create_app
 
-    described: dict[str, Any] = create_app(Settings(database_url="sqlite://"), model=FakeChatModel()).openapi()
+    settings = Settings(database_url="sqlite:///never-opened.db")
+    described: dict[str, Any] = create_app(settings, model=FakeChatModel()).openapi()
     return described
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,11 +42,14 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
     try:
         with path.open("rb") as raw, _decompressed(raw) as lines:
             done = 0
-            for number, line in enumerate(_bounded(lines), start=1):
+            # the empty line at the end is for the bytes that follow the last one
+            for number, line in enumerate(chain(_bounded(lines), (b"",)), start=1):
                 position = raw.tell()
                 if position != done:
                     advance(position - done)
                     done = position
+                if number == 1:
+                    line = line.removeprefix(BOM_UTF8)
                 if line.strip():
                     yield JsonLine(number, _parse(line))
     except (OSError, EOFError, zlib.error) as error:
@@ -70,7 +75,7 @@ def _parse(line: bytes) -> dict[str, Any] | InputError:
     if len(line) == MAX_LINE_BYTES:
         return InputError(f"has {MAX_LINE_BYTES:,} bytes or more; is it JSON Lines?", code="line_too_long")
     try:
-        value = orjson.loads(line)
+        value = orjson.loads(line.rstrip(b"\r\n"))  # else the end of a cut line is column 1 of the next
     except orjson.JSONDecodeError as error:
         return InputError(_why_not_json(line, error), code="invalid_json")
     if not isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pearl.chat.base import ChatModel, Message
 from pearl.errors import ContextExceeded
@@ -102,7 +103,7 @@ def listed_questions(answer: str) -> tuple[str, ...]:
     """The questions of an answer that was asked for as a list, at most three."""
     lines = (line.strip() for line in answer.splitlines())
     found = (re.sub(r"^(?:[-*•]|\d+[.)])\s*", "", line) for line in lines if line.endswith("?"))
-    return tuple(dict.fromkeys(question for question in found if question))[:3]
+    return tuple(dict.fromkeys(question for question in found if re.search(r"\w", question)))[:3]
 
 
 def _system(brief: Brief) -> Message:
@@ -169,19 +170,26 @@ def _documents_that_fit(
 ) -> tuple[list[Turn], int]:
     """As many documents, best first, as get a useful share of the room, and how many of them were cut."""
     requests = [_shown_request(document, count) for document in brief.documents]
-    shown = [show(brief, request, document.text) for request, document in zip(requests, brief.documents, strict=True)]
-    sizes = [_tokens(turn, count) for turn in shown]
-    used = len(shown)
-    while used and sum(sizes[:used]) > room and room // used < SMALLEST_SHARE + LONGEST_SHOWN_REQUEST:
+
+    def turn(position: int, text: str) -> Turn:
+        return show(brief, requests[position], text)
+
+    def size(position: int, text: str) -> int:
+        return _tokens(turn(position, text), count)
+
+    sizes = [size(position, document.text) for position, document in enumerate(brief.documents)]
+    useful = [min(whole, size(position, "") + SMALLEST_SHARE) for position, whole in enumerate(sizes)]
+    used = len(sizes)
+    while any(share < least for share, least in zip(fair_shares(sizes[:used], room), useful, strict=False)):
         used -= 1
-    shortened = 0
+    shown, shortened = [], 0
     for position, share in enumerate(fair_shares(sizes[:used], room)):
+        text = brief.documents[position].text
         if share < sizes[position]:
-            text = brief.documents[position].text
-            around = sizes[position] - count(text)
-            shown[position] = show(brief, requests[position], cut(text, share - around, count))
+            text = cut(text, share, partial(size, position))
             shortened += 1
-    return shown[:used], shortened
+        shown.append(turn(position, text))
+    return shown, shortened
 
 
 def _shown_request(document: Document, count: CountTokens) -> str | None:

@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     )
     database_url: str | None = Field(
         default=None,
+        repr=False,  # it may hold a password
         description="SQLAlchemy URL of the database, e.g. `postgresql+psycopg://user:password@host/pearl`. "
         "Without it: SQLite in PEARL_HOME.",
     )
@@ -80,12 +81,13 @@ class Settings(BaseSettings):
     )
     rate_limit_storage: str = Field(
         default="memory://",
+        repr=False,  # it may hold a password
         description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host`.",
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."
     )
-    max_body_bytes: int = Field(default=64_000_000, ge=1_000, description="Largest request body, bytes.")
+    max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="Largest request body, bytes.")
     keep_alive_s: float = Field(
         default=10.0, gt=0, description="Silence on a stream after which a comment line keeps it open, seconds."
     )

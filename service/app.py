@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,13 +14,20 @@ from starlette.middleware.cors import CORSMiddleware
 
 from pearl import __version__
 from pearl.chat.base import ChatModel
+from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.encoder import Encoder
 from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, voices
+from service.api.body_limit import BodyLimit
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.streaming import ClientLeft
 from service.observe import Observe
 from service.services import THREADS, Services
+from service.threads import in_thread
+
+log = logging.getLogger("pearl.service")
+
+SWEEP_S = 10.0
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -45,7 +53,9 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         services.start()
+        sweeping = asyncio.create_task(_sweep(services))
         yield
+        sweeping.cancel()
         await services.stop()
 
     app = FastAPI(
@@ -54,12 +64,12 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
-        max_body_size=settings.max_body_bytes,
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
     )
     app.state.services = services
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     for module in (drafts, documents, feedback, voices, chat_completions, rerank, account, health):
         app.include_router(module.router)
     if settings.cors_origin_list:
@@ -72,6 +82,16 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         )
     app.add_middleware(Observe, metrics=services.metrics)
     return app
+
+
+async def _sweep(services: Services) -> None:
+    """Now and then drop histories that another worker process changed or deleted."""
+    while True:
+        await asyncio.sleep(SWEEP_S)
+        try:
+            await in_thread(services.histories.drop_stale)
+        except PearlError as error:  # the store is busy or away: next time
+            log.warning("sweeping: %s", error.message)
 
 
 async def _nobody_there(request: object, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from retriever.encoder import Encoder, Vectors
 from service.store import embeddings, jobs
 from service.store.database import Database
 from service.store.embeddings import Vector
+from service.traces import places
 
 log = logging.getLogger("pearl.embedding")
 
@@ -86,6 +87,9 @@ class BackgroundEmbedder:
             except PearlError as error:  # the store is busy or away: later
                 log.warning("embedding: %s", error.message)
                 worked = False
+            except Exception as error:  # the thread must live on: nobody else works the jobs off
+                log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
+                worked = False
             if not worked:
                 self._stopping.wait(IDLE_S)
 
@@ -100,7 +104,7 @@ class BackgroundEmbedder:
         except PearlError:
             raise
         except Exception as error:
-            log.exception("embedding failed")
+            log.error("embedding failed: %s\n%s", type(error).__name__, places(error))
             with self._database.write() as connection:
                 jobs.fail(connection, job, type(error).__name__)
         return True

@@ -70,6 +70,19 @@ class HistoryCache:
             for key in [key for key in self._building if key[0] == user_id]:
                 del self._building[key]
 
+    def drop_stale(self) -> None:
+        """Drop what another process changed or deleted, so that its texts do not stay in memory unused."""
+        with self._lock:
+            kept = {user_id for user_id, _ in self._kept}
+        if not kept:
+            return
+        with self._database.read() as connection:
+            versions = users.history_versions(connection, kept)
+        with self._lock:
+            for key, history in list(self._kept.items()):
+                if versions.get(key[0], -1) != history.version and key[0] in kept:
+                    del self._kept[key]
+
     def _current(self, key: Key, version: int) -> History | None:
         with self._lock:
             kept = self._kept.get(key)

@@ -64,9 +64,10 @@ class StopFilter:
         if self.ended:
             return ""
         self._held += text
-        places = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
-        self.ended = bool(places)
-        return self._give(min(places) if places else _certain(self._held, *self._stops))
+        # (end, start) of each: the first to be complete counts, as when the text comes letter by letter
+        found = [(at + len(stop), at) for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        self.ended = bool(found)
+        return self._give(min(found)[1] if found else _certain(self._held, *self._stops))
 
     def finish(self) -> str:
         """What was held back and belongs to the text after all."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import dataclass
 
 from limits import parse
+from limits.errors import ConfigurationError, StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
-from pearl.errors import AccessError
+from pearl.errors import AccessError, InputError
 from pearl.settings import Settings
+
+log = logging.getLogger("pearl.service")
 
 
 class RateLimited(AccessError):
@@ -40,15 +44,24 @@ class RateLimits:
     """Counts requests by key over a moving window."""
 
     def __init__(self, settings: Settings) -> None:
+        """Raises InputError for a storage that cannot be used."""
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
-        self._limiter = MovingWindowRateLimiter(storage_from_string(settings.rate_limit_storage))
+        try:
+            storage = storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)
+        except ConfigurationError as error:
+            raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {error}", code="invalid_setting") from error
+        self._limiter = MovingWindowRateLimiter(storage)
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
         """Count one request: whether it may go ahead, and what is left; None without a limit."""
         if self._limit is None:
             return True, None
-        allowed = self._limiter.hit(self._limit, key_id)
-        window = self._limiter.get_window_stats(self._limit, key_id)
+        try:
+            allowed = self._limiter.hit(self._limit, key_id)
+            window = self._limiter.get_window_stats(self._limit, key_id)
+        except StorageError:  # better to serve uncounted than not at all
+            log.warning("the storage of the rate limits does not answer")
+            return True, None
         reset = max(0.0, window.reset_time - time.time())
         return allowed, Allowance(self._limit.amount, window.remaining, reset)
 

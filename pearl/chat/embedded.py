@@ -56,7 +56,11 @@ class EmbeddedChatModel:
             if not left.is_set():
                 loop.call_soon_threadsafe(arrived.put_nowait, item)
 
-        self._turns.submit(self._generate, list(messages), decoding, left, put)
+        try:
+            turn = self._turns.submit(self._generate, list(messages), decoding, left, put)
+        except RuntimeError as error:
+            raise _closed() from error
+        turn.add_done_callback(lambda done: put(_closed()) if done.cancelled() else None)
         try:
             while (item := await arrived.get()) is not None:
                 if isinstance(item, Exception):
@@ -120,7 +124,12 @@ class EmbeddedChatModel:
         return list(self._llama.tokenize(marker.encode(), add_bos=False, special=True))
 
     async def close(self) -> None:
+        """Generations that wait for their turn fail; one that runs may end."""
         self._turns.shutdown(wait=False, cancel_futures=True)
+
+
+def _closed() -> ChatError:
+    return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")
 
 
 def embedded_model_file() -> Path:

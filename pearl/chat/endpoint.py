@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from pearl.errors import (
 from pearl.records import Usage
 from pearl.settings import Settings
 
+LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
 BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of other scripts
 
 
@@ -67,19 +69,32 @@ class EndpointChatModel:
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
         with _translated(self._timeout_s):
-            chunks = await self._client.chat.completions.create(**self._arguments(messages, decoding))
-        finish_reason, usage = None, None
+            # as plain objects: making the SDK's typed ones of them takes four times as long as all the rest
+            chunks = await self._client.post(
+                "/chat/completions",
+                body=self._arguments(messages, decoding),
+                cast_to=object,
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
+            )
+        finish_reason, usage, readable = None, None, False
         # leaving this block early closes the connection, which tells the endpoint to stop
         async with chunks:
             with _translated(self._timeout_s, started=True):
                 async for chunk in chunks:
+                    readable = readable or "choices" in _fields(chunk)
                     usage = _usage(chunk) or usage
-                    for choice in chunk.choices:
-                        finish_reason = choice.finish_reason or finish_reason
-                        if getattr(choice.delta, "refusal", None):
+                    for choice in _fields(chunk).get("choices") or ():
+                        finish_reason = _fields(choice).get("finish_reason") or finish_reason
+                        delta = _fields(_fields(choice).get("delta"))
+                        if delta.get("refusal"):
                             raise ChatRefused(f"The model '{self.name}' declined to answer.")
-                        if choice.delta.content:
-                            yield Chunk(choice.delta.content)
+                        if delta.get("content"):
+                            yield Chunk(str(delta["content"]))
+        if not readable:
+            raise ChatError(
+                "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
+            )
         if finish_reason is None:
             raise ChatInterrupted(f"The model '{self.name}' broke off before the end of its answer; try again.")
         if finish_reason == "content_filter":
@@ -102,10 +117,14 @@ class EndpointChatModel:
         await self._client.close()
 
 
-def _usage(chunk: Any) -> Usage | None:
-    if chunk.usage is None:
-        return None
-    return Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
+def _usage(chunk: object) -> Usage | None:
+    usage = _fields(_fields(chunk).get("usage"))
+    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0) if usage else None
+
+
+def _fields(value: object) -> dict[str, Any]:
+    """An object as the endpoint sent it; whatever else stands in its place counts as an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 @contextmanager
@@ -146,6 +165,7 @@ def _explain_status(error: openai.APIStatusError) -> ChatError | ContextExceeded
 
 def _retry_after(error: openai.APIStatusError) -> float:
     try:
-        return max(1.0, float(error.response.headers.get("retry-after", "")))
+        seconds = float(error.response.headers.get("retry-after", ""))
     except ValueError:
         return 1.0
+    return min(max(1.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else 1.0

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.chat.base import Decoding, Message
 from pearl.errors import InputError, NotFound
@@ -44,11 +44,18 @@ class TextPart(BaseModel):
     text: str = Field(description="The text.")
 
 
+def _shape(content: Any) -> str:
+    return "(parts)" if isinstance(content, list) else "(text)"
+
+
+Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Tag("(parts)")], Discriminator(_shape)]
+
+
 class ChatMessage(BaseModel):
     """A message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant"] = Field(description="Who speaks.", examples=["user"])
-    content: str | list[TextPart] = Field(description="What is said.", examples=["Tomas asks to swap his Saturday"])
+    content: Content = Field(description="What is said.", examples=["Tomas asks to swap his Saturday"])
 
     def text(self) -> str:
         return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
@@ -73,7 +80,7 @@ class ChatIn(BaseModel):
     max_tokens: int | None = Field(
         None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
-    max_completion_tokens: int | None = Field(None, ge=1, description="The same, under its newer name.")
+    max_completion_tokens: int | None = Field(None, ge=1, description="The same, under its newer name.", examples=[400])
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
     top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
     n: int | None = Field(None, description="Only 1.", examples=[1])
@@ -168,7 +175,9 @@ async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
 
 
 @router.get("/models/{id:path}", summary="Get a model")
-async def get_model(services: ServicesDep, caller: Caller, id: str) -> ModelOut:
+async def get_model(
+    services: ServicesDep, caller: Caller, id: Annotated[Name, Path(description="The model's id.", examples=["email"])]
+) -> ModelOut:
     voice = await in_thread(_voice, services, caller.user.id, id)
     return _model(id, 0.0 if voice is None else voice.created_at, caller.user.name)
 

@@ -61,14 +61,14 @@ class DocumentsIn(BaseModel):
 
 def _shape(body: Any) -> str:
     if isinstance(body, list):
-        return "list"
-    return "many" if isinstance(body, dict) and "documents" in body else "one"
+        return "(list)"
+    return "(many)" if isinstance(body, dict) and "documents" in body else "(one)"
 
 
 DocumentsBody = Annotated[
-    Annotated[DocumentIn, Tag("one")]
-    | Annotated[DocumentsIn, Tag("many")]
-    | Annotated[list[DocumentIn], Field(min_length=1, max_length=MOST_AT_ONCE), Tag("list")],
+    Annotated[DocumentIn, Tag("(one)")]
+    | Annotated[DocumentsIn, Tag("(many)")]
+    | Annotated[list[DocumentIn], Field(min_length=1, max_length=MOST_AT_ONCE), Tag("(list)")],
     Discriminator(_shape),
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,10 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, Malformed, NotFound, PearlError, TooLarge
+from service.traces import places
 
 log = logging.getLogger("pearl.service")
 
-BODY_TAGS = {"body", "one", "many", "list"}  # places in a location that are not names of fields
+SHAPE = "("  # begins the tag of a choice between shapes, a place in a location that is not a field's name
 HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed", 413: "body_too_large", 400: "invalid_body"}
 
 
@@ -69,12 +69,11 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
 
 def explain_validation(problem: dict[str, Any]) -> PearlError:
     """The first thing wrong with a body, query or path."""
-    places = problem["loc"]
-    names = [str(place) for place in places[1:]]
-    if names and names[0] in BODY_TAGS:
-        names = names[1:]
+    names = [str(place) for place in problem["loc"][1:] if not str(place).startswith(SHAPE)]
     param = ".".join(names) or None
     kind, message = problem["type"], problem["msg"]
+    if isinstance(problem.get("input"), bytes) and not names:
+        return InputError("The body is not said to be JSON; send 'Content-Type: application/json'.", code="not_json")
     if kind == "json_invalid":
         return Malformed(f"The body is not JSON: {problem['ctx']['error']}.", code="invalid_json")
     if kind == "text_too_large":
@@ -87,6 +86,8 @@ def explain_validation(problem: dict[str, Any]) -> PearlError:
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, UnicodeDecodeError):
+        return error_response(Malformed(f"The body is not UTF-8 (byte {error.__cause__.start + 1}).", code="not_utf8"))
     code = HTTP_CODES.get(error.status_code, "http_error")
     kind = NotFound.type if error.status_code == 404 else InputError.type
     body = {"error": {"message": str(error.detail), "type": kind, "param": None, "code": code}}
@@ -121,6 +122,5 @@ class CatchUnexpected:
 def unexpected(error: Exception, where: str) -> PearlError:
     """What to say of an error nobody foresaw. The log gets its place in our code, not its words: they may quote a
     text."""
-    places = "".join(traceback.format_tb(error.__traceback__))
-    log.error("unexpected %s in %s\n%s", type(error).__name__, where, places)
+    log.error("unexpected %s in %s\n%s", type(error).__name__, where, places(error))
     return PearlError("Something went wrong on our side; the log has the details under this request id.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Document, Request
 from service.api.dependencies import Caller, ServicesDep
@@ -25,6 +25,15 @@ class TextDocument(BaseModel):
     text: Text = Field(description="The document's text.", examples=["Reset the index after a failed merge."])
 
 
+def _shape(given: Any) -> str:
+    return "(object)" if isinstance(given, dict) else "(text)"
+
+
+GivenDocument = Annotated[
+    Annotated[Text, Tag("(text)")] | Annotated[TextDocument, Tag("(object)")], Discriminator(_shape)
+]
+
+
 class RerankIn(BaseModel):
     """A request and the documents to score for it."""
 
@@ -32,7 +41,7 @@ class RerankIn(BaseModel):
         None, description="`bm25`, `dense`, `fusion` or `random`; the service's own by default.", examples=["bm25"]
     )
     query: Text = Field(description="The request.", examples=["reset the index"])
-    documents: list[Text | TextDocument] = Field(
+    documents: list[GivenDocument] = Field(
         min_length=1,
         max_length=1000,
         description="1 to 1,000 texts, or objects with a `text`.",

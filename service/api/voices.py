@@ -32,7 +32,9 @@ class VoiceIn(BaseModel):
     template: str = Field(
         "free", description=f"The prompt template: {', '.join(template_names())}.", examples=["message"]
     )
-    k: int | None = Field(None, ge=1, le=20, description="Documents to show the model; null for the template's number.")
+    k: int | None = Field(
+        None, ge=1, le=20, description="Documents to show the model; null for the template's number.", examples=[4]
+    )
 
 
 class VoiceOut(BaseModel):

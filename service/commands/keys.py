@@ -45,10 +45,11 @@ def create(
             key = keys.create_for_user(connection, check_id(user, param="user"))
         else:
             key = keys.create_for_service(connection, tuple(grant), all_users=grant_all)
-    if json:
-        write_json(json, {"key": key})
-    else:
-        typer.echo(key)
+        # before the transaction ends: a key that could not be written down would be lost
+        if json:
+            write_json(json, {"key": key})
+        else:
+            typer.echo(key)
 
 
 @app.command("list", epilog="Example:\n\n\b\n  pearl keys list\n")

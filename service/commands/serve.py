@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from contextlib import ExitStack
 
 import typer
 
@@ -53,17 +54,19 @@ def serve(
 def _run(host: str, port: int, workers: int) -> None:
     import uvicorn
 
-    if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
-        os.environ[MULTIPROCESS_FOLDER] = tempfile.mkdtemp(prefix="pearl-metrics-")
-    uvicorn.run(
-        "service.app:app_from_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        access_log=False,  # ours has the request id and no query strings
-        timeout_graceful_shutdown=10,
-    )
+    with ExitStack() as stack:
+        if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-"))
+            os.environ[MULTIPROCESS_FOLDER] = folder
+        uvicorn.run(
+            "service.app:app_from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,  # ours has the request id and no query strings
+            timeout_graceful_shutdown=10,
+        )
 
 
 def _welcome(address: str, key: str, settings: Settings) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +78,9 @@ class Database:
             if self.is_sqlite:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             else:
-                connection.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM"))
+                connection.execution_options(isolation_level="AUTOCOMMIT").execute(
+                    text("VACUUM documents, embeddings, drafts, feedback, idempotency")
+                )
 
     def close(self) -> None:
         self.engine.dispose()
@@ -89,7 +94,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
-            event.listen(engine, "connect", _prepare_sqlite)
+            event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
             event.listen(engine, "begin", _begin_sqlite)
             return engine
         if parsed.get_backend_name() == "postgresql":
@@ -103,10 +108,23 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     )
 
 
-def _prepare_sqlite(connection: Any, record: Any) -> None:
+def _prepare_sqlite(timeout_s: float, connection: Any, record: Any) -> None:
     connection.isolation_level = None  # the driver's own BEGIN comes too late; ours is in _begin_sqlite
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
+    _switch_to_wal(connection, time.monotonic() + timeout_s)
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _switch_to_wal(connection: Any, deadline: float) -> None:
+    """Programs that open a new file at the same moment are in each other's way, and here SQLite does not wait."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -14,7 +14,7 @@ from pearl.errors import InputError, NotFound
 from pearl.records import Document
 from service.store import jobs, users, voices
 from service.store.ids import digest
-from service.store.tables import documents, embeddings
+from service.store.tables import documents, drafts, embeddings, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
 
@@ -54,19 +54,18 @@ def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
     if users.lock(connection, owners) != owners:
         raise NotFound("This user was deleted.", code="user_not_found")
     known = _known_contents(connection, additions)
-    outcomes, new, rows = [], [], []
+    outcomes: list[Outcome] = []
+    new: list[Addition] = []
     for addition in additions:
-        key = (addition.user_id, addition.document.id)
-        content = _content_digest(addition.document)
+        key, content = (addition.user_id, addition.document.id), _content_digest(addition.document)
         if key in known:
             outcomes.append(Outcome.EXISTS if known[key] == content else Outcome.CONFLICT)
             continue
         known[key] = content
         outcomes.append(Outcome.CREATED)
         new.append(addition)
-        rows.append(_row(addition, content))
-    if rows:
-        connection.execute(insert(documents), rows)
+    if new:
+        connection.execute(insert(documents), [_row(addition) for addition in new])
         changed = {addition.user_id for addition in new}
         voices.ensure(connection, _voices_by_user(new))
         users.touch_history(connection, changed)
@@ -173,12 +172,19 @@ def count(connection: Connection, user_id: int) -> int:
 
 
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
-    """The document and, where no other document has the same text, its embeddings. Raises NotFound."""
+    """The document, the draft it was sent from, and, where no other document has the same text, its embeddings.
+
+    Raises NotFound.
+    """
     users.lock(connection, {user_id})  # so that nobody adds an embedding of its text meanwhile
     mine = documents.c.user_id == user_id
-    text_digest = connection.scalar(select(documents.c.text_digest).where(mine, documents.c.document_id == document_id))
-    if text_digest is None:
+    found = select(documents.c.seq, documents.c.text_digest).where(mine, documents.c.document_id == document_id)
+    row = connection.execute(found).first()
+    if row is None:
         raise _not_found(document_id)
+    text_digest = row.text_digest
+    sent_from = select(feedback.c.draft_id).where(feedback.c.document_seq == row.seq)
+    connection.execute(delete(drafts).where(drafts.c.user_id == user_id, drafts.c.id.in_(sent_from)))
     connection.execute(delete(documents).where(mine, documents.c.document_id == document_id))
     still_used = select(documents.c.seq).where(mine, documents.c.text_digest == text_digest).exists()
     connection.execute(

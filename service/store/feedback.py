@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, insert, select
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
 from pearl.texts import check_text
-from service.store import documents, drafts
+from service.store import documents, drafts, users
 from service.store.ids import new_id
 from service.store.tables import documents as documents_table
 from service.store.tables import feedback
@@ -35,6 +35,7 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
 
     Raises NotFound for an unknown draft, Conflict where other feedback was given before.
     """
+    users.lock(connection, {user_id})  # of two who say it at once, the second finds what the first said
     draft = drafts.get(connection, user_id, draft_id)
     sent = _sent_text(draft.text, outcome, final_text)
     before = _find(connection, user_id, draft_id)

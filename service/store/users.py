@@ -87,6 +87,12 @@ def lock(connection: Connection, user_ids: set[int]) -> set[int]:
     return set(connection.scalars(rows))
 
 
+def history_versions(connection: Connection, user_ids: set[int]) -> dict[int, int]:
+    """The versions of those of the users that are still there."""
+    rows = connection.execute(select(users.c.id, users.c.history_version).where(users.c.id.in_(user_ids)))
+    return {row.id: row.history_version for row in rows}
+
+
 def touch_history(connection: Connection, user_ids: set[int]) -> None:
     """Note that these users' documents changed."""
     connection.execute(

@@ -73,10 +73,8 @@ def ensure(connection: Connection, names: dict[int, set[str]]) -> bool:
     if not rows:
         return False
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    before = connection.scalar(select(func.count()).select_from(voices).where(voices.c.user_id.in_(names)))
-    connection.execute(dialect.insert(voices).on_conflict_do_nothing(), rows)
-    after = connection.scalar(select(func.count()).select_from(voices).where(voices.c.user_id.in_(names)))
-    return before != after
+    made = dialect.insert(voices).on_conflict_do_nothing().returning(voices.c.name)
+    return bool(connection.execute(made, rows).all())
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:

@@ -30,7 +30,7 @@ from service.app import create_app
 from service.drafting import Drafter
 from service.history_cache import HistoryCache
 from service.services import Services
-from service.store import documents, keys, users
+from service.store import documents, keys, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
 from service.store.users import User
@@ -152,6 +152,11 @@ class House:
             documents.add(connection, [Addition(owner.id, document) for document in made])
         return made
 
+    def voice(self, user: str, name: str, **values: Any) -> None:
+        owner = self.user(user)
+        with self.database.write() as connection:
+            voices.put(connection, owner.id, name, values)
+
     def as_user(self, user: str, **headers: str) -> Caller:
         return Caller(self.client, {"Authorization": f"Bearer {self.key(user)}", **headers})
 
@@ -195,26 +200,15 @@ class Caller:
         return self("DELETE", path, **options)
 
 
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite file with the schema and nothing in it; copying it is quicker than migrating again."""
-    path = tmp_path_factory.mktemp("store") / "pearl.db"
-    database = Database(f"sqlite:///{path}")
-    database.migrate()
-    database.forget_deleted()
-    database.close()
-    return path
-
-
 @pytest.fixture
-def house(tmp_path: Path, empty_store: Path) -> Iterator[Callable[..., House]]:
+def house(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., House]]:
     """Make a running service; keyword arguments are settings."""
     with ExitStack() as stack:
 
         def make(model: ChatModel | None = None, encoder: Encoder | None = None, **options: Any) -> House:
             home = tmp_path / f"home{len(list(tmp_path.iterdir()))}"
             home.mkdir()
-            shutil.copy(empty_store, home / "pearl.db")
+            shutil.copy(sqlite_template, home / "pearl.db")
             options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
             settings = load_settings(home=home, **options)
             chat, words = model or FakeChatModel(), encoder or WordEncoder()
@@ -256,14 +250,14 @@ class Listening:
 
 
 @pytest.fixture
-def listen(tmp_path: Path, empty_store: Path) -> Iterator[Callable[..., Listening]]:
+def listen(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., Listening]]:
     """Make a service that listens on a port of the system's choosing; keyword arguments are settings."""
     with ExitStack() as stack:
 
         def make(model: ChatModel | None = None, **options: Any) -> Listening:
             home = tmp_path / f"served{len(list(tmp_path.iterdir()))}"
             home.mkdir()
-            shutil.copy(empty_store, home / "pearl.db")
+            shutil.copy(sqlite_template, home / "pearl.db")
             options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
             settings = load_settings(home=home, **options)
             chat, words = model or FakeChatModel(), WordEncoder()

@@ -70,6 +70,7 @@ def test_text_is_held_back_only_while_it_may_be_a_mark_or_blanks_at_the_end() ->
         ("aaab", ("aab",), "a"),
         ("ends in a piece of a sto", ("stop",), "ends in a piece of a sto"),
         ("stop", ("stop",), ""),
+        ("xabcd", ("abcd", "bc"), "xa"),
     ],
 )
 def test_a_text_ends_before_its_first_stop_however_it_is_split(text: str, stops: tuple[str, ...], kept: str) -> None:

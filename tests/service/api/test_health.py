@@ -1,8 +1,83 @@
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 from pearl import __version__
+from pearl.chat.fake import FakeChatModel
+from pearl.errors import InputError
 
 
-def test_health_needs_no_key(pearl):
+class LoadingModel(FakeChatModel):
+    """A model that loads when it is let, and fails if it is told to."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        super().__init__()
+        self.may_load = threading.Event()
+        self.failure = failure
+
+    def load(self) -> None:
+        assert self.may_load.wait(10)
+        if self.failure is not None:
+            raise self.failure
+
+
+def test_health_needs_no_key(pearl: Any) -> None:
     answer = pearl.client.get("/health")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": __version__})
+
+
+def test_ready_once_the_models_are_loaded(house: Any, until: Any) -> None:
+    model = LoadingModel()
+    client = house(model).client
+    answer = client.get("/health/ready")
+    assert (answer.status_code, answer.json()) == (
+        503,
+        {"status": "starting", "checks": {"database": "ok", "models": "loading"}},
+    )
+    assert client.get("/health").status_code == 200
+    model.may_load.set()
+    until(lambda: client.get("/health/ready").status_code == 200)
+    assert client.get("/health/ready").json() == {"status": "ready", "checks": {"database": "ok", "models": "ok"}}
+
+
+def test_models_that_cannot_be_loaded(house: Any, until: Any) -> None:
+    for failure, message in (
+        (InputError("The encoder 'x' cannot be loaded."), "The encoder 'x' cannot be loaded."),
+        (ValueError("a library's own words"), "The models could not be loaded (ValueError)."),
+    ):
+        model = LoadingModel(failure)
+        client = house(model).client
+        model.may_load.set()
+        until(lambda client=client: client.get("/health/ready").json()["status"] == "failed")
+        answer = client.get("/health/ready")
+        assert (answer.status_code, answer.json()["checks"]["models"]) == (503, message)
+
+
+def test_a_database_without_a_schema(pearl: Any, until: Any) -> None:
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    with pearl.database.write() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+    answer = pearl.client.get("/health/ready")
+    assert (answer.status_code, answer.json()["status"]) == (503, "failed")
+    assert "pearl migrate" in answer.json()["checks"]["database"]
+
+
+def test_metrics_count_and_name_no_text(pearl: Any) -> None:
+    ann = pearl.as_user("ann")
+    ann.post("/v1/documents", {"id": "secret-id", "text": "A secret text."})
+    ann.post("/v1/drafts", {"request": "a secret request"})
+    ann.post("/v1/drafts", {"request": "a secret request", "stream": True})
+    ann.get("/v1/documents/secret-id")
+    ann.get("/secret/path")
+    ann("SECRET", "/v1/drafts")
+    answer = ann.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    text = answer.text
+    assert 'pearl_http_requests_total{method="POST",route="/v1/drafts",status="200"} 2.0' in text
+    assert 'pearl_http_requests_total{method="GET",route="/v1/documents/{id:path}",status="200"} 1.0' in text
+    assert 'pearl_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in text
+    assert 'pearl_drafts_total{revision="no_threshold",stage="draft"} 2.0' in text
+    assert 'pearl_draft_stage_seconds_count{stage="generate"} 2.0' in text
+    assert 'pearl_llm_tokens_total{kind="completion"} 6.0' in text
+    assert "secret" not in text.lower()

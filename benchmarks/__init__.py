@@ -1,0 +1,1 @@
+"""What PEARL costs, measured on the real processes: ``python -m benchmarks [NAME ...]``."""

@@ -1,0 +1,62 @@
+"""``python -m benchmarks [NAME ...] [--quick] [--out FOLDER]``: measure, and write a result file for each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks import draft_overhead, importing, load
+from benchmarks.figures import Result, write_result
+from benchmarks.machine import this_machine
+from benchmarks.report import table
+
+RESULTS = Path(__file__).parent / "results"
+BENCHMARKS = {module.NAME: module for module in (importing, draft_overhead, load)}
+
+
+def run(name: str, quick: bool) -> Result:
+    module, machine = BENCHMARKS[name], this_machine()
+    measured = module.measure(quick)
+    return Result(
+        name,
+        module.TITLE,
+        f"python -m benchmarks {name}",
+        quick,
+        machine,
+        measured.repetitions,
+        measured.input,
+        measured.figures,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    # no `choices`: argparse would hold them against the empty list, too
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all if none is given")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: a few calls, whose figures mean nothing")
+    parser.add_argument("--out", type=Path, help="folder of the result files (default: benchmarks/results)")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if options.quick and options.out is None:
+        parser.error("--quick needs --out: its figures must not take the place of the measured ones")
+    folder = options.out or RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or BENCHMARKS:
+        started = time.monotonic()
+        print(f"{name}: {BENCHMARKS[name].TITLE} ...", file=sys.stderr, flush=True)
+        result = run(name, options.quick)
+        path = write_result(result, folder)
+        print(f"{table(result)}\n{path} ({time.monotonic() - started:.0f} s)\n", flush=True)
+    if folder == RESULTS:
+        from benchmarks.picture import draw
+
+        draw(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""How fast a history comes in, and in how much memory: ``pearl import jsonl`` into SQLite, as its own process.
+
+Each repetition: a fresh store; an import; the same import again, which changes nothing; and the floor, plain
+``sqlite3`` filling one table with the same lines.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.corpus import Corpus, find_corpus, first_lines
+from benchmarks.figures import Measured, over_repetitions
+from benchmarks.processes import PEARL, Finished, run
+
+NAME = "import"
+TITLE = "Importing a history from JSON Lines into SQLite"
+REPETITIONS, QUICK_REPETITIONS = 5, 1
+QUICK_DOCUMENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    documents: int
+    first: Finished
+    working_s: float  # of the first, as the importer itself counts: without the start of the process
+    again: Finished
+    floor: Finished
+    floor_working_s: float
+
+
+def measure(quick: bool) -> Measured:
+    with TemporaryDirectory(prefix="pearl-bench-") as folder:
+        scratch = Path(folder)
+        corpus = find_corpus(scratch)
+        if quick:
+            corpus = first_lines(corpus, QUICK_DOCUMENTS, scratch / "some.jsonl.gz")
+        wanted = QUICK_REPETITIONS if quick else REPETITIONS
+        runs = [_repeat(corpus, scratch / str(number)) for number in range(wanted)]
+    figures = (
+        over_repetitions(
+            "documents_per_second",
+            "documents per second, the whole process",
+            "documents/s",
+            [each.documents / each.first.seconds for each in runs],
+            at_least=3_000,
+        ),
+        over_repetitions(
+            "documents_per_second_working",
+            "documents per second, without the process's start",
+            "documents/s",
+            [each.documents / each.working_s for each in runs],
+        ),
+        over_repetitions(
+            "peak_memory", "most resident memory", "MiB", [each.first.peak_mib for each in runs], at_most=300
+        ),
+        over_repetitions("seconds", "the whole process", "s", [each.first.seconds for each in runs]),
+        over_repetitions("seconds_again", "the same import again", "s", [each.again.seconds for each in runs]),
+        over_repetitions("floor_seconds", "plain sqlite3 and json", "s", [each.floor.seconds for each in runs]),
+        over_repetitions(
+            "times_the_floor",
+            "import / plain sqlite3 and json, both without their start",
+            "x",
+            [each.working_s / each.floor_working_s for each in runs],
+        ),
+    )
+    return Measured(wanted, {"corpus": corpus.source, "documents": runs[0].documents}, figures)
+
+
+def _repeat(corpus: Corpus, home: Path) -> Repetition:
+    home.mkdir()
+    command = [PEARL, "import", "jsonl", str(corpus.path), "--json", "-"]
+    first, again = (run(command, {"PEARL_HOME": str(home)}) for _ in range(2))
+    came, came_again = json.loads(first.output), json.loads(again.output)
+    assert came_again["imported"] == 0
+    assert came_again["already_there"] == came["imported"]
+    arguments = [str(corpus.path), str(home / "floor.db")]
+    floor = run([sys.executable, "-m", "benchmarks.sqlite_floor", *arguments], {})
+    filled = json.loads(floor.output)
+    assert filled["imported"] == came["imported"], (filled, came)
+    return Repetition(came["imported"], first, came["seconds"], again, floor, filled["seconds"])

@@ -1,0 +1,142 @@
+"""The processes that are measured: the mock LLM and a real ``pearl serve`` on a fresh store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.corpus import OneUser, write_lines
+from benchmarks.machine import ROOT
+
+PEARL = str(Path(sys.executable).parent / "pearl")
+PATIENCE_S = 120.0  # loading the encoder takes a few seconds, more on a machine at work
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that ended: how long it ran, the most memory it had, what it wrote on standard output."""
+
+    seconds: float
+    peak_mib: float
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A service with one user's history in it, and the mock LLM behind it."""
+
+    pearl: str  # http://127.0.0.1:port
+    mock: str
+    key: str
+
+
+def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
+    """Run to the end and measure. Raises CalledProcessError when it fails."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=_environment(environment), cwd=ROOT, text=True)
+    assert process.stdout is not None
+    output = process.stdout.read()
+    # not Popen.wait: only the system call tells what this one child used
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - started
+    process.stdout.close()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command, output)
+    return Finished(seconds, usage.ru_maxrss / 1024, output)
+
+
+@contextmanager
+def served(person: OneUser, scratch: Path) -> Iterator[House]:
+    """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
+    history = scratch / "history.jsonl.gz"
+    write_lines(history, person.history)
+    environment = {"PEARL_HOME": str(scratch / "home"), "PEARL_RATE_LIMIT": ""}
+    run([PEARL, "import", "jsonl", str(history), "--json", "-"], environment)
+    key = json.loads(run([PEARL, "keys", "create", "--user", person.name, "--json", "-"], environment).output)["key"]
+    with _listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as mock:
+        environment |= {"PEARL_LLM_BASE_URL": f"{mock}/v1", "PEARL_LLM_MODEL": "mock"}
+        with _listening([PEARL, "serve", "--port", "0"], environment, scratch / "pearl.log") as pearl:
+            wait_until(lambda: _answers(f"{pearl}/health/ready"))
+            house = House(pearl, mock, key)
+            _draft_once(house)
+            yield house
+
+
+def _draft_once(house: House) -> None:
+    """The first draft waits until the whole history is embedded: half a minute for 590 documents."""
+    headers = {"Authorization": f"Bearer {house.key}", "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{house.pearl}/v1/drafts", b'{"request": "The first draft"}', headers)
+    with urllib.request.urlopen(asked, timeout=600) as answer:
+        answer.read()
+    get_json(f"{house.mock}/calls")
+
+
+@contextmanager
+def _listening(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[str]:
+    """A server process, from its first open port until it is told to end."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=_environment(environment), cwd=ROOT)
+        try:
+            yield f"http://127.0.0.1:{_port(process, log)}"
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    """The port it listens on, which the system chose."""
+    ports: list[int] = []
+
+    def listens() -> bool:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended: {log.read_text(encoding='utf-8')[-2000:]}")
+        connections = psutil.Process(process.pid).net_connections("tcp")
+        ports.extend(found.laddr.port for found in connections if found.status == psutil.CONN_LISTEN)
+        return bool(ports)
+
+    wait_until(listens)
+    return ports[0]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"a server was not ready after {PATIENCE_S:g} s")
+        time.sleep(0.05)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+def get_json(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+def _environment(ours: dict[str, str]) -> dict[str, str]:
+    """Without settings of the person who runs this, and without proxies: everything is on this machine."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PEARL_") and not name.lower().endswith("_proxy")
+    }
+    return kept | ours | ({"OMP_NUM_THREADS": os.environ["BENCH_OMP"]} if "BENCH_OMP" in os.environ else {})

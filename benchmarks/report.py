@@ -1,0 +1,67 @@
+"""The result files as a page: ``docs/performance.md`` is what :func:`markdown` gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.figures import Figure, Result, read_results
+
+HEAD = """# Performance
+
+Measured on the real processes, as a person starts them: `make bench` measures all of it again, the command under
+each table that table. A figure is the median over the repetitions; beside it the least and the most of them.
+How each is measured: the first lines of its module in `benchmarks/`.
+"""
+PICTURE = "draft_overhead.svg"
+
+
+def markdown(results_dir: Path) -> str:
+    """The page, from the result files in the folder; it may be rendered in ``docs/``."""
+    lines = [HEAD]
+    for result in read_results(results_dir):
+        lines += [f"## {result.title}\n", _described(result) + "\n", table(result) + "\n"]
+        if result.benchmark == "draft_overhead" and (results_dir / PICTURE).exists():
+            lines.append(f"![Where the time of a draft goes](../benchmarks/results/{PICTURE})\n")
+        lines += [f"`{result.command}`, {_machine(result)}.\n"]
+    return "\n".join(lines)
+
+
+def table(result: Result) -> str:
+    rows = ["| | median | least to most | goal |", "| --- | ---: | ---: | --- |"]
+    return "\n".join(rows + [_row(figure) for figure in result.figures])
+
+
+def _row(figure: Figure) -> str:
+    spread = f"{_number(figure.low)} to {_number(figure.high)}"
+    return f"| {figure.label} | {_number(figure.value)} {figure.unit} | {spread} | {_goal(figure)} |"
+
+
+def _goal(figure: Figure) -> str:
+    if figure.reached is None:
+        return ""
+    bounds = (("at least", figure.at_least), ("at most", figure.at_most))
+    wanted = ", ".join(f"{words} {_number(bound)}" for words, bound in bounds if bound is not None)
+    return f"{wanted}: {'reached' if figure.reached else '**missed**'}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
+
+
+def _described(result: Result) -> str:
+    words = [f"{result.repetitions} repetitions"]
+    for name, value in result.input.items():
+        if name != "errors":
+            shown = _number(value) if isinstance(value, (int, float)) else value
+            words.append(f"{name.replace('_', ' ')}: {shown}")
+    return "; ".join(words) + "."
+
+
+def _machine(result: Result) -> str:
+    machine = result.machine
+    libraries = ", ".join(f"{name} {version}" for name, version in machine.libraries.items())
+    return (
+        f"commit {machine.commit or 'unknown'}, {machine.date}, on {machine.cpu}, {machine.cores} cores, "
+        f"{machine.memory_gib:g} GiB, {machine.system}, load average {machine.load_average:g} before it began; "
+        f"Python {machine.python}, {libraries}"
+    )

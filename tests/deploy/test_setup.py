@@ -1,0 +1,67 @@
+"""The Makefile and what continuous integration runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+TARGETS = {"help", "setup", "serve", "test", "lint", "types", "format", "docs", "bench", "lock", "clean"}
+
+
+def make(root: Path, *words: str) -> str:
+    # not as a part of the `make test` that may be running: its flags are none of ours
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"
+    }
+    done = subprocess.run(["make", *words], cwd=root, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_help_lists_every_target(root: Path) -> None:
+    listed = re.findall(r"^make (\w+)  +\S", make(root), flags=re.MULTILINE)
+    assert set(listed) == TARGETS
+    phony = re.search(r"^\.PHONY: (.*)$", (root / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert phony is not None
+    assert set(phony[1].split()) == TARGETS
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("serve", ".venv/bin/pearl serve --sample"),
+        ("test", ".venv/bin/python -m pytest"),
+        ("lint", ".venv/bin/ruff check ."),
+        ("types", ".venv/bin/mypy"),
+        ("docs", ".venv/bin/python docs/generate.py"),
+        ("bench", ".venv/bin/python -m benchmarks"),
+        ("lock", "--output-file requirements.lock"),
+    ],
+)
+def test_targets_do_what_they_say(root: Path, target: str, command: str) -> None:
+    assert command in make(root, "--dry-run", target)
+
+
+def test_serving_does_not_install_what_only_development_needs(root: Path) -> None:
+    assert "requirements-dev.lock" not in make(root, "--dry-run", "--always-make", "serve")
+    assert "requirements-dev.lock" in make(root, "--dry-run", "--always-make", "test")
+
+
+def test_ci_runs_what_a_person_runs_and_the_tests_last(root: Path) -> None:
+    script = root / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    commands = [line for line in script.read_text(encoding="utf-8").splitlines() if line.startswith("make")]
+    assert commands == ["make lint", "make types", "make test"]
+    assert "set -euo pipefail" in script.read_text(encoding="utf-8")
+
+
+def test_commit_hooks_use_the_same_tools(root: Path) -> None:
+    content = yaml.safe_load((root / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (repository,) = content["repos"]
+    assert repository["repo"] == "local", "no hub is needed"
+    assert [hook["id"] for hook in repository["hooks"]] == ["lint", "format", "types"]
+    assert all(hook["entry"].startswith(".venv/bin/") for hook in repository["hooks"])

@@ -1,0 +1,48 @@
+"""The systemd unit."""
+
+from __future__ import annotations
+
+import configparser
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def unit(root: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(root / "deploy" / "pearl.service", encoding="utf-8")
+    return parser
+
+
+def test_it_starts_the_server_with_options_that_exist(unit: configparser.ConfigParser, serve_options: set[str]) -> None:
+    program, command, *arguments = shlex.split(unit["Service"]["ExecStart"])
+    assert (Path(program).name, command) == ("pearl", "serve")
+    assert {word for word in arguments if word.startswith("-")} <= serve_options
+
+
+def test_it_has_a_user_a_folder_and_secrets_in_a_file(unit: configparser.ConfigParser) -> None:
+    service = unit["Service"]
+    assert service["User"] != "root"
+    assert f"PEARL_HOME=%S/{service['StateDirectory']}" in service["Environment"].split()
+    assert service["EnvironmentFile"] == "-/etc/pearl.env"
+    # a stop waits for the requests at hand, for which the server allows 10 s
+    assert int(service["TimeoutStopSec"]) > 10
+
+
+def test_systemd_accepts_it_and_finds_it_safe(root: Path, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    here = Path(sys.executable).with_name("pearl")
+    text = (root / "deploy" / "pearl.service").read_text(encoding="utf-8")
+    copy = tmp_path / "pearl.service"
+    copy.write_text(text.replace("/opt/pearl/bin/pearl", str(here)), encoding="utf-8")
+    for words in (["verify", "--man=no"], ["security", "--offline=true", "--threshold=25"]):
+        done = subprocess.run(["systemd-analyze", *words, copy], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "pearl.service:" not in done.stderr, done.stderr  # a line it could not read is only a warning

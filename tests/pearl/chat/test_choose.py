@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from pearl.chat.choose import make_chat_model
+from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.endpoint import EndpointChatModel
+from pearl.errors import InputError
+from pearl.settings import load_settings
+
+
+def test_the_embedded_model_is_made_without_loading_it():
+    model = make_chat_model(load_settings(llm="embedded", embedded_context_tokens=1024))
+    assert isinstance(model, EmbeddedChatModel)
+    assert model.context_tokens == 1024
+    assert "_llama" not in vars(model)
+
+
+def test_an_endpoint():
+    model = make_chat_model(load_settings(llm="openai", llm_model="m", llm_base_url="http://h/v1"))
+    assert isinstance(model, EndpointChatModel)
+    with pytest.raises(InputError, match="PEARL_LLM_MODEL"):
+        make_chat_model(load_settings(llm="openai", llm_model=""))

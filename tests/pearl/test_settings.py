@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pearl.errors import InputError
+from pearl.settings import load_settings
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.upper().startswith("PEARL_")]:
+        monkeypatch.delenv(name)
+
+
+def test_without_any_everything_is_embedded():
+    settings = load_settings()
+    assert not settings.uses_endpoint
+    assert settings.encoder == "embedded"
+    assert settings.resolved_database_url == f"sqlite:///{settings.home / 'pearl.db'}"
+    assert settings.home.name == "pearl"
+
+
+def test_the_environment_is_read(monkeypatch, tmp_path):
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path))
+    monkeypatch.setenv("PEARL_LLM_TIMEOUT_S", "2.5")
+    monkeypatch.setenv("pearl_retriever", "bm25")
+    monkeypatch.setenv("PEARL_SOMETHING_ELSE", "is not ours to judge")
+    settings = load_settings()
+    assert (settings.home, settings.llm_timeout_s, settings.retriever) == (tmp_path, 2.5, "bm25")
+    assert settings.resolved_database_url == f"sqlite:///{tmp_path}/pearl.db"
+
+
+def test_what_is_passed_in_outranks_the_environment(monkeypatch):
+    monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
+    assert load_settings(retriever="dense").retriever == "dense"
+    assert load_settings(retriever=None).retriever == "bm25"
+
+
+def test_a_database_by_url():
+    assert load_settings(database_url="postgresql://host/name").resolved_database_url == "postgresql://host/name"
+    assert load_settings(database_url="", home=Path("/h")).resolved_database_url == "sqlite:////h/pearl.db"
+
+
+@pytest.mark.parametrize(
+    ("given", "uses_endpoint"),
+    [
+        ({}, False),
+        ({"llm_base_url": "http://localhost:1/v1"}, True),
+        ({"llm_model": "m"}, True),
+        ({"llm_api_key": "k"}, True),
+        ({"llm_api_key": "", "llm_base_url": ""}, False),  # as a compose file passes what is not set
+        ({"llm": "embedded", "llm_model": "m"}, False),
+        ({"llm": "openai"}, True),
+    ],
+)
+def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
+    assert load_settings(**given).uses_endpoint is uses_endpoint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PEARL_LLM", "gpt"),
+        ("PEARL_LLM_TIMEOUT_S", "0"),
+        ("PEARL_LLM_TIMEOUT_S", "soon"),
+        ("PEARL_LLM_MAX_RETRIES", "-1"),
+        ("PEARL_LLM_CONTEXT_TOKENS", "12"),
+        ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
+        ("PEARL_RETRIEVER", "magic"),
+        ("PEARL_RATE_LIMIT", "often"),
+        ("PEARL_LOG_LEVEL", "loud"),
+        ("PEARL_DATABASE_TIMEOUT_S", ""),
+        ("PEARL_EMBED_IN_BACKGROUND", "perhaps"),
+    ],
+)
+def test_an_error_names_key_and_value(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError) as caught:
+        load_settings()
+    assert caught.value.message.startswith(f"{name}='{value}': ")
+    assert "\n" not in caught.value.message
+    assert (caught.value.code, caught.value.exit_status) == ("invalid_setting", 2)
+
+
+def test_every_error_at_once(monkeypatch):
+    monkeypatch.setenv("PEARL_LLM", "gpt")
+    monkeypatch.setenv("PEARL_RETRIEVER", "magic")
+    with pytest.raises(InputError, match=r"PEARL_LLM='gpt'.*; PEARL_RETRIEVER='magic'"):
+        load_settings()
+
+
+def test_secrets_are_masked():
+    settings = load_settings(llm_api_key="sk-secret", database_url="postgresql://u:s3cret@h/n")
+    assert "secret" not in repr(settings) + str(settings)
+    assert "s3cret" not in repr(settings) + str(settings)
+    assert settings.llm_api_key is not None
+    assert settings.llm_api_key.get_secret_value() == "sk-secret"
+    with pytest.raises(InputError) as caught:
+        load_settings(llm_api_key={"not": "sk-secret"})
+    assert "sk-secret" not in caught.value.message
+
+
+def test_no_rate_limit():
+    assert load_settings(rate_limit="").rate_limit == ""
+
+
+def test_origins_are_a_list():
+    assert load_settings().cors_origin_list == []
+    assert load_settings(cors_origins=" https://a.example, ,http://b:1 ").cors_origin_list == [
+        "https://a.example",
+        "http://b:1",
+    ]
+
+
+def test_settings_do_not_change():
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().llm = "openai"

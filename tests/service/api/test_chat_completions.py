@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+from pearl.errors import ChatInterrupted, ChatRateLimited
+from retriever.base import Calibration
+
+ASK = [{"role": "user", "content": "Tomas asks to swap"}]
+EDITED = "- lacks the day\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
+
+
+@pytest.fixture
+def served(listen: Any) -> Any:
+    found = listen()
+    found.house.add("ann", "Kettle's on. Swap with Bea.", "The rear wheel is true again.")
+    return found
+
+
+@pytest.fixture
+def client(served: Any) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(
+        base_url=f"{served.address}/v1", api_key=served.house.key("ann"), max_retries=0, timeout=10
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    return pearl.as_user("ann")
+
+
+def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:
+    served.house.model.replies.append("<document>\nYes, swap away.\n</document>")
+    answer = client.chat.completions.create(model="pearl", messages=ASK)
+    assert answer.choices[0].message.content == "Yes, swap away."
+    assert answer.choices[0].finish_reason == "stop"
+    assert (answer.object, answer.model) == ("chat.completion", "pearl")
+    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens > 0
+    assert answer.id == served.house.rows("drafts")[0].id
+    evidence = answer.model_extra["pearl"]["retrieval"]["documents"]
+    assert {document["id"] for document in evidence} == {"d1", "d2"}
+
+
+def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
+    served.house.model.replies.append("<document>\nYes, swap away.\n</document>")
+    chunks = list(
+        client.chat.completions.create(model="pearl", messages=ASK, stream=True, stream_options={"include_usage": True})
+    )
+    assert chunks[0].choices[0].delta.role == "assistant"
+    pieces = [chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices]
+    assert "".join(pieces) == "Yes, swap away."
+    assert len(pieces) > 3
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage.total_tokens > 0
+    assert {chunk.id for chunk in chunks} == {served.house.rows("drafts")[0].id}
+    assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
+
+
+def test_without_being_asked_there_is_no_usage_chunk(client: openai.OpenAI) -> None:
+    chunks = list(client.chat.completions.create(model="pearl", messages=ASK, stream=True))
+    assert all(chunk.choices for chunk in chunks)
+
+
+def test_the_asynchronous_client(served: Any) -> None:
+    async def ask() -> tuple[Any, list[Any]]:
+        async with openai.AsyncOpenAI(base_url=f"{served.address}/v1", api_key=served.house.key("ann")) as made:
+            whole = await made.chat.completions.create(model="pearl", messages=ASK)
+            stream = await made.chat.completions.create(model="pearl", messages=ASK, stream=True)
+            return whole, [chunk async for chunk in stream]
+
+    whole, chunks = asyncio.run(ask())
+    assert whole.choices[0].message.content == "A fake reply."
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "A fake reply."
+
+
+def test_the_streaming_helper_of_the_client(client: openai.OpenAI) -> None:
+    with client.chat.completions.stream(model="pearl", messages=ASK) as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_completion().choices[0].message.content == "A fake reply."
+
+
+def test_the_clients_errors(served: Any, client: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError) as unknown:
+        client.chat.completions.create(model="gpt-4o", messages=ASK)
+    assert (unknown.value.code, unknown.value.param) == ("model_not_found", "model")
+    with pytest.raises(openai.BadRequestError) as long:
+        client.chat.completions.create(model="pearl", messages=[{"role": "user", "content": "word " * 9000}])
+    assert long.value.code == "context_length_exceeded"
+    with pytest.raises(openai.UnprocessableEntityError):
+        client.chat.completions.create(model="pearl", messages=[])
+    with pytest.raises(openai.AuthenticationError):
+        client.with_options(api_key="wrong").models.list()
+    served.house.model.replies.append(ChatRateLimited("Wait.", retry_after=9))
+    with pytest.raises(openai.InternalServerError) as busy:
+        client.chat.completions.create(model="pearl", messages=ASK)
+    assert (busy.value.status_code, busy.value.response.headers["retry-after"]) == (503, "9")
+
+
+def test_a_stream_that_breaks_off_is_an_error_of_the_client(served: Any, client: openai.OpenAI) -> None:
+    served.house.model.replies.append(("Some ", "words", ChatInterrupted("It broke off.")))
+    with pytest.raises(openai.APIError, match="It broke off") as caught:
+        list(client.chat.completions.create(model="pearl", messages=ASK, stream=True))
+    assert caught.value.code == "llm_interrupted"
+    assert served.house.rows("drafts") == []
+
+
+def test_models_are_the_voices(served: Any, client: openai.OpenAI) -> None:
+    served.house.voice("ann", "email")
+    served.house.voice("ann", "work/blog")
+    served.house.voice("ben", "secret")
+    served.house.voice("ann", "pearl")  # may come with an import; the id stands for the whole history
+    assert [model.id for model in client.models.list()] == ["pearl", "email", "work/blog"]
+    assert client.models.retrieve("pearl").owned_by == "ann"
+    assert client.models.retrieve("work/blog").created > 1_700_000_000
+    for name in ("secret", "nobody"):
+        with pytest.raises(openai.NotFoundError):
+            client.models.retrieve(name)
+
+
+def test_a_program_that_knows_only_url_key_model_and_messages(served: Any) -> None:
+    body = {"model": "pearl", "messages": ASK}
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    answer = httpx2.post(f"{served.address}/v1/chat/completions", json=body, headers=headers).json()
+    assert answer["choices"] == [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "A fake reply.", "refusal": None},
+            "finish_reason": "stop",
+            "logprobs": None,
+        }
+    ]
+
+
+def test_the_model_id_names_the_voice(pearl: Any, ann: Any) -> None:
+    pearl.voice("ann", "email", instructions="Sign as Otti.", template="message")
+    ann.post("/v1/documents", [{"id": "m", "text": "A mail.", "voice": "email"}, {"id": "b", "text": "A post."}])
+    answer = ann.post("/v1/chat/completions", {"model": "email", "messages": ASK}).json()
+    assert [document["id"] for document in answer["pearl"]["retrieval"]["documents"]] == ["m"]
+    prompt = str(pearl.model.calls[0][0])
+    assert "Sign as Otti." in prompt
+    assert "A post." not in prompt
+    assert pearl.rows("drafts")[0].voice == "email"
+
+
+def test_system_messages_are_instructions_and_the_rest_is_conversation(pearl: Any, ann: Any) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Write to Tomas."},
+        {"role": "assistant", "content": "Dear Tomas"},
+        {"role": "developer", "content": [{"type": "text", "text": "No "}, {"type": "text", "text": "bells."}]},
+        {"role": "user", "content": [{"type": "text", "text": "Shorter."}]},
+    ]
+    assert ann.post("/v1/chat/completions", {"model": "pearl", "messages": messages}).status_code == 200
+    ((asked, _),) = pearl.model.calls
+    assert [(message.role, message.content) for message in asked[-3:-1]] == [
+        ("user", "Write to Tomas."),
+        ("assistant", "Dear Tomas"),
+    ]
+    assert "Be brief.\nNo bells." in asked[-1].content
+    assert "<request>\nShorter.\n</request>" in asked[-1].content
+    assert pearl.rows("drafts")[0].request == "Shorter."
+
+
+def test_decoding_is_passed_on(pearl: Any, ann: Any) -> None:
+    body = {"model": "pearl", "messages": ASK, "temperature": 0.7, "top_p": 0.9, "max_tokens": 50}
+    ann.post("/v1/chat/completions", body)
+    ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, "max_completion_tokens": 16000})
+    ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK})
+    first, second, third = (decoding for _, decoding in pearl.model.calls)
+    assert (first.temperature, first.top_p, first.max_tokens) == (0.7, 0.9, 50)
+    assert second.max_tokens == 1000  # half the context: tools ask for more than there is
+    assert (third.temperature, third.top_p, third.max_tokens) == (0.0, 1.0, 512)
+
+
+@pytest.mark.parametrize("stop", ["\n", ["\n"], ["nowhere", "", "\n"]])
+@pytest.mark.parametrize("stream", [False, True])
+def test_stop_texts_end_the_draft_and_not_its_marks(pearl: Any, ann: Any, stop: Any, stream: bool) -> None:
+    pearl.model.replies.append("<document>\nOne line.\nAnother.\n</document>")
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, "stop": stop, "stream": stream})
+    if stream:
+        chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+        assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == "One line."
+    else:
+        assert answer.json()["choices"][0]["message"]["content"] == "One line."
+
+
+def test_questions_are_the_content_where_there_is_no_text(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.add("ann", "Text.")
+    pearl.retrieve_with(fixed_retriever({}, Calibration(threshold=3.0, ask_below=2.0)))
+    for stream in (False, True):
+        pearl.model.replies.append("- Which day?")
+        answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, "stream": stream})
+        assert "- Which day?" in answer.text
+
+
+def test_only_the_revision_is_sent(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.add("ann", "Text.")
+    pearl.retrieve_with(fixed_retriever({}, Calibration(threshold=3.0)))
+    for stream in (False, True):
+        pearl.model.replies.extend(["The first text.", EDITED])
+        answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, "stream": stream})
+        assert "The better text." in answer.text
+        assert "The first" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user": "someone", "seed": 1, "presence_penalty": 0.1, "frequency_penalty": 0, "n": 1, "logit_bias": {}},
+        {"response_format": {"type": "text"}, "tools": [], "logprobs": False, "stream_options": None, "store": False},
+    ],
+)
+def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> None:
+    assert ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, **fields}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"tools": [{"type": "function"}]}, "tools"),
+        ({"functions": [{}]}, "functions"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"logprobs": True}, "logprobs"),
+        ({"audio": {}, "n": 2}, "n"),
+        ({"temperature": 3}, "temperature"),
+        ({"temperature": -1}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": "many"}, "max_tokens"),
+        ({"stream": "perhaps"}, "stream"),
+        ({"model": None}, "model"),
+        ({"model": "a\0"}, "model"),
+        ({"messages": []}, "messages"),
+        ({"messages": "write"}, "messages"),
+        ({"messages": [{"role": "assistant", "content": "a"}]}, "messages"),
+        ({"messages": [{"role": "user", "content": ""}]}, "messages"),
+        ({"messages": [{"role": "user", "content": []}]}, "messages"),
+        ({"messages": [{"role": "system", "content": "\0"}, *ASK]}, "messages"),
+        ({"messages": [{"role": "assistant", "content": "\0"}, *ASK]}, "messages"),
+        ({"messages": [*ASK, {"role": "tool", "content": "a"}]}, "messages.1.role"),
+        ({"messages": [{"role": "user"}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0.type"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_what_cannot_be_asked(pearl: Any, ann: Any, fields: Any, param: str) -> None:
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, **fields})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, param)
+    assert pearl.model.calls == []

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from pearl.chat.fake import FakeChatModel
+from pearl.errors import ChatInterrupted, ChatRateLimited
+from retriever.base import Calibration
+
+TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "x" * 500)
+EDITED = "- lacks the day\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    pearl.add("ann", *TEXTS)
+    return pearl.as_user("ann")
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """(name, data) of each event; comments are left out."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            found.append((fields.get("event", ""), json.loads(fields["data"])))
+    return found
+
+
+def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append("Yes, swap away.")
+    answer = ann.post("/v1/drafts", {"request": "swap with Bea", "k": 2})
+    assert answer.status_code == 200
+    draft = answer.json()
+    assert list(draft) == [
+        "id",
+        "object",
+        "text",
+        "stage",
+        "questions",
+        "retrieval",
+        "revision",
+        "quality",
+        "usage",
+        "timings",
+    ]
+    assert draft["id"].startswith("draft_")
+    assert (draft["object"], draft["text"], draft["stage"]) == ("draft", "Yes, swap away.", "draft")
+    assert (draft["questions"], draft["quality"]) == ([], None)
+    retrieval = draft["retrieval"]
+    assert retrieval["documents"][0]["id"] == "d1"
+    assert retrieval["documents"][0]["excerpt"] == TEXTS[0]
+    assert retrieval["top_score"] == retrieval["documents"][0]["score"]
+    assert (retrieval["threshold"], retrieval["below_threshold"]) == (None, False)
+    assert draft["revision"]["reason"] == "no_threshold"
+    usage = draft["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
+    assert draft["timings"]["total_ms"] >= draft["timings"]["generate_ms"]
+    assert pearl.rows("drafts")[0].id == draft["id"]
+
+
+def test_an_excerpt_is_short(ann: Any) -> None:
+    shown = ann.post("/v1/drafts", {"request": "xxx", "k": 3}).json()["retrieval"]["documents"]
+    assert sorted(len(document["excerpt"]) for document in shown) == [27, 29, 240]
+
+
+def test_a_generic_draft_says_so(pearl: Any) -> None:
+    draft = pearl.as_user("new").post("/v1/drafts", {"request": "write"}).json()
+    assert draft["text"] == "A fake reply."
+    assert draft["retrieval"] == {
+        "documents": [],
+        "top_score": None,
+        "threshold": None,
+        "below_threshold": False,
+        "notes": [{"code": "generic", "message": "There are no documents in the history: the draft is generic."}],
+    }
+
+
+def test_instructions_reach_the_model(pearl: Any, ann: Any) -> None:
+    ann.post("/v1/drafts", {"request": "write", "instructions": "At most five lines."})
+    assert "At most five lines." in pearl.model.calls[0][0][-1].content
+
+
+def test_the_longest_draft_is_a_setting(house: Any) -> None:
+    pearl = house(max_draft_tokens=33)
+    pearl.as_user("ann").post("/v1/drafts", {"request": "write"})
+    assert pearl.model.calls[0][1].max_tokens == 33
+
+
+def test_a_stream_is_the_evidence_the_text_in_pieces_and_the_draft(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append("<document>\nYes, swap\naway.\n</document>")
+    answer = ann.post("/v1/drafts", {"request": "swap", "stream": True})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["cache-control"] == "no-store"
+    (first, retrieval), *deltas, (last, draft) = events(answer.text)
+    assert (first, last) == ("retrieval", "draft")
+    assert {name for name, _ in deltas} == {"delta"}
+    assert len(deltas) > 1
+    assert "".join(data["text"] for _, data in deltas) == draft["text"] == "Yes, swap\naway."
+    assert retrieval["id"] == draft["id"]
+    assert retrieval["retrieval"] == draft["retrieval"]
+
+
+def test_only_the_revision_is_streamed(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.extend(["The first text.", EDITED])
+    found = events(ann.post("/v1/drafts", {"request": "swap", "stream": True, "revise": "always"}).text)
+    assert [name for name, _ in found] == ["retrieval", "delta", "draft"]
+    assert found[1][1] == {"text": "The better text."}
+    assert found[2][1]["revision"]["applied"]
+
+
+def test_below_the_threshold(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.retrieve_with(fixed_retriever({"d1": 1.5}, Calibration(threshold=2.0, floor=1.0)))
+    pearl.model.replies.extend(["First.", EDITED])
+    draft = ann.post("/v1/drafts", {"request": "swap"}).json()
+    assert (draft["stage"], draft["revision"]["reason"]) == ("revised", "below_threshold")
+    assert draft["retrieval"]["below_threshold"]
+    assert [document["id"] for document in draft["retrieval"]["documents"]] == ["d1"]
+
+
+def test_questions(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.retrieve_with(fixed_retriever({"d1": 1.5}, Calibration(threshold=3.0, ask_below=2.0)))
+    pearl.model.replies.append("- Which Saturday?\n- Who else?")
+    draft = ann.post("/v1/drafts", {"request": "swap"}).json()
+    assert (draft["stage"], draft["text"]) == ("needs_input", "")
+    assert draft["questions"] == ["Which Saturday?", "Who else?"]
+    pearl.model.replies.append("- Which Saturday?")
+    found = events(ann.post("/v1/drafts", {"request": "swap", "stream": True}).text)
+    assert [name for name, _ in found] == ["retrieval", "draft"]
+    assert found[1][1]["questions"] == ["Which Saturday?"]
+
+
+@pytest.mark.parametrize("failure", [ChatInterrupted("It broke off."), ChatRateLimited("Wait.", retry_after=5)])
+def test_a_stream_that_breaks_off_ends_in_the_error(pearl: Any, ann: Any, failure: Any) -> None:
+    pearl.model.replies.append(("Some ", "words", failure))
+    answer = ann.post("/v1/drafts", {"request": "swap", "stream": True})
+    assert answer.status_code == 200
+    found = events(answer.text)
+    assert [name for name, _ in found] == ["retrieval", "delta", "delta", "error"]
+    assert found[-1][1] == {
+        "error": {"message": failure.message, "type": "upstream_error", "param": None, "code": failure.code}
+    }
+    assert pearl.rows("drafts") == []
+
+
+def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(pearl: Any, ann: Any, house: Any) -> None:
+    import sqlite3
+
+    slow = house(FakeChatModel(["A text."]), database_timeout_s=0.05)
+    ben = slow.as_user("ben")
+    other = sqlite3.connect(slow.settings.home / "pearl.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        found = events(ben.post("/v1/drafts", {"request": "swap", "stream": True}).text)
+    finally:
+        other.close()
+    assert [name for name, _ in found] == ["retrieval", "delta", "delta", "error"]
+    assert found[-1][1]["error"]["code"] == "store_locked"
+
+
+def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any) -> None:
+    model = silent_model()
+    served = listen(model, keep_alive_s=0.02)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    body = {"request": "write", "stream": True, "revise": "always"}
+    seen = []
+    with (
+        httpx2.Client(base_url=served.address, headers=headers) as client,
+        client.stream("POST", "/v1/drafts", json=body) as answer,
+    ):
+        for line in answer.iter_lines():
+            seen.append(line)
+            if seen.count(": keep-alive") == 3:
+                model.go_on.set()
+    assert seen[0] == "event: retrieval"
+    assert seen.count(": keep-alive") >= 3
+    assert [name for name, _ in events("\n".join(seen))] == ["retrieval", "delta", "draft"]

@@ -1,0 +1,245 @@
+"""One shape of error on every route and for every status."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from typing import Any
+
+import pytest
+
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout
+from service.api.errors import explain_validation
+
+JSON = {"Content-Type": "application/json"}
+SECRET = "my secret words"
+
+
+def check_shape(answer: Any, status: int, code: str, kind: str = "invalid_request_error") -> dict[str, Any]:
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+    error = answer.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert (error["code"], error["type"]) == (code, kind)
+    assert error["message"]
+    assert answer.headers["x-request-id"]
+    assert answer.headers["content-type"] == "application/json"
+    return error
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    return pearl.as_user("ann")
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/v2/drafts", "/v1/drafts/abc"])
+def test_no_such_route(ann: Any, path: str) -> None:
+    check_shape(ann.get(path), 404, "unknown_route", "not_found_error")
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/drafts"), ("PATCH", "/v1/documents"), ("POST", "/health")])
+def test_another_method(ann: Any, method: str, path: str) -> None:
+    answer = ann(method, path)
+    check_shape(answer, 405, "method_not_allowed")
+    assert answer.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", "invalid_json"),
+        (b"request=write", "invalid_json"),
+        (b"", "missing"),
+        (b'{"request": "caf\xe9"}', "not_utf8"),
+        (b"\xff\xfe\x00", "not_utf8"),
+        (b"[" * 100_000, "invalid_body"),
+    ],
+)
+def test_what_is_not_json(ann: Any, body: bytes, code: str) -> None:
+    for path in ("/v1/drafts", "/v1/documents", "/v1/feedback", "/v1/chat/completions", "/v1/rerank"):
+        check_shape(ann.post(path, content=body, headers=JSON), 422 if code == "missing" else 400, code)
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain", None])
+@pytest.mark.parametrize("path", ["/v1/drafts", "/v1/documents", "/v1/chat/completions"])
+def test_json_that_is_not_called_json(ann: Any, path: str, content_type: str | None) -> None:
+    headers = {} if content_type is None else {"Content-Type": content_type}
+    error = check_shape(ann.post(path, content=b'{"request": "write"}', headers=headers), 422, "not_json")
+    assert "Content-Type: application/json" in error["message"]
+
+
+def test_a_body_that_is_too_large(house: Any) -> None:
+    ann = house(max_body_bytes=2000).as_user("ann")
+    assert ann.post("/v1/documents", {"text": "x" * 1000}).status_code == 201
+    check_shape(ann.post("/v1/documents", {"text": "x" * 2000}), 413, "body_too_large")
+
+
+def test_a_body_that_is_too_large_and_does_not_say_so(listen: Any) -> None:
+    import httpx2
+
+    served = listen(max_body_bytes=2000)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}", **JSON}
+    with httpx2.Client(base_url=served.address, headers=headers) as client:
+        answer = client.post("/v1/documents", content=(b"x" * 100 for _ in range(100)))
+        check_shape(answer, 413, "body_too_large")
+        assert client.get("/health").status_code == 200
+
+
+def test_a_text_that_is_too_large(ann: Any) -> None:
+    error = check_shape(ann.post("/v1/drafts", {"request": "x" * 1_000_001}), 413, "text_too_large")
+    assert error["param"] == "request"
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "code"),
+    [
+        ({}, "request", "missing"),
+        ({"request": ""}, "request", "empty_text"),
+        ({"request": "a\0"}, "request", "nul_character"),
+        ({"request": "a", "k": 0}, "k", "greater_than_equal"),
+        ({"request": "a", "k": 21}, "k", "less_than_equal"),
+        ({"request": "a", "k": "x"}, "k", "int_parsing"),
+        ({"request": "a", "k": 1.5}, "k", "int_from_float"),
+        ({"request": "a", "revise": "maybe"}, "revise", "literal_error"),
+        ({"request": "a", "voice": ""}, "voice", "invalid_id"),
+        ({"request": "a", "instructions": "\0"}, "instructions", "nul_character"),
+        ({"request": "a", "candidates": 2}, "candidates", "no_reward_model"),
+        ({"request": "a", "candidates": 21}, "candidates", "less_than_equal"),
+        ({"request": "a", "nonsense": 1}, "nonsense", "extra_forbidden"),
+    ],
+)
+def test_a_commission_that_cannot_be(pearl: Any, ann: Any, body: Any, param: str, code: str) -> None:
+    assert check_shape(ann.post("/v1/drafts", body), 422, code)["param"] == param
+    assert pearl.model.calls == []
+
+
+def test_a_voice_that_is_not_there(ann: Any) -> None:
+    for stream in (False, True):
+        answer = ann.post("/v1/drafts", {"request": "a", "voice": "email", "stream": stream})
+        assert check_shape(answer, 404, "voice_not_found", "not_found_error")["param"] == "voice"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_longer_than_the_context(pearl: Any, ann: Any, stream: bool) -> None:
+    answer = ann.post("/v1/drafts", {"request": "word " * 5000, "stream": stream})
+    check_shape(answer, 400, "context_length_exceeded")
+    assert pearl.rows("drafts") == []
+
+
+FAILURES = [
+    (ChatError("It answered 500."), 502, "llm_error"),
+    (ChatTimeout("Too late."), 504, "llm_timeout"),
+    (ChatRateLimited("Wait.", retry_after=6.2), 503, "llm_rate_limited"),
+    (ChatRefused("No."), 502, "llm_refused"),
+]
+
+
+@pytest.mark.parametrize(("failure", "status", "code"), FAILURES, ids=lambda value: str(value))
+def test_a_model_that_fails(pearl: Any, ann: Any, failure: Any, status: int, code: str) -> None:
+    for path, body in (
+        ("/v1/drafts", {"request": "a"}),
+        ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "a"}]}),
+    ):
+        pearl.model.replies.append(failure)
+        answer = ann.post(path, body)
+        check_shape(answer, status, code, "upstream_error")
+        assert answer.headers.get("retry-after") == ("7" if status == 503 else None)
+    assert pearl.rows("drafts") == []
+
+
+def test_over_the_rate_limit(house: Any) -> None:
+    ann = house(rate_limit="2/minute").as_user("ann")
+    left = [ann.get("/v1/voices").headers["x-ratelimit-remaining-requests"] for _ in range(2)]
+    assert left == ["1", "0"]
+    answer = ann.get("/v1/voices")
+    check_shape(answer, 429, "rate_limit_exceeded", "rate_limit_error")
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert answer.headers["x-ratelimit-limit-requests"] == "2"
+    assert answer.headers["x-ratelimit-remaining-requests"] == "0"
+    assert answer.headers["x-ratelimit-reset-requests"].endswith("s")
+
+
+def test_limits_are_per_key_and_those_without_a_key_use_up_nothing(house: Any) -> None:
+    pearl = house(rate_limit="1/minute")
+    ann, ben = pearl.as_user("ann"), pearl.as_user("ben")
+    for _ in range(3):
+        assert pearl.client.get("/v1/voices").status_code == 401
+        assert pearl.client.get("/health").status_code == 200
+    assert [ann.get("/v1/voices").status_code for _ in range(2)] == [200, 429]
+    assert ben.get("/v1/voices").status_code == 200
+
+
+def test_without_a_limit_there_are_no_headers_of_it(house: Any) -> None:
+    answer = house(rate_limit="").as_user("ann").get("/v1/voices")
+    assert answer.status_code == 200
+    assert not [name for name in answer.headers if "ratelimit" in name]
+
+
+def test_a_locked_database(house: Any) -> None:
+    pearl = house(database_timeout_s=0.05)
+    ann = pearl.as_user("ann")
+    other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        for answer in (
+            ann.post("/v1/documents", {"text": "a"}),
+            ann.put("/v1/voices/email", {}),
+            ann.delete("/v1/me"),
+            ann.post("/v1/drafts", {"request": "a"}),
+        ):
+            check_shape(answer, 503, "store_locked", "server_error")
+            assert answer.headers["retry-after"] == "1"
+        assert ann.get("/v1/documents").status_code == 200  # readers need not wait
+    finally:
+        other.close()
+    assert ann.get("/v1/documents").json()["data"] == []
+    assert ann.post("/v1/documents", {"text": "a"}).status_code == 201
+
+
+class Breaking:
+    """A model that fails as no model of ours does, with words of the user in its error."""
+
+    name = "breaking"
+    context_tokens = 2000
+
+    def count_tokens(self, text: str) -> int:
+        return 1
+
+    async def stream(self, messages: Any, decoding: Any) -> Any:
+        raise KeyError(SECRET)
+        yield
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("cors", ["", "*"])
+def test_an_error_nobody_expected(house: Any, caplog: pytest.LogCaptureFixture, cors: str) -> None:
+    ann = house(Breaking(), cors_origins=cors).as_user("ann")
+    with caplog.at_level(logging.DEBUG):
+        answer = ann.post("/v1/drafts", {"request": SECRET}, headers={"Origin": "https://a.example"})
+    error = check_shape(answer, 500, "internal_error", "server_error")
+    assert SECRET not in error["message"]
+    assert answer.headers["x-ratelimit-remaining-requests"]
+    assert answer.headers.get("access-control-allow-origin") == (cors or None)
+    assert "unexpected KeyError" in caplog.text
+    assert "drafting.py" in caplog.text  # where it happened
+    assert SECRET not in caplog.text  # but not what was written
+
+
+def test_an_error_nobody_expected_in_a_stream(house: Any, caplog: pytest.LogCaptureFixture) -> None:
+    ann = house(Breaking()).as_user("ann")
+    with caplog.at_level(logging.DEBUG):
+        answer = ann.post("/v1/drafts", {"request": SECRET, "stream": True})
+    assert answer.status_code == 200
+    assert answer.text.rstrip().splitlines()[-2] == "event: error"
+    assert '"internal_error"' in answer.text
+    assert "unexpected KeyError" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_the_place_of_a_problem_leaves_out_only_the_shape_of_the_body() -> None:
+    problem = {"loc": ("body", "(list)", 3, "text"), "type": "x", "msg": "no"}
+    assert explain_validation(problem).param == "3.text"
+    assert explain_validation({**problem, "loc": ("body", "(one)", "list")}).param == "list"
+    assert explain_validation({**problem, "loc": ("body",)}).param is None

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    pearl.voice("ann", "email")
+    return pearl.as_user("ann")
+
+
+@pytest.fixture
+def draft(pearl: Any, ann: Any) -> Any:
+    pearl.model.replies.append("Yes, swap away.")
+    return ann.post("/v1/drafts", {"request": "May I swap?", "voice": "email"}).json()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "final_text", "sent"),
+    [
+        ("accepted", None, "Yes, swap away."),
+        ("accepted", "Yes, swap away.", "Yes, swap away."),
+        ("edited", "Yes. Otti", "Yes. Otti"),
+    ],
+)
+def test_what_was_sent_becomes_history(
+    pearl: Any, ann: Any, draft: Any, outcome: str, final_text: str | None, sent: str
+) -> None:
+    body = {"draft_id": draft["id"], "outcome": outcome, "final_text": final_text}
+    answer = ann.post("/v1/feedback", body)
+    assert answer.status_code == 201
+    given = answer.json()
+    assert abs(given.pop("created_at") - time.time()) < 60
+    assert given.pop("id").startswith("feedback_")
+    assert given == {"object": "feedback", "draft_id": draft["id"], "outcome": outcome, "document_id": draft["id"]}
+    kept = ann.get(f"/v1/documents/{draft['id']}").json()
+    assert (kept["text"], kept["request"], kept["voice"]) == (sent, "May I swap?", "email")
+    shown = ann.post("/v1/drafts", {"request": "swap", "voice": "email"}).json()["retrieval"]["documents"]
+    assert [document["id"] for document in shown] == [draft["id"]]
+
+
+def test_a_rejected_draft_leaves_no_document(pearl: Any, ann: Any, draft: Any) -> None:
+    answer = ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "rejected"})
+    assert (answer.status_code, answer.json()["document_id"]) == (201, None)
+    assert pearl.rows("documents") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"outcome": "accepted"}, {"outcome": "edited", "final_text": "Yes. Otti"}, {"outcome": "rejected"}],
+    ids=lambda body: body["outcome"],
+)
+def test_the_same_twice_is_the_same(pearl: Any, ann: Any, draft: Any, body: Any) -> None:
+    first, again = (ann.post("/v1/feedback", {"draft_id": draft["id"], **body}) for _ in range(2))
+    assert first.json() == again.json()
+    assert len(pearl.rows("feedback")) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"outcome": "rejected"}, {"outcome": "edited", "final_text": "No."}],
+    ids=["another outcome", "another text"],
+)
+def test_something_else_is_a_conflict(pearl: Any, ann: Any, draft: Any, other: Any) -> None:
+    first = {"outcome": "edited", "final_text": "Yes. Otti"}
+    assert ann.post("/v1/feedback", {"draft_id": draft["id"], **first}).status_code == 201
+    answer = ann.post("/v1/feedback", {"draft_id": draft["id"], **other})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "feedback_exists")
+    assert ann.get(f"/v1/documents/{draft['id']}").json()["text"] == "Yes. Otti"
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"outcome": "edited"}, "final_text"),
+        ({"outcome": "edited", "final_text": "  "}, "final_text"),
+        ({"outcome": "edited", "final_text": "\0"}, "final_text"),
+        ({"outcome": "accepted", "final_text": "Another."}, "final_text"),
+        ({"outcome": "rejected", "final_text": "Another."}, "final_text"),
+        ({"outcome": "perhaps"}, "outcome"),
+        ({}, "outcome"),
+        ({"outcome": "accepted", "stars": 5}, "stars"),
+        ({"outcome": "accepted", "draft_id": "a\0"}, "draft_id"),
+        ({"outcome": "accepted", "draft_id": None}, "draft_id"),
+    ],
+)
+def test_feedback_that_cannot_be(pearl: Any, ann: Any, draft: Any, body: Any, param: str) -> None:
+    answer = ann.post("/v1/feedback", {"draft_id": draft["id"], **body})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, param)
+    assert pearl.rows("feedback") == []
+
+
+def test_only_ones_own_drafts(pearl: Any, ann: Any, draft: Any) -> None:
+    for caller, name in ((pearl.as_user("ben"), draft["id"]), (ann, "draft_nobody")):
+        answer = caller.post("/v1/feedback", {"draft_id": name, "outcome": "accepted"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "draft_not_found")
+
+
+def test_questions_cannot_be_accepted(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    from retriever.base import Calibration
+
+    pearl.add("ann", "Text.")
+    pearl.retrieve_with(fixed_retriever({}, Calibration(threshold=3.0, ask_below=2.0)))
+    pearl.model.replies.append("- Which day?")
+    asked = ann.post("/v1/drafts", {"request": "swap"}).json()
+    answer = ann.post("/v1/feedback", {"draft_id": asked["id"], "outcome": "accepted"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "empty_text")
+    assert (
+        ann.post("/v1/feedback", {"draft_id": asked["id"], "outcome": "edited", "final_text": "Mine."}).status_code
+        == 201
+    )

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from service.api.idempotency import ABANDONED_S
+from service.store.tables import idempotency as table
+
+KEY = {"Idempotency-Key": "call-1"}
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    return pearl.as_user("ann")
+
+
+def test_the_same_call_is_answered_but_not_carried_out_again(pearl: Any, ann: Any) -> None:
+    body = {"text": "No id: twice would be two documents."}
+    first = ann.post("/v1/documents", body, headers=KEY)
+    again = ann.post("/v1/documents", body, headers=KEY)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    assert len(pearl.rows("documents")) == 1
+
+
+def test_without_a_key_it_is_carried_out_each_time(pearl: Any, ann: Any) -> None:
+    for _ in range(2):
+        ann.post("/v1/documents", {"text": "No id."})
+    assert len(pearl.rows("documents")) == 2
+
+
+def test_another_call_under_the_same_key_is_refused(pearl: Any, ann: Any) -> None:
+    draft = ann.post("/v1/drafts", {"request": "write"}).json()
+    ann.post("/v1/documents", {"text": "One."}, headers=KEY)
+    for answer in (
+        ann.post("/v1/documents", {"text": "Two."}, headers=KEY),
+        ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"}, headers=KEY),
+        ann.get("/v1/export", headers=KEY),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (422, "idempotency_key_reused")
+        assert answer.json()["error"]["param"] == "Idempotency-Key"
+    assert len(pearl.rows("documents")) == 1
+
+
+def test_keys_are_each_users_own(pearl: Any, ann: Any) -> None:
+    ann.post("/v1/documents", {"text": "Ann's."}, headers=KEY)
+    answer = pearl.as_user("ben").post("/v1/documents", {"text": "Ben's."}, headers=KEY)
+    assert answer.status_code == 201
+    assert "idempotent-replayed" not in answer.headers
+
+
+def test_feedback_under_a_key(pearl: Any, ann: Any) -> None:
+    draft = ann.post("/v1/drafts", {"request": "write"}).json()
+    body = {"draft_id": draft["id"], "outcome": "accepted"}
+    first, again = (ann.post("/v1/feedback", body, headers=KEY) for _ in range(2))
+    assert first.json() == again.json()
+    assert again.headers["idempotent-replayed"] == "true"
+
+
+def test_a_call_that_fails_frees_its_key(pearl: Any, ann: Any) -> None:
+    ann.post("/v1/documents", {"id": "a", "text": "First."})
+    assert ann.post("/v1/documents", {"id": "a", "text": "Other."}, headers=KEY).status_code == 409
+    assert pearl.rows("idempotency") == []
+    assert ann.post("/v1/documents", {"id": "b", "text": "Other."}, headers=KEY).status_code == 201
+
+
+def test_a_call_that_is_not_even_valid_takes_no_key(pearl: Any, ann: Any) -> None:
+    assert ann.post("/v1/documents", {"text": ""}, headers=KEY).status_code == 422
+    assert pearl.rows("idempotency") == []
+
+
+def test_while_the_first_is_under_way_the_second_is_told_to_wait(pearl: Any, ann: Any) -> None:
+    body = {"text": "One."}
+    ann.post("/v1/documents", body, headers=KEY)
+    with pearl.database.write() as connection:
+        connection.execute(update(table).values(status=None, body=None))
+    answer = ann.post("/v1/documents", body, headers=KEY)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "idempotency_in_progress")
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_the_key_of_a_call_whose_process_died_comes_free(pearl: Any, ann: Any) -> None:
+    body = {"id": "a", "text": "One."}
+    ann.post("/v1/documents", body, headers=KEY)
+    with pearl.database.write() as connection:
+        connection.execute(update(table).values(status=None, created_at=time.time() - ABANDONED_S - 1))
+    answer = ann.post("/v1/documents", body, headers=KEY)
+    assert (answer.status_code, answer.json()["existing"]) == (200, 1)
+
+
+def test_answers_are_forgotten_after_a_while(house: Any) -> None:
+    pearl = house(idempotency_hours=1)
+    ann = pearl.as_user("ann")
+    ann.post("/v1/documents", {"text": "One."}, headers=KEY)
+    with pearl.database.write() as connection:
+        connection.execute(update(table).values(created_at=time.time() - 3601))
+    assert ann.post("/v1/documents", {"text": "Two."}, headers=KEY).status_code == 201
+    assert len(pearl.rows("documents")) == 2
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "tab\there"])
+def test_a_key_that_cannot_be(ann: Any, key: str) -> None:
+    answer = ann.post("/v1/documents", {"text": "One."}, headers={"Idempotency-Key": key})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "Idempotency-Key")
+
+
+def test_of_many_at_once_one_is_carried_out(listen: Any) -> None:
+    import httpx2
+
+    served = listen()
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}", **KEY}
+    statuses: list[int] = []
+
+    def call() -> None:
+        answer = httpx2.post(f"{served.address}/v1/documents", json={"text": "One."}, headers=headers, timeout=20)
+        statuses.append(answer.status_code)
+
+    threads = [threading.Thread(target=call) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(statuses) <= {201, 409}
+    assert 201 in statuses
+    assert len(served.house.rows("documents")) == 1

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def document(pearl: Any) -> Any:
+    answer = pearl.client.get("/openapi.json")
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def operations(document: Any) -> Iterator[tuple[str, Any]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def fields(document: Any) -> Iterator[tuple[str, Any]]:
+    for name, schema in document["components"]["schemas"].items():
+        for field, described in schema.get("properties", {}).items():
+            yield f"{name}.{field}", described
+
+
+def test_every_route_says_what_it_does(document: Any) -> None:
+    assert [name for name, operation in operations(document) if not operation.get("summary")] == []
+    assert [name for name, operation in operations(document) if not operation.get("tags")] == []
+
+
+def test_every_field_is_described(document: Any) -> None:
+    described = {name for name, _ in fields(document)}
+    assert len(described) > 60
+    lacking = [
+        name for name, field in fields(document) if not field.get("description") and "$ref" not in field
+    ]  # a reference is described where it leads
+    assert lacking == []
+    schemas = document["components"]["schemas"]
+    assert [name for name, schema in schemas.items() if not schema.get("description")] == []
+
+
+def test_every_parameter_is_described(document: Any) -> None:
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", []):
+            assert parameter.get("description"), (name, parameter["name"])
+
+
+def test_what_is_sent_has_examples(document: Any) -> None:
+    """Of each field that takes free text or a number; choices and switches are their own examples."""
+    sent = ("DocumentIn", "DraftIn", "FeedbackIn", "VoiceIn", "ChatIn", "ChatMessage", "RerankIn", "TextDocument")
+    lacking = []
+    for name, field in fields(document):
+        if name.split(".")[0] not in sent or "examples" in field or name == "DocumentIn.user_id":
+            continue
+        kinds = [field, *field.get("anyOf", [])]
+        chosen = any("const" in kind or "enum" in kind for kind in kinds)
+        if not chosen and any(kind.get("type") in ("string", "integer", "number") for kind in kinds):
+            lacking.append(name)
+    assert lacking == []
+
+
+def test_every_answer_is_described(document: Any) -> None:
+    for name, operation in operations(document):
+        answers = operation["responses"]
+        error = answers["default"]["content"]["application/json"]["schema"]
+        assert error == {"$ref": "#/components/schemas/ErrorBody"}, name
+        assert "422" not in answers or "HTTPValidationError" not in str(answers["422"]), name
+        (success,) = [code for code in answers if code.startswith("2") and code not in ("200",)] or ["200"]
+        if success != "204" and not name.endswith(("/metrics", "/export")):
+            assert answers[success]["content"]["application/json"]["schema"], name
+
+
+def test_a_key_is_wanted_where_it_is(document: Any) -> None:
+    open_to_all = {name for name, operation in operations(document) if "security" not in operation}
+    assert open_to_all == {"GET /health", "GET /health/ready"}
+
+
+def test_the_examples_of_a_body_are_accepted(pearl: Any, document: Any) -> None:
+    from service.api.chat_completions import ChatIn
+    from service.api.documents import DocumentIn
+    from service.api.drafts import DraftIn
+    from service.api.feedback import FeedbackIn
+    from service.api.rerank import RerankIn
+    from service.api.voices import VoiceIn
+
+    for model in (ChatIn, DocumentIn, DraftIn, FeedbackIn, RerankIn, VoiceIn):
+        examples = {
+            name: field.examples[0]
+            for name, field in model.model_fields.items()
+            if field.examples and not field.exclude
+        }
+        if model is ChatIn:
+            examples["messages"] = [{"role": "user", "content": "Write."}]
+        if model is FeedbackIn:
+            examples["outcome"] = "edited"
+        model.model_validate(examples)
+
+
+def test_the_pages_that_show_it(pearl: Any) -> None:
+    assert pearl.client.get("/docs").status_code == 200

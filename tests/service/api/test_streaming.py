@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+import pytest
+
+from pearl.errors import ChatTimeout
+from service.api.streaming import KEEP_ALIVE, event, event_stream
+
+
+async def collected(events: AsyncGenerator[bytes, None], *, keep_alive_s: float = 5.0, named: bool = True) -> list[Any]:
+    return [item async for item in event_stream(events, keep_alive_s=keep_alive_s, named_errors=named).body_iterator]
+
+
+def test_an_event_is_one_line_of_json() -> None:
+    assert event({"text": "a\n\nb"}, "delta") == b'event: delta\ndata: {"text":"a\\n\\nb"}\n\n'
+    assert event({"text": "☃"}) == 'data: {"text":"☃"}\n\n'.encode()
+    assert event({"score": float("nan")}) == b'data: {"score":null}\n\n'
+
+
+def test_comments_while_nothing_comes() -> None:
+    async def slow() -> AsyncGenerator[bytes, None]:
+        yield b"a"
+        await asyncio.sleep(0.2)
+        yield b"b"
+
+    first, *comments, last = asyncio.run(collected(slow(), keep_alive_s=0.04))
+    assert (first, last) == (b"a", b"b")
+    assert set(comments) == {KEEP_ALIVE}
+    assert 2 <= len(comments) <= 5
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_error_is_the_last_event(named: bool) -> None:
+    async def failing() -> AsyncGenerator[bytes, None]:
+        yield b"a"
+        raise ChatTimeout("Too late.")
+
+    first, last = asyncio.run(collected(failing(), named=named))
+    assert first == b"a"
+    assert last.startswith(b"event: error\n") == named
+    assert b'{"error":{"message":"Too late.","type":"upstream_error","param":null,"code":"llm_timeout"}}' in last
+
+
+@pytest.mark.parametrize("at_work", [True, False], ids=["while it waits for more", "between two pieces"])
+def test_a_cancelled_stream_waits_for_the_generation_to_end(at_work: bool) -> None:
+    """As when a client leaves: a generation that takes a while to stop has stopped when the stream is over."""
+    ended: list[str] = []
+
+    async def generation() -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"a"
+            if at_work:
+                await asyncio.sleep(60)
+            while True:
+                yield b"b"
+        finally:
+            await asyncio.sleep(0.05)
+            ended.append("generation")
+
+    async def read() -> None:
+        stream = event_stream(generation(), keep_alive_s=5, named_errors=True).body_iterator
+        with anyio.CancelScope() as scope:
+            async for item in stream:
+                if at_work and item == b"a":
+                    asyncio.get_running_loop().call_later(0.02, scope.cancel)
+                elif not at_work and item == b"b":
+                    scope.cancel()
+                    await anyio.sleep(1)
+        await stream.aclose()
+        ended.append("stream")
+
+    asyncio.run(read())
+    assert ended == ["generation", "stream"]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def ann(pearl: Any) -> Any:
+    return pearl.as_user("ann")
+
+
+def test_make_change_list_and_delete(pearl: Any, ann: Any) -> None:
+    ann.post("/v1/documents", [{"id": "a", "text": "Mail.", "voice": "email"}, {"id": "b", "text": "Other."}])
+    made = ann.put("/v1/voices/blog", {"template": "post", "k": 3})
+    assert made.status_code == 201
+    assert made.json() == {
+        "name": "blog",
+        "object": "voice",
+        "instructions": "",
+        "template": "post",
+        "k": 3,
+        "documents": 0,
+    }
+    changed = ann.put("/v1/voices/email", {"instructions": "British spelling."})
+    assert (changed.status_code, changed.json()["documents"]) == (200, 1)
+    again = ann.put("/v1/voices/email", {"template": "message"}).json()
+    assert (again["instructions"], again["template"]) == ("British spelling.", "message")  # the rest stays
+    assert [voice["name"] for voice in ann.get("/v1/voices").json()["data"]] == ["blog", "email"]
+    assert ann.put("/v1/voices/blog", {"k": None}).json()["k"] is None
+    assert ann.delete("/v1/voices/email").status_code == 204
+    assert [voice["name"] for voice in ann.get("/v1/voices").json()["data"]] == ["blog"]
+    assert ann.get("/v1/documents/a").json()["voice"] is None  # the document stays
+    assert ann.delete("/v1/voices/email").json()["error"]["code"] == "voice_not_found"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "param"),
+    [
+        ("a", {"template": "sonnet"}, "template"),
+        ("a", {"template": "_frame"}, "template"),
+        ("a", {"template": "../secrets"}, "template"),
+        ("a", {"k": 0}, "k"),
+        ("a", {"k": 21}, "k"),
+        ("a", {"instructions": "\0"}, "instructions"),
+        ("a", {"instructions": None}, "instructions"),
+        ("a", {"name": "b"}, "name"),
+        ("a", {"colour": "blue"}, "colour"),
+        ("pearl", {}, "name"),
+        ("x" * 201, {}, "name"),
+        ("%00", {}, "name"),
+        ("%20", {}, "name"),
+    ],
+)
+def test_a_voice_that_cannot_be(pearl: Any, ann: Any, name: str, body: Any, param: str) -> None:
+    answer = ann.put(f"/v1/voices/{name}", body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, param)
+    assert pearl.rows("voices") == []
+
+
+@pytest.mark.parametrize("name", ["work/mail", "Büro ☃"])
+def test_names_of_any_printable_kind(ann: Any, name: str) -> None:
+    assert ann.put(f"/v1/voices/{name}", {}).json()["name"] == name
+    assert ann.get(f"/v1/models/{name}").json()["id"] == name
+    assert ann.delete(f"/v1/voices/{name}").status_code == 204
+
+
+def test_voices_are_their_owners(pearl: Any, ann: Any) -> None:
+    ben = pearl.as_user("ben")
+    ben.put("/v1/voices/email", {"instructions": "Ben's."})
+    assert ann.get("/v1/voices").json()["data"] == []
+    assert ann.delete("/v1/voices/email").status_code == 404
+    assert ann.post("/v1/drafts", {"request": "a", "voice": "email"}).status_code == 404
+    ann.put("/v1/voices/email", {"instructions": "Ann's."})
+    assert ben.get("/v1/voices").json()["data"][0]["instructions"] == "Ben's."

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.settings import load_settings
+from service.commands.common import open_database
+from service.store import keys
+
+
+def identify(home: Path, key: str, acting_for: str | None = None) -> str:
+    with open_database(load_settings(home=home)) as database, database.read() as connection:
+        return keys.identify(connection, key, acting_for).user.name
+
+
+def test_a_users_key(command: Any, own_home: Path) -> None:
+    made = command("keys", "create", "--user", "ada")
+    assert made.status == 0
+    assert made.out.startswith("pearl_")
+    assert identify(own_home, made.out.strip()) == "ada"
+
+
+def test_as_json_it_is_exactly_the_key(command: Any, own_home: Path, tmp_path: Path) -> None:
+    made = command("keys", "create", "--user", "ada", "--json", "-")
+    assert list(json.loads(made.out)) == ["key"]
+    assert identify(own_home, json.loads(made.out)["key"]) == "ada"
+    quiet = command("keys", "create", "--user", "ada", "--json", tmp_path / "key.json")
+    assert (quiet.status, quiet.out) == (0, "")
+    assert identify(own_home, json.loads((tmp_path / "key.json").read_text())["key"]) == "ada"
+
+
+def test_a_service_key(command: Any, own_home: Path) -> None:
+    command("keys", "create", "--user", "ada")
+    command("keys", "create", "--user", "ben")
+    key = command("keys", "create", "--service", "--grant", "ada", "--grant", "ben").out.strip()
+    assert identify(own_home, key, "ada") == "ada"
+    assert identify(own_home, key, "ben") == "ben"
+    everyone = command("keys", "create", "--service", "--grant-all").out.strip()
+    assert identify(own_home, everyone, "ben") == "ben"
+
+
+def test_list_and_revoke(command: Any, own_home: Path) -> None:
+    key = command("keys", "create", "--user", "ada").out.strip()
+    command("keys", "create", "--service", "--grant", "ada")
+    command("keys", "create", "--service", "--grant-all")
+    listed = command("keys", "list").out
+    assert key not in listed
+    assert [line.split("  ")[-1] for line in listed.splitlines()] == ["ada", "service for ada", "service for *"]
+    first, second, _ = json.loads(command("keys", "list", "--json", "-").out)["keys"]
+    assert (first["user"], first["may_act_as"]) == ("ada", [])
+    assert (second["user"], second["may_act_as"]) == (None, ["ada"])
+    assert key.startswith(first["shown"])
+    revoked = command("keys", "revoke", first["id"])
+    assert (revoked.status, revoked.out) == (0, "")
+    with pytest.raises(Exception, match="not valid"):
+        identify(own_home, key)
+    again = command("keys", "revoke", first["id"])
+    assert (again.status, again.err) == (2, f"pearl: There is no key '{first['id']}'; see 'pearl keys list'.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--service",),
+        ("--user", "ada", "--service"),
+        ("--user", "ada", "--grant", "ben"),
+        ("--user", "ada", "--grant-all"),
+        ("--user", ""),
+        ("--user", "a\tb"),
+        ("--service", "--grant", "nobody"),
+        ("--colour", "blue"),
+        ("--user", "ada", "--json", "/nowhere/key.json"),
+    ],
+)
+def test_what_cannot_be_made(command: Any, arguments: tuple[str, ...]) -> None:
+    ran = command("keys", "create", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err
+    assert "Traceback" not in ran.err
+    assert json.loads(command("keys", "list", "--json", "-").out) == {"keys": []}
+
+
+def test_a_key_that_cannot_be_written_down_is_not_made(command: Any) -> None:
+    assert command("keys", "create", "--user", "ada", "--json", "/nowhere/key.json").status == 2
+    assert command("keys", "list").out == ""
+
+
+def test_help_has_examples(command: Any) -> None:
+    for name in ("create", "list", "revoke"):
+        assert "Example" in command("keys", name, "--help").out

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+
+
+def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path) -> None:
+    """As a newcomer does: start it, take the printed key, and ask through the openai client."""
+    running = process("serve", "--sample", "--port", "0")
+    printed: list[str] = []
+    reader = threading.Thread(target=lambda: printed.extend(running.stderr))
+    reader.start()
+    try:
+        address = wait_for(r"Uvicorn running on (http://127\.0\.0\.1:\d+)", printed, running)
+        key = wait_for(r"key: (pearl_\S+)", printed, running)
+        assert "curl -s" in "".join(printed)
+        assert "pearl import" in "".join(printed)
+        deadline = time.monotonic() + 60
+        while httpx2.get(f"{address}/health/ready").status_code != 200 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        with openai.OpenAI(base_url=f"{address}/v1", api_key=key) as client:
+            assert [model.id for model in client.models.list()] == ["pearl", "blog", "email"]
+            messages: Any = [{"role": "user", "content": "Ask Nan for the costume rails again"}]
+            stream = client.chat.completions.create(model="email", messages=messages, stream=True, max_tokens=40)
+            pieces = [chunk.choices[0].delta.content or "" for chunk in stream]
+        assert len([piece for piece in pieces if piece]) > 3
+        assert (own_home / "sample.key").stat().st_mode & 0o777 == 0o600
+    finally:
+        running.send_signal(signal.SIGTERM)
+        status = running.wait(20)
+        reader.join()
+        running.stdout.close()
+        running.stderr.close()
+    assert status in (0, -signal.SIGTERM)
+    assert "Traceback" not in "".join(printed)
+
+
+def wait_for(pattern: str, printed: list[str], running: Any) -> str:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and running.poll() is None:
+        found = re.search(pattern, "".join(printed))
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError("".join(printed))
+
+
+def test_options_that_cannot_be(command: Any) -> None:
+    for arguments in (("--port", "70000"), ("--workers", "0"), ("--nonsense",)):
+        ran = command("serve", *arguments)
+        assert (ran.status, ran.out) == (2, "")
+
+
+def test_help_has_examples(command: Any) -> None:
+    assert "pearl serve --sample" in command("serve", "--help").out

@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import shutil
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from pearl.errors import InputError, StoreError
+from pearl.records import Document
+from service.store import documents, users
+from service.store.database import Database
+from service.store.documents import Addition
+
+
+@pytest.fixture
+def impatient(database_url: str) -> Iterator[Database]:
+    made = Database(database_url, timeout_s=0.2)
+    yield made
+    made.close()
+
+
+def add_user(database: Database, name: str) -> None:
+    with database.write() as connection:
+        users.ensure(connection, {name})
+
+
+def names(database: Database) -> list[str]:
+    with database.read() as connection:
+        return sorted(connection.scalars(text("SELECT name FROM users")))
+
+
+def test_a_write_is_kept_whole(database):
+    add_user(database, "ann")
+    assert names(database) == ["ann"]
+
+
+def test_a_write_that_fails_leaves_nothing(database):
+    def fail_half_way() -> None:
+        with database.write() as connection:
+            users.ensure(connection, {"ann"})
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail_half_way()
+    assert names(database) == []
+
+
+def test_a_read_sees_one_state_of_the_data(database):
+    with database.read() as connection:
+        before = connection.scalar(text("SELECT count(*) FROM users"))
+        add_user(database, "ann")
+        assert connection.scalar(text("SELECT count(*) FROM users")) == before
+    assert names(database) == ["ann"]
+
+
+def test_a_read_does_not_wait_for_a_writer(impatient):
+    add_user(impatient, "ann")
+    with impatient.write() as connection:
+        connection.execute(text("UPDATE users SET name = 'eve'"))
+        assert names(impatient) == ["ann"]
+    assert names(impatient) == ["eve"]
+
+
+def test_a_locked_database_says_so_and_when_to_come_back(impatient):
+    add_user(impatient, "ann")
+    with impatient.write() as held:
+        held.execute(text("UPDATE users SET history_version = 7"))
+        started = time.monotonic()
+        with pytest.raises(StoreError, match="locked by another program") as caught, impatient.write() as connection:
+            connection.execute(text("UPDATE users SET history_version = 8"))
+        assert 0.1 < time.monotonic() - started < 3
+    assert (caught.value.code, caught.value.retry_after, caught.value.http_status) == ("store_locked", 1.0, 503)
+    with impatient.read() as connection:
+        assert connection.scalar(text("SELECT history_version FROM users")) == 7
+
+
+def test_another_program_that_holds_sqlite(sqlite_url):
+    database = Database(sqlite_url, timeout_s=0.2)
+    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError) as caught:
+        add_user(database, "ann")
+    assert caught.value.code == "store_locked"
+    other.execute("ROLLBACK")
+    other.close()
+    add_user(database, "ann")
+    assert names(database) == ["ann"]
+    database.close()
+
+
+def test_a_full_disk_leaves_nothing_half_written(sqlite_database):
+    with sqlite_database.write() as connection:
+        ann = users.ensure(connection, {"ann"})["ann"]
+        documents.add(connection, [Addition(ann.id, Document("first", "a text", 1.0))])
+
+    def overfill() -> None:
+        with sqlite_database.write() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 10}")
+            many = [Document(str(number), f"{number} " * 500, 1.0) for number in range(1000)]
+            documents.add(connection, [Addition(ann.id, document) for document in many])
+
+    with pytest.raises(StoreError, match="free some space") as caught:
+        overfill()
+    assert caught.value.code == "disk_full"
+    with sqlite_database.read() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1073741823")
+        assert [document.id for document in documents.all_of_user(connection, ann.id)] == ["first"]
+        assert users.history_version(connection, ann.id) == 1
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "nonsense",
+        "mysql://host/name",
+        "postgresql+nothing://host/name",
+        "postgresql+psycopg2://host/name",
+        "postgresql://host:port/name",
+        "sqlite://",
+        "sqlite:///:memory:",
+    ],
+)
+def test_urls_that_cannot_be_used(url):
+    with pytest.raises(InputError, match="PEARL_DATABASE_URL") as caught:
+        Database(url)
+    assert caught.value.code == "invalid_database_url"
+    assert "\n" not in caught.value.message
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="PEARL_DATABASE_URL"):
+        Database(f"sqlite:///{tmp_path / 'file' / 'pearl.db'}")
+
+
+def test_what_is_not_a_database(tmp_path):
+    path = tmp_path / "pearl.db"
+    path.write_bytes(b"not a database at all" * 100)
+    for place in (path, tmp_path):
+        database = Database(f"sqlite:///{place}")
+        with pytest.raises(StoreError, match="check PEARL_DATABASE_URL") as caught:
+            names(database)
+        assert caught.value.code == "store_unreachable"
+        database.close()
+
+
+def test_a_server_that_is_not_there():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # and nobody listens
+        database = Database(f"postgresql://ann:secret@127.0.0.1:{free.getsockname()[1]}/pearl")
+        with pytest.raises(StoreError, match="check PEARL_DATABASE_URL") as caught:
+            names(database)
+        assert "secret" not in caught.value.message
+        database.close()
+
+
+def test_a_database_that_is_not_there(postgres_url):
+    database = Database(postgres_url.replace("/test_", "/nothing_"))
+    with pytest.raises(StoreError, match="check PEARL_DATABASE_URL"):
+        names(database)
+    database.close()
+
+
+def test_an_error_does_not_quote_what_is_stored(database):
+    add_user(database, "ann")
+    with pytest.raises(StoreError) as caught, database.write() as connection:
+        connection.execute(
+            text("INSERT INTO users (id, tenant_id, name, created_at) SELECT 99, tenant_id, name, 0 FROM users")
+        )
+    assert "ann" not in caught.value.message
+    assert caught.value.code == "store_unavailable"
+
+
+def test_a_connection_that_broke_is_replaced(postgres_url, postgres_server):
+    database = Database(postgres_url)
+    add_user(database, "ann")
+    with postgres_server.connect() as admin:
+        admin.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE starts_with(datname, 'test')"
+        )
+    assert names(database) == ["ann"]
+    database.close()
+
+
+def test_more_calls_than_connections_wait_their_turn(database_url, at_once):
+    database = Database(database_url, pool_size=2)
+    results = at_once([lambda number=number: add_user(database, f"user{number}") for number in range(16)])
+    assert results == [None] * 16
+    assert len(names(database)) == 16
+    database.close()
+
+
+def test_writers_of_many_threads_lose_nothing(database, at_once):
+    add_user(database, "ann")
+
+    def write(thread: int) -> None:
+        for number in range(10):
+            with database.write() as connection:
+                users.touch_history(connection, {1})
+                ann = users.get(connection, "ann")
+                documents.add(connection, [Addition(ann.id, Document(f"{thread}.{number}", "a text", 1.0))])
+
+    assert at_once([lambda thread=thread: write(thread) for thread in range(8)]) == [None] * 8
+    with database.read() as connection:
+        ann = users.get(connection, "ann")
+        assert documents.count(connection, ann.id) == 80
+        assert users.history_version(connection, ann.id) == 160  # two changes each
+
+
+def on_disk(folder: Path, words: str) -> bool:
+    return any(words.encode() in path.read_bytes() for path in folder.glob("pearl.db*"))
+
+
+def test_what_is_deleted_leaves_sqlites_files(sqlite_database, tmp_path):
+    with sqlite_database.write() as connection:
+        ann = users.ensure(connection, {"ann"})["ann"]
+        texts = [f"unmistakable {number} " + "and quite long " * 400 for number in range(20)]
+        documents.add(
+            connection,
+            [Addition(ann.id, Document(str(number), text, 1.0)) for number, text in enumerate(texts)],
+        )
+    sqlite_database.forget_deleted()
+    assert on_disk(tmp_path, "unmistakable 7")
+    assert (tmp_path / "pearl.db-wal").stat().st_size == 0
+    with sqlite_database.write() as connection:
+        documents.remove(connection, ann.id, "7")
+    sqlite_database.forget_deleted()
+    assert not on_disk(tmp_path, "unmistakable 7")
+    assert on_disk(tmp_path, "unmistakable 8")
+    with sqlite_database.write() as connection:
+        users.remove(connection, ann.id)
+    sqlite_database.forget_deleted()
+    assert not on_disk(tmp_path, "unmistakable")
+    assert not on_disk(tmp_path, "quite long")
+
+
+def test_forgetting_while_others_read_and_write(database, at_once):
+    add_user(database, "ann")
+
+    def forget() -> None:
+        for _ in range(3):
+            database.forget_deleted()
+
+    def write(name: str) -> None:
+        for number in range(5):
+            add_user(database, f"{name}{number}")
+
+    def read() -> None:
+        for _ in range(10):
+            names(database)
+
+    assert at_once([forget, forget, lambda: write("bob"), lambda: write("eve"), read]) == [None] * 5
+    assert len(names(database)) == 11
+
+
+def test_postgres_gives_the_space_of_the_deleted_free(postgres_url):
+    database = Database(postgres_url)
+    with database.write() as connection:
+        ann = users.ensure(connection, {"ann"})["ann"]
+        documents.add(connection, [Addition(ann.id, Document(str(n), f"{n} words " * 50, 1.0)) for n in range(500)])
+        users.remove(connection, ann.id)
+    database.forget_deleted()
+    with database.read() as connection:
+        assert connection.scalar(text("SELECT pg_relation_size('documents')")) == 0
+    database.close()
+
+
+def test_a_copy_of_the_file_is_a_database(sqlite_database, tmp_path):
+    add_user(sqlite_database, "ann")
+    sqlite_database.forget_deleted()
+    shutil.copy(tmp_path / "pearl.db", tmp_path / "copy.db")
+    copy = Database(f"sqlite:///{tmp_path / 'copy.db'}")
+    assert names(copy) == ["ann"]
+    copy.close()

@@ -1,0 +1,132 @@
+"""Drafts and what became of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pearl.errors import Conflict, InputError, NotFound
+from pearl.records import Document, Retrieval, Revision, ScoredDocument
+from service.store import documents, drafts, feedback
+
+
+@pytest.fixture
+def write(draft):
+    """Record a draft of a person."""
+
+    def record(person, name: str = "1", voice: str | None = "email", **fields) -> str:
+        made = draft(name, **fields)
+        with person.database.write() as connection:
+            drafts.add(connection, person.id, made, request="Answer Bo.", instructions="Brief.", voice=voice, model="m")
+        return made.id
+
+    return record
+
+
+def give(person, draft_id: str, outcome: str, final_text: str | None = None) -> feedback.Feedback:
+    with person.database.write() as connection:
+        return feedback.add(connection, person.id, draft_id, outcome, final_text)
+
+
+def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write, rows):
+    evidence = Retrieval((ScoredDocument(Document("m1", "secret words", 1.0), 0.5),), 0.5, 0.25, False)
+    draft_id = write(ann, retrieval=evidence, stage="revised", timings={"total_ms": 3.5})
+    with ann.database.read() as connection:
+        stored = drafts.get(connection, ann.id, draft_id)
+        assert drafts.all_of_user(connection, ann.id) == [stored]
+    assert (stored.text, stored.request, stored.instructions) == ("Dear Bo.", "Answer Bo.", "Brief.")
+    assert (stored.voice, stored.stage, stored.model) == ("email", "revised", "m")
+    assert stored.retrieval == {
+        "documents": [{"id": "m1", "score": 0.5}],
+        "top_score": 0.5,
+        "threshold": 0.25,
+        "below_threshold": False,
+    }
+    assert "secret words" not in str(rows("drafts"))
+
+
+def test_another_users_draft_is_not_there(ann, bob, write):
+    draft_id = write(bob)
+    with pytest.raises(NotFound), ann.database.read() as connection:
+        drafts.get(connection, ann.id, draft_id)
+    with pytest.raises(NotFound):
+        give(ann, draft_id, "accepted")
+
+
+def test_an_accepted_draft_becomes_history(ann, write):
+    draft_id = write(ann)
+    given = give(ann, draft_id, "accepted")
+    assert (given.draft_id, given.outcome, given.document_id) == (draft_id, "accepted", draft_id)
+    with ann.database.read() as connection:
+        document = documents.get(connection, ann.id, draft_id)
+        assert feedback.all_of_user(connection, ann.id) == [given]
+    assert (document.text, document.request, document.voice) == ("Dear Bo.", "Answer Bo.", "email")
+    assert ann.version == 1
+
+
+def test_of_an_edited_draft_the_sent_text(ann, write):
+    draft_id = write(ann, voice=None)
+    give(ann, draft_id, "edited", "Dear Bo, yes.")
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, draft_id).text == "Dear Bo, yes."
+
+
+def test_a_rejected_draft_leaves_the_history_alone(ann, write):
+    assert give(ann, write(ann), "rejected").document_id is None
+    assert ann.ids == []
+
+
+@pytest.mark.parametrize(("outcome", "text"), [("accepted", None), ("edited", "Dear Bo, yes."), ("rejected", None)])
+def test_saying_it_twice_changes_nothing(ann, write, outcome, text):
+    draft_id = write(ann)
+    first = give(ann, draft_id, outcome, text)
+    assert give(ann, draft_id, outcome, text) == first
+    assert ann.version == (0 if outcome == "rejected" else 1)
+
+
+def test_saying_something_else_is_a_conflict(ann, write):
+    draft_id = write(ann)
+    give(ann, draft_id, "edited", "Dear Bo, yes.")
+    for outcome, text in (("accepted", None), ("rejected", None), ("edited", "Dear Bo, no.")):
+        with pytest.raises(Conflict, match="edited") as caught:
+            give(ann, draft_id, outcome, text)
+        assert caught.value.code == "feedback_exists"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"), [("rejected", "a text"), ("edited", None), ("accepted", "another"), ("edited", "  ")]
+)
+def test_what_cannot_be_meant(ann, write, outcome, text):
+    with pytest.raises(InputError) as caught:
+        give(ann, write(ann), outcome, text)
+    assert caught.value.param == "final_text"
+    assert ann.ids == []
+
+
+def test_a_sent_text_that_is_removed_takes_its_draft_along(ann, bob, write, rows):
+    """Its words would stay in the draft otherwise."""
+    sent, other, theirs = write(ann, "1"), write(ann, "2"), write(bob, "3")
+    for person, draft_id in ((ann, sent), (ann, other), (bob, theirs)):
+        give(person, draft_id, "accepted")
+    ann.remove(sent)
+    assert sorted(row.id for row in rows("drafts")) == sorted([other, theirs])
+    assert sorted(row.draft_id for row in rows("feedback")) == sorted([other, theirs])
+
+
+def test_the_same_feedback_from_several_threads_counts_once(ann, write, at_once, rows):
+    draft_id = write(ann)
+    results = at_once([lambda: give(ann, draft_id, "accepted")] * 5)
+    assert [result.id for result in results] == [results[0].id] * 5
+    assert len(rows("feedback")) == 1
+    assert ann.ids == [draft_id]
+
+
+def test_a_draft_without_any_evidence(ann, write):
+    draft_id = write(ann, retrieval=Retrieval(), revision=Revision(False, "no_history", "Nothing."))
+    with ann.database.read() as connection:
+        assert drafts.get(connection, ann.id, draft_id).retrieval["top_score"] is None
+
+
+def test_drafts_are_listed_oldest_first(ann, write):
+    made = [write(ann, str(number)) for number in range(3)]
+    with ann.database.read() as connection:
+        assert [stored.id for stored in drafts.all_of_user(connection, ann.id)] == made

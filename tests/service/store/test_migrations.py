@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+from pearl.errors import StoreError
+from service.store import users
+from service.store.database import Database, _alembic_config
+from service.store.tables import metadata
+
+
+@pytest.fixture
+def empty(empty_database_url: str) -> Iterator[Database]:
+    made = Database(empty_database_url, timeout_s=10)
+    yield made
+    made.close()
+
+
+def tables(database: Database) -> set[str]:
+    with database.read() as connection:
+        return set(inspect(connection).get_table_names())
+
+
+def schema(connection: Connection) -> dict[str, list[Any]]:
+    """Columns, keys and indexes of our tables, as the database tells them."""
+    inspector = inspect(connection)
+    return {
+        table: [
+            [(column["name"], str(column["type"]), column["nullable"], column["default"]) for column in columns],
+            inspector.get_pk_constraint(table),
+            sorted(map(str, inspector.get_unique_constraints(table))),
+            sorted(map(str, inspector.get_foreign_keys(table))),
+            sorted(map(str, inspector.get_indexes(table))),
+            inspector.get_table_options(table),
+        ]
+        for table in metadata.tables
+        if (columns := inspector.get_columns(table))
+    }
+
+
+def test_migrating_makes_exactly_the_declared_tables(empty):
+    empty.migrate()
+    assert tables(empty) == {*metadata.tables, "alembic_version"}
+    with empty.write() as connection:
+        migrated = schema(connection)
+        metadata.drop_all(connection)
+        metadata.create_all(connection)
+        assert migrated == schema(connection)
+
+
+def test_a_new_migration_would_have_nothing_to_do(empty):
+    empty.migrate()
+    with empty.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_schema_version_says_what_is_there_and_what_should_be(empty):
+    there, newest = empty.schema_version()
+    assert there is None
+    assert newest is not None
+    empty.migrate()
+    assert empty.schema_version() == (newest, newest)
+
+
+def test_migrating_twice_changes_nothing(empty):
+    empty.migrate()
+    with empty.write() as connection:
+        users.ensure(connection, {"ann"})
+    empty.migrate()
+    with empty.read() as connection:
+        assert users.find(connection, "ann") is not None
+
+
+def test_down_and_up_again(empty):
+    empty.migrate()
+    config = _alembic_config()
+    with empty.write() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+    assert tables(empty) == {"alembic_version"}
+    empty.migrate()
+    assert set(metadata.tables) < tables(empty)
+
+
+def test_threads_that_migrate_at_once(empty_database_url, at_once):
+    def migrate() -> None:
+        database = Database(empty_database_url, timeout_s=10)
+        try:
+            database.migrate()
+        finally:
+            database.close()
+
+    assert at_once([migrate] * 4) == [None] * 4
+
+
+def test_processes_that_migrate_at_once(empty_database_url):
+    program = "import sys; from service.store.database import Database; Database(sys.argv[1]).migrate()"
+    started = [
+        subprocess.Popen([sys.executable, "-c", program, empty_database_url], stderr=subprocess.PIPE) for _ in range(3)
+    ]
+    for process in started:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors.decode()
+    database = Database(empty_database_url)
+    there, newest = database.schema_version()
+    database.close()
+    assert there == newest
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(empty):
+    with empty.write() as connection:
+        connection.exec_driver_sql("CREATE TABLE feedback (id INTEGER)")  # in the way of a later table
+    with pytest.raises(StoreError):
+        empty.migrate()
+    assert tables(empty) == {"feedback"}
+
+
+def test_without_a_schema_the_error_says_what_to_run(empty):
+    with pytest.raises(StoreError, match="pearl migrate") as caught, empty.write() as connection:
+        users.ensure(connection, {"ann"})
+    assert caught.value.code == "schema_missing"
+
+
+def test_with_an_older_schema_too(empty):
+    empty.migrate()
+    with empty.write() as connection:
+        connection.exec_driver_sql("ALTER TABLE users RENAME COLUMN history_version TO revision")
+    with pytest.raises(StoreError) as caught, empty.write() as connection:
+        users.touch_history(connection, {1})
+    assert caught.value.code == "schema_missing"

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from pearl.errors import InputError
+from pearl.settings import load_settings
+from service.rate_limits import Allowance, RateLimits, over_the_limit
+
+
+def limits(limit: str) -> RateLimits:
+    return RateLimits(load_settings(rate_limit=limit, rate_limit_storage="memory://"))
+
+
+def test_so_many_and_no_more() -> None:
+    three = limits("3/hour")
+    taken = [three.take("a") for _ in range(4)]
+    assert [allowed for allowed, _ in taken] == [True, True, True, False]
+    assert [allowance.remaining for _, allowance in taken if allowance] == [2, 1, 0, 0]
+    assert all(allowance and allowance.limit == 3 and 3590 < allowance.reset_s <= 3600 for _, allowance in taken)
+    assert three.take("b")[0]
+
+
+def test_the_window_moves_on() -> None:
+    one = limits("1/second")
+    assert [one.take("a")[0] for _ in range(2)] == [True, False]
+    time.sleep(1.05)
+    assert one.take("a")[0]
+
+
+def test_no_limit() -> None:
+    assert limits("").take("a") == (True, None)
+
+
+def test_how_long_to_wait() -> None:
+    assert over_the_limit(Allowance(3, 0, 12.2)).retry_after == 13.0
+    assert over_the_limit(Allowance(3, 0, 0.0)).retry_after == 1.0
+    assert Allowance(3, 1, 12.25).headers() == {
+        "x-ratelimit-limit-requests": "3",
+        "x-ratelimit-remaining-requests": "1",
+        "x-ratelimit-reset-requests": "12.250s",
+    }
+
+
+@pytest.mark.parametrize(
+    "options", [{"rate_limit": "often"}, {"rate_limit_storage": "nonsense"}, {"rate_limit_storage": "redis://nowhere"}]
+)
+def test_settings_that_cannot_be_used_are_named(options: Any) -> None:
+    (name,) = options
+    with pytest.raises(InputError, match=f"PEARL_{name.upper()}"):
+        RateLimits(load_settings(**options))

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from pearl.chat.fake import FakeChatModel
+from pearl.errors import InputError, NotFound
+from pearl.settings import load_settings
+from service.services import Services
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"database_url": "mysql://host/db"},
+        {"rate_limit_storage": "nonsense://"},
+        {"llm": "openai", "llm_model": None},
+    ],
+)
+def test_settings_that_cannot_be_used_stop_the_start(tmp_path: Any, options: Any) -> None:
+    with pytest.raises(InputError):
+        Services(load_settings(home=tmp_path, **{"database_url": None, **options}))
+
+
+def test_retrievers_by_name(pearl: Any) -> None:
+    assert pearl.services.retriever().name == "fusion"
+    assert pearl.services.retriever("bm25").name == "bm25"
+    with pytest.raises(NotFound):
+        pearl.services.retriever("oracle")
+
+
+@pytest.mark.parametrize(
+    ("retriever", "needed"), [("fusion", True), ("dense", True), ("bm25", False), ("random", False)]
+)
+def test_the_encoder_is_loaded_where_it_is_needed(
+    house: Any, word_encoder: Any, until: Any, retriever: str, needed: bool
+) -> None:
+    loaded = threading.Event()
+
+    class Loading(word_encoder):  # type: ignore[misc]
+        def load(self) -> None:
+            loaded.set()
+
+    services = house(encoder=Loading(), retriever=retriever).services
+    until(services.loaded.is_set)
+    assert loaded.is_set() == needed
+
+
+def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word_encoder: Any, until: Any) -> None:
+    """The embedder may be in the middle of a batch; open answers go on meanwhile."""
+    at_work, go_on = threading.Event(), threading.Event()
+    encoder = word_encoder()
+
+    def wait() -> None:
+        at_work.set()
+        assert go_on.wait(5)
+
+    encoder.before = wait
+    settings = load_settings(home=tmp_path, database_url=sqlite_url)
+    services = Services(settings, model=FakeChatModel(), encoder=encoder)
+    from service.store import documents, users
+    from service.store.documents import Addition, Document
+
+    with services.database.write() as connection:
+        ann = users.ensure(connection, {"ann"})["ann"]
+        documents.add(connection, [Addition(ann.id, Document("a", "One."))])
+
+    async def stop() -> None:
+        stopping = asyncio.create_task(services.stop())
+        await asyncio.sleep(0.05)
+        assert not stopping.done()
+        go_on.set()
+        await stopping
+
+    services.start()
+    assert at_work.wait(5)
+    asyncio.run(stop())
