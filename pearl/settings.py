@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     )
     encoder: str = Field(
         default=EMBEDDED,
+        min_length=1,
         description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package) or a sentence-transformers "
         "model name or folder.",
     )
@@ -82,7 +83,7 @@ class Settings(BaseSettings):
     rate_limit_storage: str = Field(
         default="memory://",
         repr=False,  # it may hold a password
-        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host`.",
+        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host` (install `redis` too).",
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,26 +33,14 @@ class Encoder(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting:
-    """A request in the queue, until whoever has the model encodes it along with their own."""
-
-    text: str
-    vector: Vectors | None = None
-
-
 class SentenceEncoder:
-    """A sentence-transformers bi-encoder, loaded on first use; calls from several threads take turns.
-
-    Requests that wait for their turn are encoded together: eight cost as much as three one by one.
-    """
+    """A sentence-transformers bi-encoder, loaded on first use; calls from several threads take turns."""
 
     def __init__(self, model: str = EMBEDDED) -> None:
         self.name = "all-MiniLM-L6-v2" if model == EMBEDDED else model
         self._model = model
         self._loaded: Any = None
         self._lock = threading.Lock()  # its tokenizer is not safe to share between threads
-        self._waiting: deque[_Waiting] = deque()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         self.load()
@@ -65,23 +52,8 @@ class SentenceEncoder:
 
     def encode_request(self, text: str) -> Vectors:
         self.load()
-        mine = _Waiting(text)
-        self._waiting.append(mine)
-        with self._lock:
-            if mine.vector is None:
-                # one's own first: what fails for another fails there, too
-                together = [mine, *(other for other in self._take() if other is not mine)]
-                vectors = self._encode("encode_query", [waiting.text for waiting in together])
-                for waiting, vector in zip(together, vectors, strict=True):
-                    waiting.vector = vector[None]
-        assert mine.vector is not None, "this thread or the one before it encoded it"
-        return mine.vector
-
-    def _take(self) -> Iterator[_Waiting]:
-        for _ in range(min(len(self._waiting), BATCH)):
-            waiting = self._waiting.popleft()
-            if waiting.vector is None:
-                yield waiting
+        with self._lock, _one_core():
+            return self._encode("encode_query", [text])
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them. Raises InputError."""
@@ -94,6 +66,20 @@ class SentenceEncoder:
             texts, batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
         )
         return np.asarray(vectors, np.float32)
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """One text gains a tenth by a second core, and loses up to a hundredfold where another program is on that core:
+    torch's threads wait for each other after every layer."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def embedded_encoder_folder() -> Path:
@@ -112,8 +98,9 @@ def _load(model: str) -> Any:
     try:
         return SentenceTransformer(source, device="cpu", local_files_only=Path(source).exists())
     except (OSError, ValueError) as error:
+        why = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"The encoder '{model}' cannot be loaded ({error}); name a sentence-transformers model or folder, "
+            f"The encoder '{model}' cannot be loaded ({why}); name a sentence-transformers model or folder, "
             f"or '{EMBEDDED}'.",
             param="encoder",
             code="encoder_not_found",

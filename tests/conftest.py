@@ -16,6 +16,8 @@ from sqlalchemy import Engine, create_engine, text
 
 from service.store.database import Database
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub
+
 ROOT = Path(__file__).parents[1]
 TIMEOUT_S = 10.0
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,20 +57,33 @@ def rank(
     from retriever.registry import make_retriever
 
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
-    if output == "-":
-        with tempfile.TemporaryFile() as buffer:
-            _rank_all(retriever, input, buffer)
-            buffer.seek(0)
-            for line in buffer:
-                typer.echo(line.decode(), nl=False)
-        return
+    with _destination(output) as file:
+        _rank_all(retriever, input, file)
+
+
+@contextmanager
+def _destination(output: str) -> Iterator[IO[bytes]]:
+    """A file to write to, which becomes ``output`` when all went well; else that stays as it was."""
     target = Path(output)
     if not target.parent.is_dir():
         raise InputError(f"--output {output}: there is no folder {target.parent}.", param="output")
-    descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+    if target.is_dir():
+        raise InputError(f"--output {output}: that is a folder; name a file.", param="output")
+    if output == "-" or (target.exists() and not target.is_file()):  # a pipe or a device cannot be replaced
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            with nullcontext(sys.stdout.buffer) if output == "-" else target.open("wb") as stream:
+                shutil.copyfileobj(file, stream)
+                stream.flush()
+        return
+    try:
+        descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=".pearl-rank-")
+    except OSError as error:
+        raise InputError(f"--output {output}: cannot be written: {error.strerror}", param="output") from error
     try:
         with os.fdopen(descriptor, "wb") as file:
-            _rank_all(retriever, input, file)
+            yield file
         Path(partial).chmod(0o644)
         Path(partial).replace(target)
     except BaseException:
@@ -129,7 +145,7 @@ def _document(value: Any, position: int, now: float) -> Document:
         raise InputError(f"must be an object, not {json_type(value)}.", param=where, code="wrong_type")
     timestamp = value.get("timestamp")
     return Document(
-        id=check_id(value.get("id", str(position)), param=f"{where}.id"),
+        id=str(position) if value.get("id") is None else check_id(value["id"], param=f"{where}.id"),
         text=_string(value.get("text"), f"{where}.text"),
         timestamp=None if timestamp is None else parse_timestamp(timestamp, param=f"{where}.timestamp", now=now),
         request=None if value.get("request") is None else _string(value["request"], f"{where}.request"),

@@ -57,6 +57,7 @@ class Database:
                 connection = connection.execution_options(pearl_write=True)
             with connection.begin():
                 if not self.is_sqlite:
+                    connection.execute(text("SET LOCAL lock_timeout = 0"))  # a long migration is worth waiting for
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
                 config = _alembic_config()
                 config.attributes["connection"] = connection

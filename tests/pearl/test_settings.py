@@ -70,6 +70,7 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM_CONTEXT_TOKENS", "12"),
         ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
         ("PEARL_RETRIEVER", "magic"),
+        ("PEARL_ENCODER", ""),
         ("PEARL_RATE_LIMIT", "often"),
         ("PEARL_LOG_LEVEL", "loud"),
         ("PEARL_DATABASE_TIMEOUT_S", ""),

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.cli import main
+from pearl.records import Document, Request
+from retriever.registry import NAMES, make_retriever
+
+LINES = [
+    {
+        "request": "how do I bake bread?",
+        "timestamp": "2026-03-01T09:30:00Z",
+        "user_id": "ann",
+        "documents": [
+            {"text": "Bread needs flour and time.", "timestamp": 1_700_000_000, "id": "a", "request": "recipe?"},
+            {"text": "The train leaves at four.", "timestamp": "2023-01-01T00:00:00+02:00", "id": 7},
+            {"text": "Sourdough bread rises slowly.", "id": None, "request": None, "timestamp": None},
+            {"text": ""},
+        ],
+    },
+    {"request": "nothing to rank", "documents": []},
+    {"request": "\U0001f600 שלום", "timestamp": None, "documents": [{"text": "今日は"}, {"text": "x" * 50_000}]},
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def rank(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """`pearl rank` with options by name."""
+
+    def run(**options: object) -> Run:
+        given = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+        monkeypatch.setattr(sys, "argv", ["pearl", "rank", *given])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Run(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def to_file(lines: Sequence[Any], name: str = "in.jsonl") -> Path:
+        content = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines).encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        return path
+
+    return to_file
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_a_line_out_for_each_line_in(rank, write, tmp_path, model):
+    output = tmp_path / "out.jsonl"
+    run = rank(model=model, input=write(LINES), output=output)
+    assert (run.status, run.out, run.err) == (0, "", "")
+    found = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [list(line) for line in found] == [["scores", "top_score", "below_threshold"]] * 3
+    assert [len(line["scores"]) for line in found] == [4, 0, 2]
+    assert all(math.isfinite(score) for line in found for score in line["scores"])
+    assert [line["top_score"] for line in found] == [max(line["scores"], default=None) for line in found]
+    assert found[1] == {"scores": [], "top_score": None, "below_threshold": False}
+    assert all(line["below_threshold"] is False for line in found)
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_the_scores_are_the_retrievers(rank, write, encoder, model):
+    line = LINES[0]
+    run = rank(model=model, input=write([line]), output="-")
+    documents = [Document(str(n), document["text"]) for n, document in enumerate(line["documents"])]
+    expected = make_retriever(model, encoder).index(documents).scores(Request(line["request"]))
+    assert json.loads(run.out)["scores"] == pytest.approx(expected.tolist(), abs=1e-5)
+    if model != "random":
+        assert expected.argmax() in (0, 2)
+
+
+def test_a_compressed_file_and_standard_output(rank, write, tmp_path):
+    plain = rank(model="bm25", input=write(LINES), output="-")
+    packed = rank(model="bm25", input=write(LINES, "in.jsonl.gz"), output="-")
+    assert plain.out == packed.out
+    assert plain.out.count("\n") == 3
+    assert rank(model="bm25", input=write([], "empty.jsonl"), output="-") == Run(0, "", "")
+
+
+def test_unpaired_times_and_unknown_fields_are_fine(rank, write):
+    line = {"request": "a", "timestamp": 0, "documents": [{"text": "a", "timestamp": -5.5, "kind": "mail"}], "x": [1]}
+    assert rank(model="bm25", input=write([line]), output="-").status == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "must be a JSON object, not an array"),
+        ({"documents": []}, "request: 'request' is missing."),
+        ({"request": 5, "documents": []}, "request: 'request' must be a string, not a number."),
+        ({"request": " ", "documents": []}, "request: 'request' is empty"),
+        ({"request": "a\0", "documents": []}, "request: 'request' contains a NUL"),
+        ({"request": "a"}, "documents: 'documents' must be an array, not null."),
+        ({"request": "a", "documents": {}}, "documents: 'documents' must be an array, not an object."),
+        ({"request": "a", "documents": ["b"]}, "documents.0: must be an object, not a string."),
+        ({"request": "a", "documents": [{"text": "b"}, {}]}, "documents.1.text: must be a string, not null."),
+        ({"request": "a", "documents": [{"text": "b", "request": 5}]}, "documents.0.request: must be a string"),
+        ({"request": "a", "documents": [{"text": "b", "id": ""}]}, "documents.0.id: "),
+        ({"request": "a", "documents": [{"text": "b", "timestamp": "soon"}]}, "documents.0.timestamp: "),
+        ({"request": "a", "documents": [{"text": "b", "timestamp": 1.7e12}]}, "documents.0.timestamp: "),
+        ({"request": "a", "documents": [{"text": "b", "timestamp": 9e9}]}, "documents.0.timestamp: "),
+        ({"request": "a", "timestamp": [], "documents": []}, "timestamp: 'timestamp' must be Unix seconds"),
+        ({"request": "a", "documents": [{"text": "x" * 1_000_001}]}, "documents.0.text: "),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(rank, write, tmp_path, line, complaint):
+    source = write([LINES[0], "", line, LINES[1]])
+    run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(f"pearl: {source}:3: {complaint}")
+    assert run.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]
+    assert rank(model="bm25", input=source, output="-").out == ""
+
+
+def test_what_was_there_stays_when_a_line_is_bad(rank, write, tmp_path):
+    output = tmp_path / "out.jsonl"
+    output.write_text("from before")
+    assert rank(model="bm25", input=write(["{"]), output=output).status == 2
+    assert output.read_text() == "from before"
+    assert rank(model="bm25", input=write([LINES[1]]), output=output).status == 0
+    assert output.read_text().startswith('{"scores":[]')
+    assert output.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_an_input_that_cannot_be_read(rank, tmp_path, name):
+    run = rank(model="bm25", input=tmp_path / name, output="-")
+    assert run.status == 2
+    assert "cannot be read" in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_a_broken_archive(rank, write, tmp_path):
+    source = write(LINES * 50, "in.jsonl.gz")
+    source.write_bytes(source.read_bytes()[:-100])
+    run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
+    assert run.status == 2
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["missing/out.jsonl", "."])
+def test_an_output_that_cannot_be_written(rank, write, tmp_path, name):
+    run = rank(model="bm25", input=write(LINES), output=tmp_path / name)
+    assert run.status == 2
+    assert run.err.startswith("pearl: --output ")
+
+
+def test_a_pipe_as_output(rank, write, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    run = rank(model="bm25", input=write(LINES), output=pipe)
+    reader.join(5)
+    assert run.status == 0
+    assert read[0].count("\n") == 3
+    assert pipe.is_fifo()  # and was not replaced, as a device would be by root
+
+
+@pytest.mark.parametrize("model", ["", "BM25", "no-such-model", "../artifact"])
+def test_a_model_that_is_not_there(rank, write, tmp_path, model):
+    run = rank(model=model, input=write(LINES), output=tmp_path / "out.jsonl")
+    assert run.status == 2
+    assert run.err.startswith(f"pearl: There is no model '{model}'; there are ")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_an_encoder_that_is_not_there(rank, write, tmp_path):
+    run = rank(model="dense", encoder=tmp_path / "nothing", input=write(LINES), output="-")
+    assert run.status == 2
+    assert "nothing" in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_missing_options(rank):
+    assert rank(model="bm25").status == 2

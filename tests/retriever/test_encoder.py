@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.dense import DenseRetriever
+from retriever.encoder import SentenceEncoder, embedded_encoder_folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers model of two thousand weights, made and saved here."""
+    from sentence_transformers import SentenceTransformer, models
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    words = ["[PAD]", "[UNK]", "bread", "salt", "water", "train"]
+    tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(
+        folder / "bert"
+    )
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+    )
+    BertModel(config).save_pretrained(folder / "bert")
+    transformer = models.Transformer(str(folder / "bert"))
+    pooling = models.Pooling(transformer.get_embedding_dimension())
+    SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(folder / "model"))
+    return folder / "model"
+
+
+def test_vectors_are_of_unit_length(encoder):
+    documents, request = encoder.encode_documents(["Bread.", "", "x" * 100_000]), encoder.encode_request("bread")
+    assert (documents.dtype, documents.shape) == (np.float32, (3, 384))
+    assert (request.dtype, request.shape) == (np.float32, (1, 384))
+    assert np.linalg.norm(np.concatenate([documents, request]), axis=1).tolist() == pytest.approx([1] * 4, abs=1e-5)
+
+
+def test_a_vector_does_not_depend_on_its_company(encoder):
+    texts = ["Bread.", "Salt and a much longer text than the others have.", "Water?"]
+    together = encoder.encode_documents(texts)
+    alone = np.concatenate([encoder.encode_documents([text]) for text in texts])
+    assert np.abs(together - alone).max() < 1e-5
+
+
+def test_threads_share_it(encoder):
+    texts = [f"text number {number} " * (number + 1) for number in range(12)]
+    expected = np.concatenate([encoder.encode_request(text) for text in texts])
+    found: dict[int, np.ndarray] = {}
+
+    def encode(number: int) -> None:
+        if number % 3:
+            found[number] = encoder.encode_request(texts[number])
+        else:
+            found[number] = encoder.encode_documents([texts[number]])
+
+    threads = [threading.Thread(target=encode, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.abs(np.concatenate([found[number] for number in range(12)]) - expected).max() < 1e-5
+
+
+def test_the_embedded_one_is_known_by_its_model():
+    assert SentenceEncoder().name == "all-MiniLM-L6-v2"
+    assert (embedded_encoder_folder() / "config.json").is_file()
+
+
+def test_a_saved_model_is_loaded_by_its_folder(tiny):
+    encoder = SentenceEncoder(str(tiny))
+    assert encoder.name == str(tiny)
+    vectors = encoder.encode_documents(["bread salt", "water", "train"])
+    assert vectors.shape == (3, 8)
+    assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1, 1, 1], abs=1e-5)
+    scores = (
+        DenseRetriever(encoder)
+        .index([Document("a", "bread salt"), Document("b", "train")])
+        .scores(Request("bread salt"))
+    )
+    assert scores[0] == pytest.approx(1) > scores[1]
+
+
+@pytest.mark.parametrize("name", ["no-such-folder/encoder", "/nothing/there", "a b c"])
+def test_a_model_that_cannot_be_loaded(name):
+    with pytest.raises(InputError, match="'embedded'") as caught:
+        SentenceEncoder(name).load()
+    assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
+    assert "\n" not in caught.value.message
+
+
+def test_a_folder_that_holds_no_model(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError) as caught:
+        SentenceEncoder(str(tmp_path)).load()
+    assert caught.value.code == "encoder_not_found"
