@@ -139,4 +139,4 @@ def _environment(ours: dict[str, str]) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("PEARL_") and not name.lower().endswith("_proxy")
     }
-    return kept | ours | ({"OMP_NUM_THREADS": os.environ["BENCH_OMP"]} if "BENCH_OMP" in os.environ else {})
+    return kept | ours

@@ -83,7 +83,8 @@ class Settings(BaseSettings):
     rate_limit_storage: str = Field(
         default="memory://",
         repr=False,  # it may hold a password
-        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host` (install `redis` too).",
+        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
+        "(install `redis` too).",
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."

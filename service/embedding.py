@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -22,40 +23,65 @@ AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile
 IDLE_S = 1.0
 
 
+class Precedence:
+    """Requests go first: the background waits while one of them needs the encoder."""
+
+    def __init__(self) -> None:
+        self._requests = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of_request(self) -> Iterator[None]:
+        with self._changed:
+            self._requests += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._requests -= 1
+                self._changed.notify_all()
+
+    def wait_for_requests(self) -> None:
+        """Returns when no request needs the encoder, and now and then, for whoever waits may have to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._requests == 0, timeout=IDLE_S)
+
+
 class StoredEncoder:
     """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept."""
 
-    def __init__(self, database: Database, encoder: Encoder, user_id: int) -> None:
+    def __init__(self, database: Database, encoder: Encoder, user_id: int, precedence: Precedence) -> None:
         self.name = encoder.name
         self._database = database
         self._encoder = encoder
         self._user_id = user_id
+        self._precedence = precedence
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         with self._database.read() as connection:
             known = embeddings.of_user(connection, self._user_id, self.name)
         keys = [embeddings.text_key(text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        for batch in _batches(list(missing.items())):
-            fresh = encode(self._encoder, [text for _, text in batch])
+        # texts of like length in a batch: none is padded to the length of a much longer one
+        wanted = sorted(missing.values(), key=len)
+        for start in range(0, len(wanted), BATCH):
+            with self._precedence.of_request():
+                fresh = encode(self._encoder, wanted[start : start + BATCH])
             with self._database.write() as connection:
                 embeddings.add(connection, self._user_id, self.name, fresh)
             known.update(fresh)
         return np.stack([known[key] for key in keys])
 
     def encode_request(self, text: str) -> Vectors:
-        return self._encoder.encode_request(text)
+        with self._precedence.of_request():
+            return self._encoder.encode_request(text)
 
 
-def _batches(items: list[tuple[bytes, str]]) -> list[list[tuple[bytes, str]]]:
-    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
-
-
-def encode(encoder: Encoder, texts: Sequence[str], stopping: Callable[[], bool] = lambda: False) -> dict[bytes, Vector]:
-    """The embeddings by text key, a few texts at a time; fewer than all when it has to stop."""
+def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = lambda: True) -> dict[bytes, Vector]:
+    """The embeddings by text key, a few texts at a time; fewer than all when it is not to go on."""
     encoded: dict[bytes, Vector] = {}
     for start in range(0, len(texts), AT_ONCE):
-        if stopping():
+        if not go_on():
             break
         some = texts[start : start + AT_ONCE]
         encoded.update(zip(map(embeddings.text_key, some), encoder.encode_documents(some), strict=True))
@@ -65,9 +91,10 @@ def encode(encoder: Encoder, texts: Sequence[str], stopping: Callable[[], bool] 
 class BackgroundEmbedder:
     """A thread that works off the queued embedding jobs, a few texts at a time."""
 
-    def __init__(self, database: Database, encoder: Encoder) -> None:
+    def __init__(self, database: Database, encoder: Encoder, precedence: Precedence) -> None:
         self._database = database
         self._encoder = encoder
+        self._precedence = precedence
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
 
@@ -113,7 +140,7 @@ class BackgroundEmbedder:
         while True:
             with self._database.read() as connection:
                 texts = embeddings.missing(connection, job.user_id, self._encoder.name, BATCH)
-            vectors = encode(self._encoder, texts, self._stopping.is_set)
+            vectors = encode(self._encoder, sorted(texts, key=len), self._may_go_on)
             with self._database.write() as connection:
                 embeddings.add(connection, job.user_id, self._encoder.name, vectors)
                 if self._stopping.is_set():
@@ -124,3 +151,7 @@ class BackgroundEmbedder:
             if renewed is None:
                 return None
             job = renewed
+
+    def _may_go_on(self) -> bool:
+        self._precedence.wait_for_requests()
+        return not self._stopping.is_set()

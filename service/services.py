@@ -13,7 +13,7 @@ from retriever.base import Retriever
 from retriever.encoder import Encoder, SentenceEncoder
 from retriever.registry import make_retriever
 from service.drafting import Drafter
-from service.embedding import BackgroundEmbedder, StoredEncoder
+from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.metrics import Metrics
 from service.rate_limits import RateLimits
@@ -36,13 +36,14 @@ class Services:
             settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
         )
         self.encoder = encoder or SentenceEncoder(settings.encoder)
+        self._precedence = Precedence()
         self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
         self.drafter = Drafter(self.database, self.histories, model or make_chat_model(settings))
         self.metrics = Metrics()
         self.rate_limits = RateLimits(settings)
         self.loaded = threading.Event()
         self.load_error: str | None = None
-        self._embedder = BackgroundEmbedder(self.database, self.encoder)
+        self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
 
     @property
     def needs_encoder(self) -> bool:
@@ -53,7 +54,9 @@ class Services:
         return make_retriever(name or self.settings.retriever, self.encoder)
 
     def _retriever_of(self, user_id: int) -> Retriever:
-        return make_retriever(self.settings.retriever, StoredEncoder(self.database, self.encoder, user_id))
+        return make_retriever(
+            self.settings.retriever, StoredEncoder(self.database, self.encoder, user_id, self._precedence)
+        )
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""

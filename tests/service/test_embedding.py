@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.embedding import AT_ONCE, BATCH, BackgroundEmbedder, StoredEncoder, encode
+from service.embedding import AT_ONCE, BATCH, IDLE_S, BackgroundEmbedder, Precedence, StoredEncoder, encode
 from service.store import documents, jobs, users
 
 
 @pytest.fixture
 def embedder(pearl: Any) -> BackgroundEmbedder:
-    return BackgroundEmbedder(pearl.database, pearl.encoder)
+    return BackgroundEmbedder(pearl.database, pearl.encoder, Precedence())
 
 
 def states(pearl: Any) -> list[str]:
@@ -36,7 +36,7 @@ def test_a_few_texts_at_a_time(word_encoder: Any) -> None:
 
 def test_what_is_known_is_not_computed_again(pearl: Any) -> None:
     pearl.add("ann", "One.", "Two.", "Two.")
-    stored = StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id)
+    stored = StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id, Precedence())
     first = stored.encode_documents(["One.", "Two.", "Two."])
     again = stored.encode_documents(["Two.", "One."])
     assert pearl.encoder.encoded == ["One.", "Two."]
@@ -49,16 +49,18 @@ def test_embeddings_are_each_users_and_each_encoders_own(pearl: Any, word_encode
     pearl.add("ann", "Same.")
     pearl.add("ben", "Same.")
     for name in ("ann", "ben"):
-        StoredEncoder(pearl.database, pearl.encoder, pearl.user(name).id).encode_documents(["Same."])
+        StoredEncoder(pearl.database, pearl.encoder, pearl.user(name).id, Precedence()).encode_documents(["Same."])
     other = word_encoder("another")
-    StoredEncoder(pearl.database, other, pearl.user("ann").id).encode_documents(["Same."])
+    StoredEncoder(pearl.database, other, pearl.user("ann").id, Precedence()).encode_documents(["Same."])
     assert other.encoded == ["Same."]
     assert len(pearl.rows("embeddings")) == 3
 
 
 def test_a_text_that_is_not_in_the_history_is_not_kept(pearl: Any) -> None:
     pearl.add("ann", "One.")
-    StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id).encode_documents(["One.", "Deleted."])
+    StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id, Precedence()).encode_documents(
+        ["One.", "Deleted."]
+    )
     assert len(pearl.rows("embeddings")) == 1
 
 
@@ -187,7 +189,7 @@ def test_a_locked_store_is_waited_for(house: Any, until: Any) -> None:
     pearl.add("ann", "One.")
     other = sqlite3.connect(pearl.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    embedder = BackgroundEmbedder(pearl.database, pearl.encoder)
+    embedder = BackgroundEmbedder(pearl.database, pearl.encoder, Precedence())
     embedder.start()
     time.sleep(0.2)
     other.close()
@@ -207,3 +209,28 @@ def test_where_nobody_needs_embeddings_none_are_made(house: Any, options: Any) -
     pearl.as_user("ann").post("/v1/documents", {"text": "One."})
     time.sleep(0.1)
     assert pearl.encoder.encoded == []
+
+
+def test_the_background_waits_while_a_request_needs_the_encoder(pearl: Any) -> None:
+    precedence = Precedence()
+    embedder = BackgroundEmbedder(pearl.database, pearl.encoder, precedence)
+    pearl.add("ann", "One.")
+    asked, done = threading.Event(), threading.Event()
+
+    def request() -> None:
+        with precedence.of_request():
+            asked.set()
+            done.wait(5)
+
+    thread = threading.Thread(target=request)
+    thread.start()
+    asked.wait(5)
+    worker = threading.Thread(target=embedder.work_once)
+    worker.start()
+    worker.join(IDLE_S / 5)
+    assert worker.is_alive()
+    assert pearl.rows("embeddings") == []
+    done.set()
+    thread.join()
+    worker.join(5)
+    assert len(pearl.rows("embeddings")) == 1

@@ -1,0 +1,152 @@
+"""The house of design.md: who may import whom, and what must not be loaded to serve."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ALLOWED = {
+    "pearl": set(),
+    "retriever": {"pearl"},
+    "service": {"pearl", "retriever"},
+    "training": {"pearl", "retriever"},
+    "eval": {"pearl", "retriever"},
+}
+# what only trains; torch itself and what loads it may come when a model is loaded, not before
+TRAINING_LIBRARIES = {
+    "accelerate",
+    "datasets",
+    "lightning",
+    "pandas",
+    "peft",
+    "scipy",
+    "sentence_transformers",
+    "sklearn",
+    "tensorboard",
+    "torch",
+    "transformers",
+    "trl",
+    "wandb",
+}
+MAX_LINES = 300
+
+
+def modules() -> Iterator[Path]:
+    for package in ALLOWED:
+        yield from (ROOT / package).rglob("*.py")
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """The first names of everything a module imports, anywhere in it, and the lines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.partition(".")[0], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively, which hides the arrow"
+            assert node.module is not None
+            yield node.module.partition(".")[0], node.lineno
+
+
+def test_only_the_arrows_of_the_house():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in modules()
+        for name, line in imported(path)
+        for package in (path.relative_to(ROOT).parts[0],)
+        if (name in ALLOWED and name != package and name not in ALLOWED[package]) or name in ("tests", "benchmarks")
+    ]
+    assert wrong == []
+
+
+def test_only_the_command_line_and_the_plugins_load_modules_by_name():
+    found = {
+        str(path.relative_to(ROOT))
+        for path in modules()
+        if "importlib" in {name for name, _ in imported(path)}
+        and any(word in path.read_text(encoding="utf-8") for word in ("import_module(", "__import__("))
+    }
+    assert found == {"pearl/cli.py"}
+
+
+def test_each_command_is_a_module_of_its_package():
+    from pearl.cli import COMMANDS
+
+    for module, _ in COMMANDS.values():
+        package, commands, *_ = module.split(".")
+        assert package in ALLOWED
+        assert commands == "commands"
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def loaded_by(program: str) -> set[str]:
+    """The first names of the modules that are loaded when a program ends."""
+    program += "\nprint('loaded:', *{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys\n" + program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_importing_the_service_loads_no_training_library():
+    loaded = loaded_by("import service.app")
+    assert {"service", "retriever", "pearl", "fastapi"} <= loaded
+    assert loaded & TRAINING_LIBRARIES == set()
+    assert loaded & {"training", "eval"} == set()
+
+
+def test_making_the_application_loads_none_either(tmp_path):
+    program = f"""
+from pearl.settings import load_settings
+from service.app import create_app
+create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""))
+"""
+    assert loaded_by(program) & TRAINING_LIBRARIES == set()
+
+
+@pytest.mark.parametrize("command", [[], ["import"], ["import", "jsonl"], ["draft"], ["serve"], ["keys"], ["rank"]])
+def test_help_is_quick_for_it_loads_little(command):
+    program = f"""
+from pearl.cli import main
+sys.argv = ["pearl", *{command!r}, "--help"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print()
+"""
+    assert loaded_by(program) & {"fastapi", "starlette", "openai", "llama_cpp", *TRAINING_LIBRARIES} == set()
+
+
+def code_lines(path: Path) -> int:
+    """Lines that hold code: no blank ones, no comments, no docstrings."""
+    passed_over = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    }
+    lines: set[int] = set()
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type not in passed_over:
+                lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def test_no_module_is_longer_than_a_noun_needs():
+    long = {str(path.relative_to(ROOT)): lines for path in modules() if (lines := code_lines(path)) > MAX_LINES}
+    assert long == {}
