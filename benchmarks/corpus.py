@@ -81,7 +81,7 @@ def invented_lines(documents: int = DOCUMENTS, seed: int = 0) -> Iterator[Line]:
     chance = random.Random(seed)
     words = [_word(chance) for _ in range(20_000)]
     weights = list(accumulate(1.0 / rank for rank in range(1, len(words) + 1)))
-    shares = list(accumulate(1.0 / (rank + 20) for rank in range(USERS)))
+    shares = list(accumulate(1.0 / (rank + 10) for rank in range(USERS)))
     written: Counter[int] = Counter()
     for number in range(documents):
         user = chance.choices(range(USERS), cum_weights=shares)[0]

@@ -25,7 +25,7 @@ WORDS = (
     "The kettle is in the box by the door. Write to me if anything changes before Friday evening."
 )
 TOKENS = [word if number == 0 else f" {word}" for number, word in enumerate(WORDS.split())]
-KEPT = 1_000  # calls; a load test makes more, and their bodies would fill the memory
+KEPT = 300  # calls; a load test makes more, and their bodies would fill the memory
 
 
 def answer() -> bytes:

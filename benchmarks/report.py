@@ -8,9 +8,9 @@ from benchmarks.figures import Figure, Result, read_results
 
 HEAD = """# Performance
 
-Measured on the real processes, as a person starts them: `make bench` measures all of it again, the command under
-each table that table. A figure is the median over the repetitions; beside it the least and the most of them.
-How each is measured: the first lines of its module in `benchmarks/`.
+Measured on the real processes, as a person starts them. `make bench` measures all of it again, the command below a
+table only that table. A figure is the median over the repetitions; beside it stand the least and the most of them.
+How each is measured is said in the first lines of its module in `benchmarks/`.
 """
 PICTURE = "draft_overhead.svg"
 

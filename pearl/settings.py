@@ -46,7 +46,7 @@ class Settings(BaseSettings):
     llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
     llm_model: str | None = Field(default=None, description="Model name to send to the endpoint.")
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
-    llm_timeout_s: float = Field(default=60.0, gt=0, description="Time limit of one call to the endpoint, seconds.")
+    llm_timeout_s: float = Field(default=60.0, gt=0, description="How long the endpoint may keep silent, seconds.")
     llm_max_retries: int = Field(
         default=2, ge=0, le=10, description="How often a failed call is repeated, the request unchanged."
     )

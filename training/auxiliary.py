@@ -104,7 +104,7 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
 
 
 def _cpu_has_bfloat16() -> bool:
-    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 class CausalAuxiliary:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
+from pearl.history import read_json_lines
 from pearl.records import Document, Request
 from retriever.dense import DenseRetriever
 from retriever.encoder import SentenceEncoder, embedded_encoder_folder
@@ -107,3 +108,19 @@ def test_a_folder_that_holds_no_model(tmp_path):
     with pytest.raises(InputError) as caught:
         SentenceEncoder(str(tmp_path)).load()
     assert caught.value.code == "encoder_not_found"
+
+
+def test_bfloat16_ranks_as_float32_does(encoder: SentenceEncoder, shared: Path) -> None:
+    """On real texts: the cosines of the fast encoder against the model as it was published."""
+    texts = [line.value["text"] for line, _ in zip(read_json_lines(shared / "data/commits/git.jsonl.gz"), range(60))]
+    from sentence_transformers import SentenceTransformer
+
+    reference = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
+    exact = reference.encode(texts, normalize_embeddings=True)
+    found = encoder.encode_documents(texts)
+
+    assert np.abs(found @ found.T - exact @ exact.T).max() < 0.02
+    best = [set(np.argsort(-row)[1:4]) for row in found @ found.T]
+    wanted = [set(np.argsort(-row)[1:4]) for row in exact @ exact.T]
+    assert sum(len(one & other) for one, other in zip(best, wanted, strict=True)) >= 0.95 * 3 * len(texts)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1.0)

@@ -154,7 +154,8 @@ def test_dense_is_the_inner_product_of_the_vectors(encoder):
     scores = DenseRetriever(encoder).index(history(TEXTS)).scores(REQUEST)
     vectors = np.concatenate([encoder.encode_documents([text]) for text in TEXTS])
     expected = vectors @ encoder.encode_request(REQUEST.text)[0]
-    assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-5)
+    # one by one and together: in bfloat16 the batch shows in the third decimal
+    assert scores.tolist() == pytest.approx(expected.tolist(), abs=3e-3)
     assert set(np.argsort(scores)[-2:]) == {1, 4}
 
 

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from benchmarks.corpus import invented_lines, write_lines
+from benchmarks.load_client import Outcome, Plan, carry_out
+from benchmarks.mock_llm import KEPT, TOKENS, WORDS, MockLLM
+from benchmarks.sqlite_floor import fill
+
+
+def test_the_mock_answers_as_an_endpoint_does_and_tells_of_its_calls() -> None:
+    client = TestClient(MockLLM())
+    answer = client.post("/v1/chat/completions", json={"model": "mock", "messages": []})
+    events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
+    assert events[-1] == "[DONE]"
+    chunks = [json.loads(event) for event in events[:-1]]
+    deltas = [choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(deltas) == WORDS
+    assert chunks[-1]["usage"]["completion_tokens"] == len(TOKENS)
+    [call] = client.get("/calls").json()
+    assert json.loads(call["body"])["model"] == "mock"
+    assert call["milliseconds"] > 0
+    assert client.get("/calls").json() == []
+
+
+def test_the_mock_forgets_old_calls() -> None:
+    client = TestClient(MockLLM())
+    for number in range(KEPT + 2):
+        client.post("/v1/chat/completions", json=number)
+    calls = client.get("/calls").json()
+    assert [calls[0]["body"], len(calls)] == ["2", KEPT]
+
+
+def test_the_floor_stores_every_line(tmp_path: Path) -> None:
+    write_lines(tmp_path / "history.gz", list(invented_lines(20)))
+    assert fill(tmp_path / "history.gz", tmp_path / "floor.db") == 20
+    with sqlite3.connect(tmp_path / "floor.db") as connection:
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (20,)
+    connection.close()
+
+
+def test_clients_count_calls_that_nobody_answers() -> None:
+    plan = Plan("http://127.0.0.1:9/", {}, [{}], "", clients=1, seconds=0.05)
+    outcome = asyncio.run(carry_out(plan))
+    assert isinstance(outcome, Outcome)
+    assert outcome.milliseconds == []
+    assert outcome.errors["ConnectError"] >= 1

@@ -1,0 +1,73 @@
+"""The benchmarks run, and what they write is whole; no test looks at a time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS, RESULTS
+from benchmarks.figures import Result, read_result, read_results
+from benchmarks.machine import ROOT
+
+FIGURES = {
+    "import": {"documents_per_second", "peak_memory", "seconds", "seconds_again", "floor_seconds", "times_the_floor"},
+    "draft_overhead": {
+        f"{name}_p{percent}"
+        for name in ("overhead", "api", "retrieve", "prompt", "generate", "record", "wall", "bare", "mock")
+        for percent in (50, 99)
+    },
+    "load": {
+        f"{name}_{what}" for name in ("drafts", "mock") for what in ("errors", "calls", "per_second", "p50", "p99")
+    },
+}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def is_whole(result: Result) -> None:
+    assert {figure.name for figure in result.figures} >= FIGURES[result.benchmark]
+    assert all(figure.low <= figure.value <= figure.high for figure in result.figures)
+    assert result.title == BENCHMARKS[result.benchmark].TITLE
+    assert result.machine.cpu
+    assert result.machine.cores >= 1
+    assert result.machine.libraries
+    assert result.input["corpus"]
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_quick_run(name: str, tmp_path: Path) -> None:
+    done = run(name, "--quick", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    result = read_result(tmp_path / f"{name}.json")
+    assert result.quick
+    is_whole(result)
+    if name == "load":
+        assert result.figure("drafts_errors").value == 0
+
+
+def test_committed_results_are_whole_and_measured_in_earnest() -> None:
+    results = read_results(RESULTS)
+    assert {result.benchmark for result in results} == set(BENCHMARKS)
+    for result in results:
+        is_whole(result)
+        assert not result.quick
+        assert result.repetitions >= 3
+    assert (RESULTS / "draft_overhead.svg").exists()
+
+
+def test_a_name_that_is_not_there() -> None:
+    done = run("speed")
+    assert done.returncode == 2
+    assert "there is no speed; there are import, draft_overhead, load" in done.stderr
+
+
+def test_quick_figures_do_not_replace_measured_ones() -> None:
+    done = run("--quick")
+    assert done.returncode == 2
+    assert "--quick needs --out" in done.stderr
