@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,8 @@ def test_a_folder_that_holds_no_model(tmp_path):
 
 def test_bfloat16_ranks_as_float32_does(encoder: SentenceEncoder, shared: Path) -> None:
     """On real texts: the cosines of the fast encoder against the model as it was published."""
-    texts = [line.value["text"] for line, _ in zip(read_json_lines(shared / "data/commits/git.jsonl.gz"), range(60))]
+    lines = islice(read_json_lines(shared / "data/commits/git.jsonl.gz"), 60)
+    texts = [line.value["text"] for line in lines]
     from sentence_transformers import SentenceTransformer
 
     reference = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
