@@ -30,7 +30,7 @@ LIBRARIES = (
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """``load_average`` is that of the minute before the measurement: above 0.5 something else was running."""
+    """``load_average`` is that of the minute before the measurements: above 0.5 something else was running."""
 
     cpu: str
     cores: int
