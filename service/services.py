@@ -38,7 +38,9 @@ class Services:
         self.encoder = encoder or SentenceEncoder(settings.encoder)
         self._precedence = Precedence()
         self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
-        self.drafter = Drafter(self.database, self.histories, model or make_chat_model(settings))
+        self.drafter = Drafter(
+            self.database, self.histories, model or make_chat_model(settings, self._precedence.of_request)
+        )
         self.metrics = Metrics()
         self.rate_limits = RateLimits(settings)
         self.loaded = threading.Event()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,8 +27,12 @@ class EmbeddedChatModel:
 
     name = "SmolLM2-135M-Instruct"
 
-    def __init__(self, *, context_tokens: int = 4096) -> None:
+    def __init__(
+        self, *, context_tokens: int = 4096, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        """``undisturbed`` is entered while the model generates, for what else wants this machine's processors."""
         self.context_tokens = context_tokens
+        self._undisturbed = undisturbed
         self._turns = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-llm")
         self._loading = threading.Lock()
 
@@ -80,8 +85,9 @@ class EmbeddedChatModel:
         try:
             if not left.is_set():
                 self.load()
-                for chunk in self._chunks(messages, decoding, left):
-                    put(chunk)
+                with self._undisturbed():
+                    for chunk in self._chunks(messages, decoding, left):
+                        put(chunk)
             put(None)
         except ContextExceeded as error:
             put(error)

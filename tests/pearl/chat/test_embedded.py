@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 
 import pytest
 
@@ -227,3 +227,22 @@ def test_closed_while_calls_wait():
     with pytest.raises(ChatError) as caught:
         asyncio.run(complete(model, ASKED, SHORT))
     assert caught.value.code == "llm_closed"
+
+
+def test_others_are_kept_away_while_it_generates() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def undisturbed() -> Iterator[None]:
+        told.append("begin")
+        yield
+        told.append("end")
+
+    async def generate() -> None:
+        model = EmbeddedChatModel(context_tokens=512, undisturbed=undisturbed)
+        async for chunk in model.stream([Message("user", "Say yes.")], Decoding(max_tokens=4)):
+            assert told == ["begin"] or chunk.finish_reason
+        await model.close()
+
+    asyncio.run(generate())
+    assert told == ["begin", "end"]
