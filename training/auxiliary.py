@@ -107,14 +107,25 @@ def _cpu_has_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported())
 
 
-class CausalAuxiliary:
-    """A decoder-only model; what the prompts of a group begin with is computed once."""
+class TransformersAuxiliary:
+    """What causal and seq2seq models have in common."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
         self.name = name
         self._model = model.eval()
         self._tokenizer = tokenizer
         self.fingerprint = fingerprint | {"dtype": str(model.dtype).removeprefix("torch.")}
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens[:limit]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(tokens))
+
+
+class CausalAuxiliary(TransformersAuxiliary):
+    """A decoder-only model; what the prompts of a group begin with is computed once."""
 
     @classmethod
     def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
@@ -135,13 +146,6 @@ class CausalAuxiliary:
 
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
         return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
-
-    def encode(self, text: str, limit: int | None = None) -> list[int]:
-        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return tokens[:limit]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(tokens))
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
@@ -208,14 +212,8 @@ class CausalAuxiliary:
         return _padded(sequences, self._model.device)
 
 
-class Seq2SeqAuxiliary:
+class Seq2SeqAuxiliary(TransformersAuxiliary):
     """An encoder-decoder model such as FLAN-T5: the prompt is encoded, the target decoded."""
-
-    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
-        self.name = name
-        self._model = model.eval()
-        self._tokenizer = tokenizer
-        self.fingerprint = fingerprint | {"dtype": str(model.dtype).removeprefix("torch.")}
 
     @classmethod
     def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> Seq2SeqAuxiliary:
@@ -223,13 +221,6 @@ class Seq2SeqAuxiliary:
 
         model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=dtype)
         return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
-
-    def encode(self, text: str, limit: int | None = None) -> list[int]:
-        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return tokens[:limit]
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(tokens))
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
