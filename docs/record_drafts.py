@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
 PEARL = Path(sys.executable).parent / "pearl"
-SAMPLE = ("Ask Nan at the theatre for the costume rails again for this winter's coat drive", "sample", "email")
+SAMPLE = ("Dev asks if the parcel came; it did, with the wrong chains and six inner tubes missing", "sample", "email")
 AUTHORS = (
     ("git-read-tree: add a flag that resets unmerged entries", "g0000"),
     ("transport-helper: report when the helper died", "g0120"),
