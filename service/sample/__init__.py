@@ -14,7 +14,7 @@ from service.store.documents import Addition
 
 USER = "sample"
 VOICES = {"email": "message", "blog": "post"}
-REQUEST = "Tomas asks whether he can trade his next Saturday with Bea because of a wedding"
+REQUEST = "Dev asks if the parcel came; it did, with the wrong chains and six inner tubes missing"
 
 
 def sample_documents() -> list[Document]:

@@ -241,7 +241,7 @@ def test_others_are_kept_away_while_it_generates() -> None:
     async def generate() -> None:
         model = EmbeddedChatModel(context_tokens=512, undisturbed=undisturbed)
         async for chunk in model.stream([Message("user", "Say yes.")], Decoding(max_tokens=4)):
-            assert told == ["begin"] or chunk.finish_reason
+            assert told[:1] == ["begin"], chunk
         await model.close()
 
     asyncio.run(generate())
