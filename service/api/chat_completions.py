@@ -41,7 +41,7 @@ class TextPart(BaseModel):
     """A part of a message's content; only texts can be read."""
 
     type: Literal["text"] = Field(description="Always `text`.")
-    text: str = Field(description="The text.")
+    text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
 
 
 def _shape(content: Any) -> str:
@@ -64,7 +64,7 @@ class ChatMessage(BaseModel):
 class StreamOptions(BaseModel):
     """How to stream."""
 
-    include_usage: bool = Field(False, description="Send a last chunk with the usage.")
+    include_usage: bool = Field(False, description="Send a last chunk with the usage.", examples=[True])
 
 
 class ChatIn(BaseModel):
@@ -74,9 +74,13 @@ class ChatIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: Name = Field(description="`pearl`, or one of your voices.", examples=["email"])
-    messages: list[ChatMessage] = Field(min_length=1, description="The last one, from the user, is the request.")
-    stream: bool = Field(False, description="Server-sent events.")
-    stream_options: StreamOptions | None = Field(None, description="How to stream.")
+    messages: list[ChatMessage] = Field(
+        min_length=1,
+        description="The last one, from the user, is the request.",
+        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+    )
+    stream: bool = Field(False, description="Server-sent events.", examples=[False])
+    stream_options: StreamOptions | None = Field(None, description="How to stream.", examples=[{"include_usage": True}])
     max_tokens: int | None = Field(
         None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
@@ -125,8 +129,8 @@ class ChoiceMessage(BaseModel):
     """The answer."""
 
     role: Literal["assistant"] = Field(description="Always `assistant`.")
-    content: str = Field(description="The draft.")
-    refusal: None = Field(None, description="Never set; a refusal is an error.")
+    content: str = Field(description="The draft.", examples=["Kettle's on. Yes, swap with Bea."])
+    refusal: None = Field(None, description="Never set; a refusal is an error.", examples=[None])
 
 
 class Choice(BaseModel):
@@ -134,8 +138,10 @@ class Choice(BaseModel):
 
     index: Literal[0] = Field(description="Always 0.")
     message: ChoiceMessage
-    finish_reason: Literal["stop", "length"] = Field(description="`length`: cut off at `max_tokens`.")
-    logprobs: None = Field(None, description="Never given.")
+    finish_reason: Literal["stop", "length"] = Field(
+        description="`length`: cut off at `max_tokens`.", examples=["stop"]
+    )
+    logprobs: None = Field(None, description="Never given.", examples=[None])
 
 
 class ChatOut(BaseModel):
@@ -145,9 +151,14 @@ class ChatOut(BaseModel):
     object: Literal["chat.completion"] = Field(description="Always `chat.completion`.")
     created: int = Field(description="Unix seconds.", examples=[1772357400])
     model: str = Field(description="As asked for.", examples=["email"])
-    choices: list[Choice] = Field(description="Exactly one.")
+    choices: list[Choice] = Field(
+        description="Exactly one.",
+        examples=[[{"index": 0, "message": {"role": "assistant", "content": "Kettle's on."}, "finish_reason": "stop"}]],
+    )
     usage: UsageOut
-    pearl: dict[str, Any] = Field(description="`stage` and `retrieval` as in `POST /v1/drafts`.")
+    pearl: dict[str, Any] = Field(
+        description="`stage` and `retrieval` as in `POST /v1/drafts`.", examples=[{"stage": "draft"}]
+    )
 
 
 class ModelOut(BaseModel):
@@ -163,7 +174,10 @@ class ModelList(BaseModel):
     """The whole history and each voice."""
 
     object: Literal["list"] = Field(description="Always `list`.")
-    data: list[ModelOut] = Field(description="`pearl` first.")
+    data: list[ModelOut] = Field(
+        description="`pearl` first.",
+        examples=[[{"id": "email", "object": "model", "created": 1772357400, "owned_by": "sample"}]],
+    )
 
 
 @router.get("/models", summary="List models: each voice is one")

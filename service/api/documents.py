@@ -42,7 +42,9 @@ class DocumentIn(BaseModel):
         None, description="What it answered or was asked to say.", examples=["When do we meet?"]
     )
     voice: Name | None = Field(None, description="The register it belongs to.", examples=["email"])
-    user_id: Any = Field(None, description="Not read: the key says whose document it is.", exclude=True)
+    user_id: Any = Field(
+        None, description="Not read: the key says whose document it is.", exclude=True, examples=["ada"]
+    )
 
     def document(self) -> Document:
         request = self.request if self.request and self.request.strip() else None
@@ -55,7 +57,10 @@ class DocumentsIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     documents: list[DocumentIn] = Field(
-        min_length=1, max_length=MOST_AT_ONCE, description=f"1 to {MOST_AT_ONCE:,} documents."
+        min_length=1,
+        max_length=MOST_AT_ONCE,
+        description=f"1 to {MOST_AT_ONCE:,} documents.",
+        examples=[[{"id": "mail-2041", "text": "Kettle's on. See you at ten."}]],
     )
 
 
@@ -89,14 +94,18 @@ class AddedDocument(BaseModel):
 
     id: str = Field(description="Its name.", examples=["mail-2041"])
     object: Literal["document"] = Field(description="Always `document`.")
-    status: Literal["created", "exists"] = Field(description="`exists`: the same id with the same content was there.")
+    status: Literal["created", "exists"] = Field(
+        description="`exists`: the same id with the same content was there.", examples=["created"]
+    )
 
 
 class AddedDocuments(BaseModel):
     """What became of all of them, in their order."""
 
     object: Literal["list"] = Field(description="Always `list`.")
-    data: list[AddedDocument] = Field(description="One entry a document.")
+    data: list[AddedDocument] = Field(
+        description="One entry a document.", examples=[[{"id": "mail-2041", "object": "document", "status": "created"}]]
+    )
     created: int = Field(description="How many are new.", examples=[1])
     existing: int = Field(description="How many were there already.", examples=[0])
 
@@ -105,8 +114,8 @@ class DocumentPage(BaseModel):
     """A page of the history."""
 
     object: Literal["list"] = Field(description="Always `list`.")
-    data: list[DocumentOut] = Field(description="The documents of this page.")
-    has_more: bool = Field(description="Whether another page follows.")
+    data: list[DocumentOut] = Field(description="The documents of this page.", examples=[[]])
+    has_more: bool = Field(description="Whether another page follows.", examples=[False])
     first_id: str | None = Field(description="Id of the first document here.", examples=["mail-2041"])
     last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["mail-2041"])
 

@@ -48,7 +48,9 @@ class DraftIn(BaseModel):
         examples=[4],
     )
     revise: Literal["auto", "never", "always"] = Field(
-        "auto", description="`auto`: revise when the best document scored below the trained threshold."
+        "auto",
+        description="`auto`: revise when the best document scored below the trained threshold.",
+        examples=["auto"],
     )
     candidates: int = Field(
         1,
@@ -58,7 +60,9 @@ class DraftIn(BaseModel):
         examples=[1],
     )
     stream: bool = Field(
-        False, description="Server-sent events: `retrieval`, `delta`..., `draft`; `error` if it fails."
+        False,
+        description="Server-sent events: `retrieval`, `delta`..., `draft`; `error` if it fails.",
+        examples=[False],
     )
 
     def commission(self, longest: int) -> Commission:
@@ -91,17 +95,22 @@ class NoteOut(BaseModel):
     """Something to know about this draft."""
 
     code: str = Field(description="`generic`, `below_floor`, `no_room` or `shortened`.", examples=["generic"])
-    message: str = Field(description="The same in a sentence.")
+    message: str = Field(
+        description="The same in a sentence.", examples=["There are no documents in the history: the draft is generic."]
+    )
 
 
 class RetrievalOut(BaseModel):
     """What was found in the history."""
 
-    documents: list[Evidence] = Field(description="Those that went into the prompt, best first.")
+    documents: list[Evidence] = Field(
+        description="Those that went into the prompt, best first.",
+        examples=[[{"id": "email-009", "score": 0.0325, "excerpt": "Hello Tomas, kettle's on..."}]],
+    )
     top_score: float | None = Field(description="The best score, s1; null without a history.", examples=[0.0325])
     threshold: float | None = Field(description="Theta; null until one is trained.", examples=[None])
     below_threshold: bool = Field(description="Whether s1 lies below theta.", examples=[False])
-    notes: list[NoteOut] = Field(description="What to know of the evidence, e.g. that there was none.")
+    notes: list[NoteOut] = Field(description="What to know of the evidence, e.g. that there was none.", examples=[[]])
 
 
 class RevisionOut(BaseModel):
@@ -109,7 +118,9 @@ class RevisionOut(BaseModel):
 
     applied: bool = Field(description="Whether `text` is a revision.", examples=[False])
     reason: str = Field(description="A stable code.", examples=["no_threshold"])
-    message: str = Field(description="The same in a sentence.")
+    message: str = Field(
+        description="The same in a sentence.", examples=["The best document scored below the threshold."]
+    )
 
 
 class UsageOut(BaseModel):
@@ -125,9 +136,11 @@ class DraftOut(BaseModel):
 
     id: str = Field(description="Name it in feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     object: Literal["draft"] = Field(description="Always `draft`.")
-    text: str = Field(description="The draft; empty when input is needed.")
-    stage: Literal["draft", "revised", "needs_input"] = Field(description="How far it went.")
-    questions: list[str] = Field(description="What to tell us first, when `stage` is `needs_input`.")
+    text: str = Field(
+        description="The draft; empty when input is needed.", examples=["Kettle's on. Yes, swap with Bea."]
+    )
+    stage: Literal["draft", "revised", "needs_input"] = Field(description="How far it went.", examples=["draft"])
+    questions: list[str] = Field(description="What to tell us first, when `stage` is `needs_input`.", examples=[[]])
     retrieval: RetrievalOut
     revision: RevisionOut
     quality: float | None = Field(description="A reward model's score; null without one.", examples=[None])

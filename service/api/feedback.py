@@ -25,7 +25,9 @@ class FeedbackIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     draft_id: Name = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    outcome: Literal["accepted", "edited", "rejected"] = Field(description="Sent as it was, sent changed, or not sent.")
+    outcome: Literal["accepted", "edited", "rejected"] = Field(
+        description="Sent as it was, sent changed, or not sent.", examples=["edited"]
+    )
     final_text: Text | None = Field(
         None, description="The text that was sent; needed for `edited`.", examples=["Kettle's on. Yes, swap with Bea."]
     )

@@ -28,7 +28,9 @@ class Health(BaseModel):
 class Readiness(BaseModel):
     """What drafts need, and whether it is there."""
 
-    status: Literal["ready", "starting", "failed"] = Field(description="`ready` when drafts can be written.")
+    status: Literal["ready", "starting", "failed"] = Field(
+        description="`ready` when drafts can be written.", examples=["ready"]
+    )
     checks: dict[str, str] = Field(
         description="`ok`, or what is missing.", examples=[{"database": "ok", "models": "ok"}]
     )

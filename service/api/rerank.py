@@ -50,7 +50,7 @@ class RerankIn(BaseModel):
     top_n: int | None = Field(
         None, ge=1, description="How many of the best to give back; all by default.", examples=[3]
     )
-    return_documents: bool = Field(False, description="Give the documents back with their scores.")
+    return_documents: bool = Field(False, description="Give the documents back with their scores.", examples=[False])
 
 
 class RerankResult(BaseModel):
@@ -58,7 +58,9 @@ class RerankResult(BaseModel):
 
     index: int = Field(description="Its place in `documents`, from 0.", examples=[0])
     relevance_score: float = Field(description="Higher is better, within this answer.", examples=[4.2])
-    document: dict[str, Any] | None = Field(None, description="The document, when asked for.")
+    document: dict[str, Any] | None = Field(
+        None, description="The document, when asked for.", examples=[{"text": "Reset the index after a failed merge."}]
+    )
 
 
 class RerankOut(BaseModel):
@@ -66,7 +68,7 @@ class RerankOut(BaseModel):
 
     id: str = Field(description="Of this answer.", examples=["rerank_0192f0c4b1aa7d0e5c2f9b1c"])
     model: str = Field(description="The retriever that scored.", examples=["bm25"])
-    results: list[RerankResult] = Field(description="Best first.")
+    results: list[RerankResult] = Field(description="Best first.", examples=[[{"index": 0, "relevance_score": 4.2}]])
     usage: dict[str, int] = Field(description="Words read, as Jina's clients expect.", examples=[{"total_tokens": 12}])
     meta: dict[str, Any] = Field(
         description="As Cohere's clients expect.", examples=[{"api_version": {"version": "1"}}]

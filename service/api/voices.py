@@ -52,7 +52,7 @@ class VoiceList(BaseModel):
     """All voices."""
 
     object: Literal["list"] = Field(description="Always `list`.")
-    data: list[VoiceOut] = Field(description="By name.")
+    data: list[VoiceOut] = Field(description="By name.", examples=[[]])
 
 
 VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["email"])]
