@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import orjson
 
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
+
+T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
@@ -54,6 +56,21 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
                     yield JsonLine(number, _parse(line))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def parse_lines(
+    path: Path, parse: Callable[[dict[str, Any]], T], advance: Callable[[int], None] = lambda read: None
+) -> Iterator[T]:
+    """What ``parse`` makes of each object. Raises InputError that names file, line and field of the first bad one."""
+    for line in read_json_lines(path, advance):
+        try:
+            if isinstance(line.value, InputError):
+                raise line.value
+            parsed = parse(line.value)
+        except InputError as error:
+            field = f"{error.param}: " if error.param else ""
+            raise InputError(f"{path}:{line.number}: {field}{error.message}", code=error.code) from None
+        yield parsed
 
 
 def _decompressed(raw: IO[bytes]) -> IO[bytes]:

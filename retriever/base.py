@@ -30,6 +30,10 @@ class Calibration:
     floor: float | None = None
     ask_below: float | None = None
 
+    def is_below_threshold(self, top_score: float | None) -> bool:
+        """Whether s1 lies below theta; False without either."""
+        return self.threshold is not None and top_score is not None and top_score < self.threshold
+
 
 UNCALIBRATED = Calibration()
 

@@ -242,9 +242,9 @@ def evidence(
     """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them."""
     used = chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
-    threshold = calibration.threshold
-    below = threshold is not None and top_score is not None and top_score < threshold
-    return Retrieval(tuple(used), top_score, threshold, below, tuple(_notes(ranking, chosen, prompt, voice)))
+    below = calibration.is_below_threshold(top_score)
+    notes = tuple(_notes(ranking, chosen, prompt, voice))
+    return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
 
 
 def _notes(

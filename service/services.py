@@ -55,6 +55,11 @@ class Services:
         """A retriever for documents that are not in the store. Raises NotFound."""
         return make_retriever(name or self.settings.retriever, self.encoder)
 
+    def forget_deleted(self, user_id: int) -> None:
+        """After a deletion: nothing of it stays in memory or, as far as the database can, in its files."""
+        self.histories.forget(user_id)
+        self.database.forget_deleted()
+
     def _retriever_of(self, user_id: int) -> Retriever:
         return make_retriever(
             self.settings.retriever, StoredEncoder(self.database, self.encoder, user_id, self._precedence)

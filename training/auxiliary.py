@@ -224,11 +224,7 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
-        results: list[list[Likelihood]] = [[] for _ in groups]
-        for batch in _batches(groups):
-            for index in batch:
-                results[index] = self._score(groups[index])
-        return results
+        return [self._score(group) for group in groups]
 
     def _score(self, group: Group) -> list[Likelihood]:
         end = self._tokenizer.eos_token_id

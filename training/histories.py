@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from pearl.errors import InputError
-from pearl.history import parse_document, read_json_lines
+from pearl.history import parse_document, parse_lines
 from pearl.records import Document
 from pearl.texts import check_id
 
@@ -17,18 +18,15 @@ def read_histories(path: Path) -> dict[str, list[Document]]:
     Raises InputError that names file, line and field of the first bad line.
     """
     histories: dict[str, list[Document]] = {}
-    for line in read_json_lines(path):
-        try:
-            if isinstance(line.value, InputError):
-                raise line.value
-            user_id = check_id(line.value.get("user_id"), param="user_id")
-            histories.setdefault(user_id, []).append(parse_document(line.value, timestamp_required=False))
-        except InputError as error:
-            field = f"{error.param}: " if error.param else ""
-            raise InputError(f"{path}:{line.number}: {field}{error.message}", code=error.code) from None
+    for user_id, document in parse_lines(path, _parse):
+        histories.setdefault(user_id, []).append(document)
     if not histories:
         raise InputError(f"{path}: holds no documents.", code="empty_file")
     return histories
+
+
+def _parse(value: dict[str, Any]) -> tuple[str, Document]:
+    return check_id(value.get("user_id"), param="user_id"), parse_document(value, timestamp_required=False)
 
 
 def fingerprint(path: Path) -> str:

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from pearl.errors import InputError
-from pearl.history import read_json_lines
+from pearl.history import parse_lines
 from pearl.records import Document, Request
 from pearl.settings import load_settings
 from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
@@ -99,7 +100,8 @@ def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:
             bar = progress.add_task("", total=source.stat().st_size)
         except OSError as error:
             raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
-        for request, documents in _lines(source, lambda read: progress.advance(bar, read)):
+        parse = partial(_parse, now=time.time())
+        for request, documents in parse_lines(source, parse, lambda read: progress.advance(bar, read)):
             output.write(orjson.dumps(_scored(retriever, request, documents)) + b"\n")
 
 
@@ -107,21 +109,8 @@ def _scored(retriever: Retriever, request: Request, documents: list[Document]) -
     """Scores in the documents' order; their age decides between equal ones, which scores alone do not show."""
     scores = retriever.index(documents).scores(request).tolist() if documents else []
     top_score = max(scores, default=None)
-    threshold = retriever.calibration.threshold
-    below = threshold is not None and top_score is not None and top_score < threshold
+    below = retriever.calibration.is_below_threshold(top_score)
     return {"scores": scores, "top_score": top_score, "below_threshold": below}
-
-
-def _lines(source: Path, advance: Any) -> Iterator[tuple[Request, list[Document]]]:
-    now = time.time()
-    for line in read_json_lines(source, advance):
-        try:
-            if isinstance(line.value, InputError):
-                raise line.value
-            yield _parse(line.value, now)
-        except InputError as error:
-            field = f"{error.param}: " if error.param else ""
-            raise InputError(f"{source}:{line.number}: {field}{error.message}", code=error.code) from None
 
 
 def _parse(value: dict[str, Any], now: float) -> tuple[Request, list[Document]]:

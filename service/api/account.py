@@ -99,5 +99,4 @@ async def delete_me(services: ServicesDep, caller: Caller) -> None:
 def _delete(services: Services, user_id: int) -> None:
     with services.database.write() as connection:
         users.remove(connection, user_id)
-    services.histories.forget(user_id)
-    services.database.forget_deleted()
+    services.forget_deleted(user_id)

@@ -223,8 +223,7 @@ async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId)
 def _delete(services: Services, user_id: int, document_id: str) -> None:
     with services.database.write() as connection:
         documents.remove(connection, user_id, document_id)
-    services.histories.forget(user_id)
-    services.database.forget_deleted()
+    services.forget_deleted(user_id)
 
 
 def _out(document: Document) -> DocumentOut:

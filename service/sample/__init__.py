@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from pearl.history import parse_document, read_json_lines
+from pearl.history import parse_document, parse_lines
 from pearl.records import Document
 from pearl.settings import Settings
 from service.store import documents, keys, users, voices
@@ -19,11 +19,7 @@ REQUEST = "Dev asks if the parcel came; it did, with the wrong chains and six in
 
 def sample_documents() -> list[Document]:
     path = Path(str(files(__package__) / "history.jsonl"))
-    found = []
-    for line in read_json_lines(path):
-        assert isinstance(line.value, dict), f"line {line.number} of the sample is broken"
-        found.append(parse_document(line.value))
-    return found
+    return list(parse_lines(path, parse_document))
 
 
 def load_sample(database: Database, settings: Settings) -> str:

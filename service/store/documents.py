@@ -56,6 +56,7 @@ def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
     known = _known_contents(connection, additions)
     outcomes: list[Outcome] = []
     new: list[Addition] = []
+    rows = []
     for addition in additions:
         key, content = (addition.user_id, addition.document.id), _content_digest(addition.document)
         if key in known:
@@ -64,8 +65,9 @@ def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
         known[key] = content
         outcomes.append(Outcome.CREATED)
         new.append(addition)
+        rows.append(_row(addition, content))
     if new:
-        connection.execute(insert(documents), [_row(addition) for addition in new])
+        connection.execute(insert(documents), rows)
         changed = {addition.user_id for addition in new}
         voices.ensure(connection, _voices_by_user(new))
         users.touch_history(connection, changed)
@@ -93,7 +95,7 @@ def _content_digest(document: Document) -> bytes:
     return digest(document.text, document.request, document.voice)
 
 
-def _row(addition: Addition) -> dict[str, object]:
+def _row(addition: Addition, content: bytes) -> dict[str, object]:
     document = addition.document
     return {
         "user_id": addition.user_id,
@@ -102,7 +104,7 @@ def _row(addition: Addition) -> dict[str, object]:
         "request": document.request,
         "voice": document.voice,
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
-        "content_digest": _content_digest(document),
+        "content_digest": content,
         "text_digest": digest(document.text),
     }
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from service.store import users
 from service.store.ids import digest
 from service.store.tables import documents, embeddings
+from service.store.upsert import upsert
 
 Vector = NDArray[np.float32]
 
@@ -64,5 +64,4 @@ def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[byt
         if key in alive
     ]
     if rows:
-        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-        connection.execute(dialect.insert(embeddings).on_conflict_do_nothing(), rows)
+        connection.execute(upsert(connection, embeddings).on_conflict_do_nothing(), rows)

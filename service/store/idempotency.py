@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from pearl.errors import Conflict, InputError
 from service.store.tables import idempotency
+from service.store.upsert import upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,8 @@ def begin(
     expired = idempotency.c.created_at < now - lifetime_s
     died = (idempotency.c.created_at < now - abandoned_s) & idempotency.c.status.is_(None)
     connection.execute(delete(idempotency).where(idempotency.c.user_id == user_id, expired | died))
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     made = connection.execute(
-        dialect.insert(idempotency)
+        upsert(connection, idempotency)
         .values(user_id=user_id, key=key, fingerprint=fingerprint, created_at=now)
         .on_conflict_do_nothing()
         .returning(idempotency.c.key)

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, case, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from service.store.tables import jobs
+from service.store.upsert import upsert
 
 EMBED = "embed"
 LEASE_S = 300.0  # a job whose process died is taken over after this
@@ -27,12 +27,11 @@ class Job:
 
 def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
     """Queue the job for these users; one that is running is run again when it ends."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     rows = [
         {"user_id": user_id, "kind": kind, "state": QUEUED, "attempts": 0, "created_at": time.time()}
         for user_id in sorted(user_ids)
     ]
-    queue = dialect.insert(jobs)
+    queue = upsert(connection, jobs)
     again = {"state": QUEUED, "attempts": 0, "error": None, "claimed_at": None}
     if rows:
         connection.execute(queue.on_conflict_do_update(index_elements=[jobs.c.user_id, jobs.c.kind], set_=again), rows)

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from pearl.errors import NotFound
 from service.store.tables import tenants, users
+from service.store.upsert import upsert
 
 DEFAULT_TENANT = "default"
 
@@ -28,8 +28,7 @@ def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
     find = select(tenants.c.id).where(tenants.c.name == tenant)
     known = connection.scalar(find)
     if known is None:  # of several who find it missing at once, one makes it
-        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-        made = dialect.insert(tenants).values(name=tenant, created_at=time.time())
+        made = upsert(connection, tenants).values(name=tenant, created_at=time.time())
         connection.execute(made.on_conflict_do_nothing())
         known = connection.scalar(find)
     assert known is not None, "it was just made"
@@ -39,10 +38,9 @@ def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
 def ensure(connection: Connection, names: set[str], tenant: str = DEFAULT_TENANT) -> dict[str, User]:
     """The named users, those that are not there yet made."""
     owner = tenant_id(connection, tenant)
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(names)]
     if rows:
-        connection.execute(dialect.insert(users).on_conflict_do_nothing(), rows)
+        connection.execute(upsert(connection, users).on_conflict_do_nothing(), rows)
     found = connection.execute(
         select(users.c.id, users.c.name).where(users.c.tenant_id == owner, users.c.name.in_(names))
     )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from pearl.errors import NotFound
 from service.store.tables import documents, voices
+from service.store.upsert import upsert
 from service.store.users import touch_history
 
 
@@ -72,8 +72,7 @@ def ensure(connection: Connection, names: dict[int, set[str]]) -> bool:
     ]
     if not rows:
         return False
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    made = dialect.insert(voices).on_conflict_do_nothing().returning(voices.c.name)
+    made = upsert(connection, voices).on_conflict_do_nothing().returning(voices.c.name)
     return bool(connection.execute(made, rows).all())
 
 
