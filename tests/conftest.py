@@ -1,19 +1,28 @@
-"""What tests of every package share: real databases, and the folder of shared data."""
+"""What tests of every package share: real databases, the folder of shared data, tiny models of the kinds hubs hold."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine, create_engine, text
 
+from retriever.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
+from retriever.encoder import Vectors
+from retriever.head import SignalHead
+from retriever.signals import NAMES
+from retriever.word_weights import BUCKETS, WordWeights
 from service.store.database import Database
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub
@@ -135,3 +144,177 @@ def sqlite_database(sqlite_url: str) -> Iterator[Database]:
     made = Database(sqlite_url, timeout_s=TIMEOUT_S)
     yield made
     made.close()
+
+
+TINY_VOCABULARY = 260
+
+
+def byte_tokenizer() -> Any:
+    """A token a byte, which any text survives."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {"<pad>": 0, "<s>": 1, "</s>": 2, **{letter: 3 + place for place, letter in enumerate(letters)}}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
+
+
+def save_tiny_causal(folder: Path, window: int) -> Path:
+    """A causal model of random weights whose window holds so many tokens."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=TINY_VOCABULARY,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=window,
+        initializer_range=0.5,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny decoder-only model, saved."""
+    return save_tiny_causal(tmp_path_factory.mktemp("causal"), window=2048)
+
+
+@pytest.fixture(scope="session")
+def narrow_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a window of 64 tokens, each of which is a byte."""
+    return save_tiny_causal(tmp_path_factory.mktemp("narrow"), window=64)
+
+
+@pytest.fixture(scope="session")
+def seq2seq_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder-decoder model, saved."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("seq2seq")
+    config = T5Config(
+        vocab_size=TINY_VOCABULARY, d_model=32, d_ff=64, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny bidirectional encoder as cross-encoders start from, saved."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("bert")
+    config = BertConfig(
+        vocab_size=TINY_VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=192,
+        initializer_range=0.5,
+    )
+    BertModel(config).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cross_encoder_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny cross-encoder as an artifact carries one."""
+    from training.fit_cross_encoder import CrossEncoderOptions, new_cross_encoder
+    from training.second_stage import save_cross_encoder
+
+    folder = tmp_path_factory.mktemp("cross") / CROSS_ENCODER
+    save_cross_encoder(new_cross_encoder(str(bert_folder), CrossEncoderOptions()), folder)
+    return folder
+
+
+class WordEncoder:
+    """Texts to the normalised counts of their words, hashed into a few places."""
+
+    def __init__(self, name: str = "words") -> None:
+        self.name = name
+        self.encoded: list[str] = []  # every document text it was ever given
+        self.before: Callable[[], None] = lambda: None
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        self.before()
+        self.encoded += texts
+        return np.stack([self._vector(text) for text in texts])
+
+    def encode_request(self, text: str) -> Vectors:
+        return self._vector(text)[None]
+
+    def _vector(self, text: str) -> Vectors:
+        vector = np.full(WORD_PLACES, 1e-3, np.float32)
+        for word in re.findall(r"\w+", text.lower()):
+            vector[zlib.crc32(word.encode()) % WORD_PLACES] += 1
+        return vector / np.linalg.norm(vector)
+
+
+WORD_PLACES = 32
+
+
+@pytest.fixture(scope="session")
+def word_encoder() -> type[WordEncoder]:
+    return WordEncoder
+
+
+def head_of(signals: dict[str, float], bias: float) -> SignalHead:
+    """A head that adds up signals, each times what is said of it, and ``bias``."""
+    size = len(NAMES)
+    return SignalHead(
+        mean=np.zeros(size, np.float32),
+        scale=np.ones(size, np.float32),
+        inner=np.zeros((1, size, 2), np.float32),
+        inner_bias=np.zeros((1, 2), np.float32),
+        middle=np.zeros((1, 2, 2), np.float32),
+        middle_bias=np.zeros((1, 2), np.float32),
+        outer=np.zeros((1, 2), np.float32),
+        direct=np.array([[signals.get(name, 0.0) for name in NAMES]], np.float32),
+        bias=np.array([bias], np.float32),
+    )
+
+
+@pytest.fixture
+def make_artifact(tmp_path: Path) -> Callable[..., Path]:
+    """Write an artifact whose first stage is a sum of signals; keyword arguments are fields of its manifest."""
+    numbers = count(1)
+
+    def make(
+        signals: dict[str, float] | None = None, bias: float = 0.0, cross_encoder: Path | None = None, **fields: Any
+    ) -> Path:
+        folder = tmp_path / f"artifact{next(numbers)}"
+        folder.mkdir()
+        head = head_of({"cosine_text": 1.0} if signals is None else signals, bias)
+        write_signals(folder, WordWeights(np.ones(BUCKETS, np.float32)), head)
+        if cross_encoder is not None:
+            shutil.copytree(cross_encoder, folder / CROSS_ENCODER)
+        known: dict[str, Any] = {
+            "name": "tiny",
+            "encoder": WordEncoder().name,
+            "y0": 20.0,
+            "tau": 5.0,
+            "normalize": "sum",
+            "max_tokens": 128,
+            "signals": NAMES,
+        }
+        write_manifest(folder, Artifact(**known | fields))
+        return folder
+
+    return make

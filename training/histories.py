@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def read_histories(path: Path) -> dict[str, list[Document]]:
 
 def _parse(value: dict[str, Any]) -> tuple[str, Document]:
     return check_id(value.get("user_id"), param="user_id"), parse_document(value, timestamp_required=False)
+
+
+def untimed_users(histories: Mapping[str, Sequence[Document]]) -> list[str]:
+    """The users whose documents do not all have a time, so that nobody knows what was written before what."""
+    return [user for user, documents in histories.items() if any(document.timestamp is None for document in documents)]
 
 
 def fingerprint(path: Path) -> str:

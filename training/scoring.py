@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.records import Document
-from training.auxiliary import AuxiliaryModel, Group, Likelihood
+from retriever.auxiliary import AuxiliaryModel, Group, Likelihood
 from training.candidates import sample_candidates
-from training.partition import Partition, partition
+from training.partition import LATEST, Partition, partition
+from training.split import TRAIN, users_of
 from training.templates import AuxiliaryTemplate
 
 SCHEMA = pa.schema(
@@ -36,6 +37,7 @@ SCHEMA = pa.schema(
     ]
 )
 METADATA = b"pearl"
+NOTHING_TO_SCORE = "nothing_to_score"
 DOCUMENTS_PER_UNIT = 32
 LIBRARIES = ("torch", "transformers", "pyarrow")
 
@@ -45,8 +47,11 @@ class ScoringOptions:
     """What is scored. Token limits cut the texts; ``candidates`` None scores all of a user's."""
 
     template: str
+    split: str | None = None
+    partition: str = LATEST
     targets: int = 8
     candidates: int | None = 20
+    least_candidates: int = 1
     users: int | None = None
     target_tokens: int = 128
     document_tokens: int = 160
@@ -74,14 +79,26 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
 
     Raises InputError when no user has both a target and a candidate.
     """
-    names = sorted(histories)
+    mine = users_of(histories, options.split)
+    names = sorted(mine)
     random.Random(options.seed).shuffle(names)  # so that the first users of an unfinished run are a fair sample
-    parts = (partition(name, histories[name], targets=options.targets, seed=options.seed) for name in names)
+    parts = (
+        partition(
+            name,
+            mine[name],
+            way=options.partition,
+            targets=options.targets,
+            least=options.least_candidates,
+            seed=options.seed,
+        )
+        for name in names
+    )
     usable = [part for part in parts if part is not None][: options.users]
     if not usable:
         raise InputError(
-            "No user has a document that answers a request and another one before it; there is nothing to score.",
-            code="nothing_to_score",
+            f"No user has a document that answers a request and {options.least_candidates} before it; there is "
+            "nothing to score.",
+            code=NOTHING_TO_SCORE,
         )
     return [unit for number, part in enumerate(usable) for unit in _units(number, part, options)]
 
@@ -93,14 +110,14 @@ def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Un
             frozenset(
                 document.id
                 for document in sample_candidates(
-                    target.request or "", part.candidates, options.candidates, seed=f"{options.seed}:{part.user_id}"
+                    target.request or "", candidates, options.candidates, seed=f"{options.seed}:{part.user_id}"
                 )
             ),
         )
-        for target in part.targets
+        for target, candidates in part.requests()
     ]
     used = frozenset().union(*(ids for _, ids in wanted))
-    documents = [document for document in part.candidates if document.id in used]
+    documents = [document for document in part.documents if document.id in used]
     for start in range(0, len(documents), DOCUMENTS_PER_UNIT):
         some = tuple(documents[start : start + DOCUMENTS_PER_UNIT])
         here = frozenset(document.id for document in some)
@@ -109,8 +126,12 @@ def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Un
 
 
 def few_shot_examples(histories: dict[str, list[Document]], options: ScoringOptions) -> tuple[str, ...]:
-    """The fixed random examples that stand in the prompt of log p(t given q), the same for every request."""
-    texts = sorted({document.text for documents in histories.values() for document in documents})
+    """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
+
+    By users of the training split where there are any: a test target must not be an example of itself.
+    """
+    writers = users_of(histories, TRAIN) or histories
+    texts = sorted({document.text for documents in writers.values() for document in documents})
     chosen = random.Random(f"{options.seed}:examples")
     return tuple(chosen.sample(texts, min(options.examples, len(texts))))
 
@@ -200,24 +221,32 @@ def score_units(
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
-) -> None:
-    """Score what is not scored yet. ``advance`` is told of pairs, and whether they were computed now.
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[Unit]:
+    """Score what is not scored yet, as long as it is to go on; the units that are scored then.
 
-    Raises InputError when the folder holds scores that were made otherwise.
+    ``advance`` is told of pairs, and whether they were computed now. Raises InputError when
+    the folder holds scores that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
     ready: Scorer | None = None
+    scored = []
     for unit in units:
         target = folder / f"{unit.name}.parquet"
         if target.exists():
             advance(unit.size, False)
+            scored.append(unit)
+            continue
+        if not go_on():
             continue
         ready = ready or scorer()  # the model is loaded only if there is something to do
         partial = target.with_suffix(".partial")
         pq.write_table(ready.score(unit), partial)
         partial.replace(target)
         advance(unit.size, True)
+        scored.append(unit)
+    return scored
 
 
 def _same_work(file: Path, description: dict[str, object]) -> None:
@@ -242,7 +271,7 @@ def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: di
     rows = 0
     with pq.ParquetWriter(partial, schema) as writer:
         for unit in units:
-            table = _read_table(folder / f"{unit.name}.parquet")
+            table = read_table(folder / f"{unit.name}.parquet")
             writer.write_table(table.cast(schema))
             rows += table.num_rows
     partial.replace(out)
@@ -251,14 +280,15 @@ def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: di
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
     """The rows and the description. Raises InputError for a file that is damaged or not ours."""
-    table = _read_table(path)
+    table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
         raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
     return table, json.loads(metadata)
 
 
-def _read_table(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
+    """A whole Parquet file. Raises InputError for one that is damaged or not there."""
     try:
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:

@@ -1,53 +1,133 @@
-"""Tiny models of the kinds that hubs hold, saved by the tests."""
-
 from __future__ import annotations
 
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-VOCABULARY = 260
+from pearl.cli import main
+from pearl.records import Document, Request
+from training.examples import Example
+from training.split import split_of
 
 
-def byte_tokenizer() -> PreTrainedTokenizerFast:
-    """A token a byte, which any text survives."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {"<pad>": 0, "<s>": 1, "</s>": 2, **{letter: 3 + place for place, letter in enumerate(letters)}}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
+@dataclass(frozen=True)
+class Run:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """`pearl train STEP` with options by name; a list repeats one, None gives it no value."""
+
+    def run(step: str, **options: object) -> Run:
+        arguments: list[str] = []
+        for name, given in options.items():
+            for value in given if isinstance(given, list) else [given]:
+                arguments += [f"--{name.replace('_', '-')}", *([] if value is None else [str(value)])]
+        monkeypatch.setattr(sys, "argv", ["pearl", "train", step, *arguments])
+        monkeypatch.setenv("COLUMNS", "500")  # what is said is one line, however wide the terminal is
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Run(status, captured.out, captured.err)
+
+    return run
 
 
 @pytest.fixture(scope="session")
-def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("causal")
-    config = LlamaConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        initializer_range=0.5,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
+def sentence_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny bi-encoder, saved."""
+    from sentence_transformers import SentenceTransformer, models
+
+    folder = tmp_path_factory.mktemp("sentences")
+    transformer = models.Transformer(str(bert_folder))
+    pooling = models.Pooling(transformer.get_embedding_dimension())
+    SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(folder))
     return folder
 
 
 @pytest.fixture(scope="session")
-def seq2seq_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("seq2seq")
-    config = T5Config(
-        vocab_size=VOCABULARY, d_model=32, d_ff=64, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0
-    )
-    T5ForConditionalGeneration(config).save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+def users_in() -> Callable[[str, int], list[str]]:
+    """Names of users who fall into a split."""
+
+    def find(split: str, number: int) -> list[str]:
+        return list(islice((name for name in map("user{}".format, count()) if split_of(name) == split), number))
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def writings() -> Callable[..., list[dict[str, Any]]]:
+    """Lines of histories of made-up users, who come back to a few things in turn."""
+
+    def make(users: Sequence[str], documents: int = 16, *, timed: bool = True) -> list[dict[str, Any]]:
+        return [
+            {
+                "user_id": user,
+                "id": f"{user}-{number}",
+                "request": f"{topic}: item {number}",
+                "text": f"{user} says the {topic} is fine for item {number} on the bench",
+            }
+            | ({"timestamp": 1_700_000_000 + 3600 * number} if timed else {})
+            for user in users
+            for number in range(documents)
+            for topic in (TOPICS[number % len(TOPICS)],)
+        ]
+
+    return make
+
+
+TOPICS = ("wheel", "tide", "kettle")
+
+
+@pytest.fixture(scope="session")
+def make_examples() -> Callable[..., list[Example]]:
+    """Requests with candidates, of which the one about the same thing has a gain."""
+
+    def make(requests: int, documents: int = 6, user: str = "c:ann") -> list[Example]:
+        found = []
+        for number in range(requests):
+            topic = TOPICS[number % len(TOPICS)]
+            candidates = tuple(
+                Document(
+                    f"d{place}",
+                    f"the {other} is fine, it says item {place}",
+                    1000.0 * place,
+                    f"{other}: item {place}",
+                )
+                for place in range(documents)
+                for other in (TOPICS[place % len(TOPICS)],)
+            )
+            gains = np.array([10.0 if topic in each.text else -1.0 for each in candidates], np.float32)
+            target = f"the {topic} is fine, it says so"
+            request = Request(f"{topic}: item {documents + number}", 1e6)
+            found.append(Example(user, f"q{number}", request, target, candidates, gains))
+        return found
+
+    return make
+
+
+@pytest.fixture
+def write_history(tmp_path: Path) -> Callable[..., Path]:
+    """A history file of the given lines."""
+
+    def write(lines: Iterable[dict[str, Any]], name: str = "history.jsonl") -> Path:
+        content = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write

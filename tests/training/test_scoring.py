@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from pearl.errors import InputError
 from pearl.records import Document
-from training.auxiliary import Group, load_auxiliary
+from retriever.auxiliary import Group, Likelihood, load_auxiliary
 from training.scoring import (
     Scorer,
     ScoringOptions,
@@ -26,6 +31,7 @@ from training.scoring import (
     read_scores,
     score_units,
 )
+from training.split import users_of
 from training.templates import auxiliary_template
 
 OPTIONS = ScoringOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
@@ -158,3 +164,162 @@ def test_the_command_survives_kill_and_ends_with_every_pair_once(causal_folder: 
     assert second.stdout == ""
     rows = read_scores(out)[0].to_pylist()
     assert len({(row["request_id"], row["document_id"]) for row in rows}) == len(rows) == 40 * 3 * 9
+
+
+def lines(found: dict[str, list[Document]], **changed: object) -> list[dict[str, object]]:
+    """Of a history file; None leaves a field out."""
+    made = []
+    for user, documents in found.items():
+        for each in documents:
+            line = {"user_id": user, "id": each.id, "timestamp": each.timestamp, "text": each.text}
+            line |= {"request": each.request, **changed}
+            made.append({name: value for name, value in line.items() if value is not None})
+    return made
+
+
+class BrokenModel:
+    """An auxiliary model whose likelihoods are what they are told to be."""
+
+    name = "broken"
+    fingerprint: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, total: float) -> None:
+        self._total = total
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        return list(text.encode())[:limit]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return bytes(tokens).decode()
+
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        return [[Likelihood(self._total, len(target)) for target in group.targets] for group in groups]
+
+
+@pytest.mark.parametrize("total", [math.nan, math.inf, -math.inf])
+def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Path) -> None:
+    units = plan_units(histories(users=1), OPTIONS)
+    scorer = Scorer(BrokenModel(total), auxiliary_template("commit"), (), OPTIONS)
+
+    with pytest.raises(InputError, match="'broken' gave a likelihood that is not a number for user 'user0'"):
+        score_units(units, lambda: scorer, tmp_path, {"model": "broken"})
+
+    assert list(tmp_path.glob("*.parquet")) == []
+
+
+def test_long_targets_requests_and_documents_are_cut(causal_folder: Path) -> None:
+    long = {"ann": [Document(str(place), "word " * 200, float(place), "ask " * 200) for place in range(2)]}
+    long["ann"][1] = replace(long["ann"][1], text="text " * 200)
+    options = replace(OPTIONS, targets=1, target_tokens=7, document_tokens=20, request_tokens=10)
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    template = auxiliary_template("commit")
+
+    (row,) = Scorer(model, template, (), options).score(plan_units(long, options)[0]).to_pylist()
+
+    prompt = tuple(model.encode(template.prompt_with(("word " * 200)[:20], ("ask " * 200)[:10])))
+    expected = model.likelihoods([Group((prompt,), (tuple(model.encode("text te")),))])[0][0]
+    assert row["target_tokens"] == 7
+    assert row["log_p_with"] == pytest.approx(expected.total, rel=1e-4)
+
+
+def test_a_window_that_does_not_hold_the_prompt_is_an_input_error(narrow_folder: Path) -> None:
+    found = histories(users=1)
+
+    with pytest.raises(InputError, match=r"the window of the model .* holds 64"):
+        scorer_for(narrow_folder, found).score(plan_units(found, OPTIONS)[0])
+
+
+def test_a_split_has_its_users_only_and_examples_are_of_the_training_split() -> None:
+    found = histories(users=30)
+    train = set(users_of(found, "train"))
+    units = plan_units(found, replace(OPTIONS, split="dev"))
+
+    assert {unit.user_id for unit in units} == set(users_of(found, "dev"))
+    writers = {document.text: user for user, documents in found.items() for document in documents}
+    assert {writers[text] for text in few_shot_examples(found, replace(OPTIONS, split="dev"))} <= train
+    no_writers = {user: documents for user, documents in found.items() if user not in train}
+    assert few_shot_examples(no_writers, OPTIONS)
+
+
+def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
+    found = histories(users=1, documents=20)
+
+    units = plan_units(found, replace(OPTIONS, partition="rolling", targets=4, least_candidates=5))
+
+    assert sum(len(unit.pairs) for unit in units) == 4
+    for target, ids in units[0].pairs:
+        number = int(target.id.removeprefix("u0d"))
+        assert {int(id.removeprefix("u0d")) for id in ids} <= set(range(number))
+        assert len(ids) >= 5
+    with pytest.raises(InputError, match="and 20 before it"):
+        plan_units(found, replace(OPTIONS, least_candidates=20))
+
+
+def test_one_user_and_an_empty_request(
+    causal_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+) -> None:
+    found = lines(histories(users=1))
+    found[-1]["request"] = "  "  # the most recent text answers nothing, so the two before are the targets
+    out = tmp_path / "scores.parquet"
+
+    run = train(
+        "score", history=write_history(found, "h.jsonl.gz"), out=out, aux=causal_folder, targets=2, dtype="float32"
+    )
+
+    assert (run.status, run.out) == (0, "")
+    assert "timestamp" not in run.err
+    assert {row["request_id"] for row in read_scores(out)[0].to_pylist()} == {"u0d3", "u0d4"}
+    nothing = [{**line, "request": ""} for line in found]
+    run = train("score", history=write_history(nothing, "nothing.jsonl"), out=out, aux=causal_folder)
+    assert run.status == 2
+    assert "there is nothing to score" in run.err
+
+
+def test_without_timestamps_the_user_is_told_that_chance_decides(
+    causal_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+) -> None:
+    history = write_history(lines(histories(users=2), timestamp=None))
+
+    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, targets=2, seed=3)
+
+    assert run.status == 0
+    assert "2 users have a document without a timestamp ('user0' is one)" in run.err
+    assert "chosen at random, by seed 3." in run.err
+
+
+def test_parts_of_another_model_are_refused(
+    causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+) -> None:
+    options = {"history": write_history(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
+    assert train("score", aux=causal_folder, **options).status == 0
+
+    run = train("score", aux=narrow_folder, **options)
+
+    assert run.status == 2
+    assert "s.parts: holds scores that were made with another" in run.err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"device": "cuda"}, "pearl: --device cuda: there is no such GPU that torch can use; try cpu."),
+        ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
+        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16."),
+        ({"split": "tset"}, "pearl: There is no split 'tset'"),
+        ({"partition": "newest"}, "pearl: There is no partition 'newest'"),
+        ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
+        ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it;"),
+    ],
+)
+def test_options_that_cannot_be_used(
+    options: dict[str, str], complaint: str, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+) -> None:
+    history = write_history(lines(histories(users=1)))
+
+    run = train("score", history=history, out=tmp_path / "s.parquet", targets=2, **options)
+
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(complaint)
+    assert run.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["history.jsonl"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from training.progress import progress_of
 from training.scoring import ScoringOptions
 
 EXAMPLES = """Examples:
@@ -24,8 +23,11 @@ def score(
     out: Path = typer.Option(..., metavar="SCORES.parquet", help="Where the scores go; parts stand beside it."),
     aux: str = typer.Option("embedded", help="The auxiliary model: embedded, or a transformers model or folder."),
     template: str = typer.Option("post", help="Its prompts: comment, commit, post, or a TOML file."),
-    targets: int = typer.Option(8, min=1, help="Most recent texts of a user that are targets."),
+    split: str | None = typer.Option(None, help="train, dev or test: its users only; all by default."),
+    partition: str = typer.Option("latest", help="latest or rolling: which texts are targets."),
+    targets: int = typer.Option(8, min=1, help="Texts of a user that are targets."),
     candidates: int = typer.Option(20, min=0, help="Candidates scored per request; 0 scores all."),
+    least_candidates: int = typer.Option(1, min=1, help="A request with fewer before it is left out."),
     users: int | None = typer.Option(None, min=1, help="Users scored; all by default."),
     seed: int = typer.Option(0, help="Of every random choice."),
     device: str = typer.Option("cpu", help="cpu or cuda."),
@@ -35,36 +37,34 @@ def score(
 
     Interrupted, the same command goes on where it stopped.
     """
-    from training.auxiliary import load_auxiliary
-    from training.histories import fingerprint, read_histories
+    from retriever.auxiliary import load_auxiliary
+    from training.histories import fingerprint, read_histories, untimed_users
     from training.scoring import Scorer, describe, few_shot_examples, merge_scores, plan_units, score_units
+    from training.split import users_of
     from training.templates import auxiliary_template
 
-    options = ScoringOptions(template, targets, candidates or None, users, seed=seed)
+    options = ScoringOptions(
+        template, split, partition, targets, candidates or None, least_candidates, users, seed=seed
+    )
     prompts = auxiliary_template(template)
     histories = read_histories(history)
     units = plan_units(histories, options)
     console = Console(stderr=True)
+    if untimed := untimed_users(users_of(histories, split)):
+        console.print(
+            f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
+            f"are targets and which candidates is chosen at random, by seed {seed}.",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(aux, device=device, dtype=dtype)
     description = describe(model, prompts, options, fingerprint(history))
     scorer = Scorer(model, prompts, few_shot_examples(histories, options), options)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")
-    with Progress(
-        TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"), console=console
-    ) as progress:
-        total = sum(unit.size for unit in units)
-        bar = progress.add_task("", total=total, rest="")
-        started, computed = time.monotonic(), 0
-
-        def advance(pairs: int, now: bool) -> None:
-            nonlocal computed
-            computed += pairs if now else 0
-            left = total - progress.tasks[0].completed - pairs
-            rate = computed / (time.monotonic() - started)
-            progress.update(bar, advance=pairs, rest=f"{rate:.1f}/s, {left / rate / 60:.0f} min left" if rate else "")
-
+    with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
         score_units(units, lambda: scorer, folder, description, advance)
     rows = merge_scores(units, folder, out, description)
     console.print(f"{rows:,} pairs of {len({unit.user_id for unit in units}):,} users in {out}")

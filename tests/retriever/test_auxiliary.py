@@ -11,9 +11,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-import training.auxiliary as auxiliary
+import retriever.auxiliary as auxiliary
 from pearl.errors import InputError
-from training.auxiliary import AuxiliaryModel, Group, load_auxiliary
+from retriever.auxiliary import AuxiliaryModel, CausalAuxiliary, Group, load_auxiliary
 
 TEXTS = [
     "Kettle's on.",
@@ -75,18 +75,80 @@ def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) ->
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-def test_batches_of_any_size_give_the_same_likelihoods(causal_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_auxiliary(str(causal_folder), dtype="float32")
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+def test_batches_of_any_size_give_the_same_likelihoods(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     groups = groups_of(model)
     together = model.likelihoods(groups)
     monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 1)
 
     apart = model.likelihoods(groups)
 
+    assert [len(scored) for scored in together] == [len(group.prompts) for group in groups]
+
     for one, other in zip(together, apart, strict=True):
         assert [likelihood.total for likelihood in one] == pytest.approx(
             [likelihood.total for likelihood in other], rel=1e-4
         )
+
+
+def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 40)
+    pairs = [((1,) * length, (1,) * 4) for length in (6, 30, 5, 50, 6, 6)]
+
+    batches = auxiliary._pair_batches(pairs)
+
+    # 4 pairs of 6 + 4 tokens are 40; 30 + 4 stand alone, and so does what is over the budget by itself
+    assert batches == [[2, 0, 4, 5], [1], [3]]
+
+
+@pytest.mark.parametrize("limit", [0, 150, 10_000])
+def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
+    limit: int, causal_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 150)
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]
+    memory = model.remember(prompts, limit)
+
+    for text in (REQUESTS[0], REQUESTS[1], REQUESTS[0]):
+        target = tuple(model.encode(text))
+        plain = [model.likelihoods([Group((prompt,), (target,))])[0][0] for prompt in prompts]
+        found = memory.likelihoods(target)
+        assert [likelihood.total for likelihood in found] == pytest.approx([each.total for each in plain], rel=1e-4)
+        assert {likelihood.tokens for likelihood in found} == {len(target)}
+
+    assert len(memory._kept) == {0: 0, 150: 1, 10_000: 2}[limit]
+
+
+def test_prompts_of_one_token_and_none_at_all(causal_folder: Path) -> None:
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+
+    (found,) = model.remember([(5,)], 100).likelihoods((7, 8))
+
+    assert found.total == pytest.approx(model.likelihoods([Group(((5,),), ((7, 8),))])[0][0].total, rel=1e-4)
+    assert model.remember([], 100).likelihoods((7, 8)) == []
+
+    apart = Group(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
+    alone = [model.likelihoods([Group((prompt,), (target,))])[0][0].total for prompt, target in flat([apart])]
+    assert [each.total for each in model.likelihoods([apart])[0]] == pytest.approx(alone, rel=1e-4)
+    assert model.likelihoods([]) == []
+
+
+def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -> None:
+    model = load_auxiliary(str(narrow_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    fits, prompt = (5,) * 44, (5,) * 45
+
+    assert model.likelihoods([Group((fits,), ((6,) * 20,))])[0][0].tokens == 20
+    with pytest.raises(InputError, match=r"have 65 tokens; the window of the model .* holds 64"):
+        model.likelihoods([Group((fits, prompt), ((6,) * 20, (6,) * 20))])
+    with pytest.raises(InputError, match="have 65 tokens"):
+        model.remember([fits, prompt], 1000).likelihoods((6,) * 20)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +174,20 @@ def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
 def test_a_gpu_asked_for_where_there_is_none() -> None:
     with pytest.raises(InputError, match="--device cuda"):
         load_auxiliary("embedded", device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"device": "gpu"}, "--device gpu: there are cpu, cuda"),
+        ({"device": "cuda:x"}, "--device cuda:x: "),
+        ({"device": "cuda:99"}, "--device cuda:99: there is no such GPU"),
+        ({"dtype": "int8"}, "--dtype int8: there are auto, float32, bfloat16"),
+    ],
+)
+def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        load_auxiliary("embedded", **options)
 
 
 def test_the_embedded_model_agrees_with_an_independent_script(shared: Path) -> None:

@@ -1,4 +1,4 @@
-"""The auxiliary model f_aux: log-likelihoods of targets given prompts.
+"""The auxiliary model f_aux: log-likelihoods of targets given prompts. It needs torch, so import it on use.
 
 Dimensions in comments: D documents, B sequences of a batch, P prefix, S suffix and T target tokens, V vocabulary.
 """
@@ -6,8 +6,11 @@ Dimensions in comments: D documents, B sequences of a batch, P prefix, S suffix 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +22,9 @@ from pearl.errors import InputError
 from pearl.settings import EMBEDDED
 
 BATCH_TOKENS = 8192
+DTYPES = ("auto", "float32", "bfloat16")
+
+Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +60,8 @@ class AuxiliaryModel(Protocol):
 class Group:
     """Pairs of prompt and target tokens that may share the beginning of their prompts, such as one document."""
 
-    prompts: tuple[tuple[int, ...], ...]
-    targets: tuple[tuple[int, ...], ...]
+    prompts: tuple[Tokens, ...]
+    targets: tuple[Tokens, ...]
 
     def shared(self) -> int:
         """How many tokens all prompts begin with; at least one token of each prompt stays outside."""
@@ -71,7 +77,9 @@ class Group:
 def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> AuxiliaryModel:
     """``embedded`` (SmolLM2), or a transformers model, causal or seq2seq, by name or folder. Raises InputError."""
     from transformers import AutoConfig
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     place = _device(device)
     kind = _dtype(dtype, place)
     if name == EMBEDDED:
@@ -91,12 +99,17 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
 
 
 def _device(name: str) -> torch.device:
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError("--device cuda: there is no GPU that torch can use; leave --device at cpu.", param="device")
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+        raise InputError(f"--device {name}: there are cpu, cuda, and cuda:1 for a second GPU.", param="device")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise InputError(f"--device {name}: there is no such GPU that torch can use; try cpu.", param="device")
     return torch.device(name)
 
 
 def _dtype(name: str, device: torch.device) -> torch.dtype:
+    if name not in DTYPES:
+        raise InputError(f"--dtype {name}: there are {', '.join(DTYPES)}.", param="dtype")
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
     fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else _cpu_has_bfloat16()
@@ -115,6 +128,7 @@ class TransformersAuxiliary:
         self._model = model.eval()
         self._tokenizer = tokenizer
         self.fingerprint = fingerprint | {"dtype": str(model.dtype).removeprefix("torch.")}
+        self._window: int | None = getattr(model.config, "max_position_embeddings", None)
 
     def encode(self, text: str, limit: int | None = None) -> list[int]:
         tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -122,6 +136,16 @@ class TransformersAuxiliary:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self._tokenizer.decode(tokens))
+
+    def _check_fits(self, tokens: int) -> None:
+        """Beyond its window a model answers, but its likelihoods mean nothing."""
+        if self._window is not None and tokens > self._window:
+            raise InputError(
+                f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
+                f"{self._window}. Name a model with a longer one, or lower the token limits.",
+                param="aux",
+                code="window_exceeded",
+            )
 
 
 class CausalAuxiliary(TransformersAuxiliary):
@@ -134,9 +158,10 @@ class CausalAuxiliary(TransformersAuxiliary):
         file = embedded_model_file()
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the file is here, nothing is to be asked for
         unpacked = GgufConfig(gguf_file=file.name, dequantize=True)  # packed weights would be computed in float32
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            file.parent, gguf_file=file.name, dtype=dtype, quantization_config=unpacked
-        )
+        with redirect_stderr(StringIO()):  # its progress bar asks no setting
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                file.parent, gguf_file=file.name, dtype=dtype, quantization_config=unpacked
+            )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
         return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
 
@@ -150,54 +175,60 @@ class CausalAuxiliary(TransformersAuxiliary):
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
         results: list[list[Likelihood]] = [[] for _ in groups]
+        self._check_fits(max((_longest(group) for group in groups), default=0))
         for batch in _batches(groups):
             for index, scored in zip(batch, self._score([groups[index] for index in batch]), strict=True):
                 results[index] = scored
         return results
 
+    @torch.inference_mode()
+    def remember(self, prompts: Sequence[Tokens], limit: int) -> Memory:
+        """Compute prompts once, for any number of targets; of ``limit`` tokens at most the results are kept."""
+        return Memory(self, prompts, limit)
+
     def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
         """Groups with as many prompts each: their shared beginnings, then everything behind them."""
         shared = [group.shared() for group in groups]
         each = len(groups[0].prompts)
-        prefix, prefix_mask = self._padded(
-            [group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)]
-        )
-        cache = None
-        if prefix.shape[1]:  # (D, P)
-            cache = self._model(
-                input_ids=prefix, attention_mask=prefix_mask, use_cache=True, logits_to_keep=1
-            ).past_key_values
-            cache.batch_repeat_interleave(each)
-            prefix_mask = prefix_mask.repeat_interleave(each, dim=0)  # (B, P)
+        beginning = self._beginning([group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)])
+        if beginning.cache is not None:
+            beginning.cache.batch_repeat_interleave(each)
+        beginning = Beginning(beginning.cache, beginning.mask.repeat_interleave(each, dim=0))  # (B, P)
         suffixes, targets, starts = [], [], []
         for group, length in zip(groups, shared, strict=True):
             for prompt, target in zip(group.prompts, group.targets, strict=True):
                 suffixes.append((*prompt[length:], *target))
                 targets.append(target)
                 starts.append(len(prompt) - length)
-        totals = self._continue(suffixes, targets, starts, cache, prefix_mask)
+        totals = self._continue(suffixes, targets, starts, beginning)
         found = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
         return [found[start : start + each] for start in range(0, len(found), each)]
 
+    def _beginning(self, prefixes: list[Tokens]) -> Beginning:
+        tokens, mask = self._padded(prefixes)  # (D, P)
+        if not tokens.shape[1]:
+            return Beginning(None, mask)
+        computed = self._model(input_ids=tokens, attention_mask=mask, use_cache=True, logits_to_keep=1)
+        return Beginning(computed.past_key_values, mask)
+
     def _continue(
         self,
-        suffixes: list[tuple[int, ...]],
-        targets: list[tuple[int, ...]],
+        suffixes: list[Tokens],
+        targets: list[Tokens],
         starts: list[int],
-        cache: Any,
-        prefix_mask: Tensor,
+        beginning: Beginning,
     ) -> list[float]:
         """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
         tokens, mask = self._padded(suffixes)  # (B, S)
-        full = mask if cache is None else torch.cat((prefix_mask, mask), dim=1)  # (B, P + S)
+        full = torch.cat((beginning.mask, mask), dim=1)  # (B, P + S)
         # padding stands between prefix and suffix, so places are counted, not taken from the columns
         places = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
         hidden = self._model.model(
             input_ids=tokens,
             attention_mask=full,
             position_ids=places,
-            past_key_values=cache,
-            use_cache=cache is not None,
+            past_key_values=beginning.cache,
+            use_cache=beginning.cache is not None,
         ).last_hidden_state  # (B, S, hidden)
         rows = torch.tensor([row for row, target in enumerate(targets) for _ in target], device=tokens.device)
         columns = torch.tensor(
@@ -212,6 +243,50 @@ class CausalAuxiliary(TransformersAuxiliary):
         return _padded(sequences, self._model.device)
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a model computed of a batch of prefixes: its cache, None where they are empty, and their mask (B, P)."""
+
+    cache: Any
+    mask: Tensor
+
+
+class Memory:
+    """Prompts of a causal model and what it computed of them, all but their last token, on which the target hangs."""
+
+    def __init__(self, model: CausalAuxiliary, prompts: Sequence[Tokens], limit: int) -> None:
+        self._model = model
+        self._prompts = prompts
+        self._lock = threading.Lock()  # a target's tokens join the caches while it is scored
+        self._batches = _batches([Group((prompt,), ((),)) for prompt in prompts])
+        self._kept: list[Beginning] = []
+        for batch in self._batches:
+            limit -= len(batch) * max(len(prompts[index]) for index in batch)
+            if limit < 0:
+                break
+            self._kept.append(self._compute(batch))
+
+    @torch.inference_mode()
+    def likelihoods(self, target: Tokens) -> list[Likelihood]:
+        """Of the target after each prompt."""
+        totals = [0.0] * len(self._prompts)
+        longest = max(map(len, self._prompts), default=0)
+        self._model._check_fits(longest + len(target))
+        for number, batch in enumerate(self._batches):
+            suffixes: list[Tokens] = [(self._prompts[index][-1], *target) for index in batch]
+            with self._lock:
+                beginning = self._kept[number] if number < len(self._kept) else self._compute(batch)
+                found = self._model._continue(suffixes, [target] * len(batch), [1] * len(batch), beginning)
+                if beginning.cache is not None:
+                    beginning.cache.crop(-len(suffixes[0]))
+            for index, total in zip(batch, found, strict=True):
+                totals[index] = total
+        return [Likelihood(total, len(target)) for total in totals]
+
+    def _compute(self, batch: list[int]) -> Beginning:
+        return self._model._beginning([self._prompts[index][:-1] for index in batch])
+
+
 class Seq2SeqAuxiliary(TransformersAuxiliary):
     """An encoder-decoder model such as FLAN-T5: the prompt is encoded, the target decoded."""
 
@@ -224,24 +299,30 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
-        return [self._score(group) for group in groups]
+        pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
+        for prompt, target in pairs:
+            self._check_fits(max(len(prompt) + 1, len(target)))
+        scored: dict[int, Likelihood] = {}
+        for batch in _pair_batches(pairs):
+            scored |= zip(batch, self._score([pairs[index] for index in batch]), strict=True)
+        found = (scored[index] for index in range(len(pairs)))
+        return [[next(found) for _ in group.prompts] for group in groups]
 
-    def _score(self, group: Group) -> list[Likelihood]:
-        end = self._tokenizer.eos_token_id
-        prompts, prompt_mask = _padded([(*prompt, end) for prompt in group.prompts], self._model.device)  # (B, P)
-        start = self._model.config.decoder_start_token_id
-        decoder, decoder_mask = _padded([(start, *target[:-1]) for target in group.targets], self._model.device)
+    def _score(self, pairs: list[tuple[Tokens, Tokens]]) -> list[Likelihood]:
+        end, start = self._tokenizer.eos_token_id, self._model.config.decoder_start_token_id
+        prompts, prompt_mask = _padded([(*prompt, end) for prompt, _ in pairs], self._model.device)  # (B, P)
+        decoder, decoder_mask = _padded([(start, *target[:-1]) for _, target in pairs], self._model.device)  # (B, T)
         logits = self._model(
             input_ids=prompts,
             attention_mask=prompt_mask,
             decoder_input_ids=decoder,
             decoder_attention_mask=decoder_mask,
-        ).logits.float()  # (B, T, V)
-        wanted, mask = _padded(group.targets, self._model.device)
-        found = logits.log_softmax(-1).gather(-1, wanted.unsqueeze(-1)).squeeze(-1) * mask  # (B, T)
-        return [
-            Likelihood(total, len(target)) for total, target in zip(found.sum(1).tolist(), group.targets, strict=True)
-        ]
+        ).logits  # (B, T, V)
+        wanted, mask = _padded([target for _, target in pairs], self._model.device)
+        rows, columns = mask.nonzero(as_tuple=True)
+        found = _log_probabilities(lambda chosen: chosen, logits[rows, columns], wanted[rows, columns])
+        totals = _sums(found, rows, len(pairs))
+        return [Likelihood(total, len(target)) for total, (_, target) in zip(totals, pairs, strict=True)]
 
 
 def _padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
@@ -289,3 +370,21 @@ def _batches(groups: Sequence[Group]) -> list[list[int]]:
                 continue
         batches.append([index])
     return batches
+
+
+def _pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
+    """Indices of pairs of like length, at most BATCH_TOKENS padded tokens of prompts and targets a batch."""
+    batches: list[list[int]] = []
+    for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
+        members = [*batches[-1], index] if batches else [index]
+        width = sum(max(len(pairs[member][side]) for member in members) for side in (0, 1))
+        if batches and len(members) * width <= BATCH_TOKENS:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
+def _longest(group: Group) -> int:
+    pairs = zip(group.prompts, group.targets, strict=True)
+    return max((len(prompt) + len(target) for prompt, target in pairs), default=0)

@@ -1,0 +1,34 @@
+"""Progress of resumable work, with an honest estimate of what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+Advance = Callable[[int, bool], None]
+
+
+@contextmanager
+def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
+    """A bar; what it yields is told of finished items, and whether they were computed now.
+
+    Rate and time left are of what is computed now: what an earlier run left takes no time and says nothing of the rest.
+    """
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", total=total, rest="")
+        started, done, computed = time.monotonic(), 0, 0
+
+        def advance(items: int, now: bool) -> None:
+            nonlocal done, computed
+            done += items
+            computed += items if now else 0
+            rate = computed / (time.monotonic() - started)
+            left = f"{rate:.1f}/s, {(total - done) / rate / 60:.0f} min left" if rate else ""
+            progress.update(bar, completed=done, rest=left)
+
+        yield advance
