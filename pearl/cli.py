@@ -19,6 +19,7 @@ COMMANDS = {
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
     "train": ("training.commands", "Train a retriever from histories, step by step."),
+    "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
@@ -94,10 +95,28 @@ def _parse(line: bytes) -> dict[str, Any] | InputError:
     try:
         value = orjson.loads(line.rstrip(b"\r\n"))  # else the end of a cut line is column 1 of the next
     except orjson.JSONDecodeError as error:
-        return InputError(_why_not_json(line, error), code="invalid_json")
+        field = _field_not_finite(line)
+        why = "is not JSON: NaN and infinity are no numbers there" if field else _why_not_json(line, error)
+        return InputError(why, param=field, code="invalid_json")
     if not isinstance(value, dict):
         return InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
     return value
+
+
+def _field_not_finite(line: bytes) -> str | None:
+    """The field at fault where it is only that other programs write NaN and infinity, which JSON does not have."""
+    try:
+        return next(_fields_not_finite(json.loads(line)), None)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _fields_not_finite(value: Any, field: str = "") -> Iterator[str]:
+    if isinstance(value, float) and not math.isfinite(value):
+        yield field
+    elif isinstance(value, (dict, list)):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _fields_not_finite(item, f"{field}.{name}" if field else str(name))
 
 
 def _why_not_json(line: bytes, error: orjson.JSONDecodeError) -> str:

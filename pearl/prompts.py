@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from pearl.chat.base import ChatModel, Message
+from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
@@ -75,6 +75,11 @@ def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int)
     shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in shown for message in turn)
     return Prompt(ask(quoted), brief.documents[: len(shown)], shortened)
+
+
+def revision_decoding(decoding: Decoding) -> Decoding:
+    """A draft's, with more room: the list of what is missing comes before the text."""
+    return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 
 def questions_prompt(brief: Brief) -> Prompt:

@@ -59,9 +59,11 @@ class Settings(BaseSettings):
     )
 
     retriever: str = Field(
-        default="fusion",
-        pattern="^(fusion|bm25|dense|random)$",
-        description="Ranks a user's history: `fusion` (BM25 and dense by reciprocal rank), `bm25`, `dense`, `random`.",
+        default=EMBEDDED,
+        min_length=1,
+        description="Ranks a user's history: `embedded` (the trained artifact that comes with the package), an "
+        "artifact's folder, or untrained: `fusion` (BM25 and dense by reciprocal rank), `bm25`, `dense`, `recent`, "
+        "`random`.",
     )
     encoder: str = Field(
         default=EMBEDDED,

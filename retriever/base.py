@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pearl.records import Document, Request, ScoredDocument
 
 Scores = NDArray[np.float32]  # (C,)
+Positions = NDArray[np.intp]  # (C,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Retriever(ABC):
 
     name: str
     calibration: Calibration = UNCALIBRATED
+    origin: str = ""  # what a trained one takes over from its training, a paragraph
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:
@@ -64,5 +66,23 @@ class Retriever(ABC):
 
 def order(documents: Sequence[Document], scores: Scores) -> list[ScoredDocument]:
     """Pair documents with their scores, best first; of equal ones the later document first."""
-    positions = np.lexsort((-np.arange(len(documents)), -scores))
-    return [ScoredDocument(documents[position], float(scores[position])) for position in positions]
+    return [ScoredDocument(documents[position], float(scores[position])) for position in best_first(scores)]
+
+
+def best_first(scores: Scores) -> Positions:
+    """The positions in order, best first; of equal ones the later first."""
+    return np.lexsort((-np.arange(len(scores)), -scores))
+
+
+def oldest_first(documents: Sequence[Document]) -> Positions:
+    """The positions in order of time; as they are where a document has none."""
+    times = [document.timestamp for document in documents if document.timestamp is not None]
+    if len(times) < len(documents):
+        return np.arange(len(documents))
+    return np.argsort(np.asarray(times, np.float64), kind="stable")
+
+
+def choose(ranking: Sequence[ScoredDocument], k: int, calibration: Calibration) -> list[ScoredDocument]:
+    """The k best that are worth a place in the prompt."""
+    floor = calibration.floor
+    return [found for found in ranking[:k] if floor is None or found.score >= floor]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import faiss
 import numpy as np
@@ -22,6 +23,19 @@ class DenseRetriever(Retriever):
         if not documents:
             return DenseIndex(None, self._encoder)
         return DenseIndex(self._encoder.encode_documents([document.text for document in documents]), self._encoder)
+
+
+class DenseRequestsRetriever(Retriever):
+    """Compares the request with the requests that the documents answered, and with the text of one without."""
+
+    name = "dense-requests"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        asked = [replace(document, text=document.request or document.text) for document in documents]
+        return DenseRetriever(self._encoder).index(asked)
 
 
 class DenseIndex:

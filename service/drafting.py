@@ -17,12 +17,13 @@ from pearl.prompts import (
     edited_draft,
     listed_questions,
     questions_prompt,
+    revision_decoding,
     revision_prompt,
 )
 from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import storable
-from retriever.base import Calibration
+from retriever.base import Calibration, choose
 from service.history_cache import HistoryCache
 from service.marks import MarkFilter, StopFilter
 from service.store import drafts, voices
@@ -198,8 +199,7 @@ class Drafter:
 
     async def _revise(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """The edited draft; the first one where the model does not deliver, so that nothing is lost."""
-        # the list of what is missing comes before the text, so the answer needs more room than a draft
-        decoding = replace(commission.decoding, max_tokens=commission.decoding.max_tokens * 3 // 2)
+        decoding = revision_decoding(commission.decoding)
         with clock.stage("revise_ms"):
             try:
                 prompt = await in_thread(revision_prompt, brief, draft.text, self.model, decoding.max_tokens)
@@ -224,12 +224,6 @@ class Drafter:
                 voice=commission.voice,
                 model=self.model.name,
             )
-
-
-def choose(ranking: Sequence[ScoredDocument], k: int, calibration: Calibration) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt."""
-    floor = calibration.floor
-    return [found for found in ranking[:k] if floor is None or found.score >= floor]
 
 
 def evidence(

@@ -111,7 +111,9 @@ create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""
     assert loaded_by(program) & TRAINING_LIBRARIES == set()
 
 
-@pytest.mark.parametrize("command", [[], ["import"], ["import", "jsonl"], ["draft"], ["serve"], ["keys"], ["rank"]])
+@pytest.mark.parametrize(
+    "command", [[], ["import"], ["import", "jsonl"], ["draft"], ["serve"], ["keys"], ["rank"], ["eval", "retrieval"]]
+)
 def test_help_is_quick_for_it_loads_little(command):
     program = f"""
 from pearl.cli import main

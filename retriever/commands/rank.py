@@ -22,8 +22,8 @@ from pearl.errors import InputError
 from pearl.history import parse_lines
 from pearl.records import Document, Request
 from pearl.settings import load_settings
-from pearl.texts import check_characters, check_id, check_text, json_type, parse_timestamp
 from retriever.base import Retriever
+from retriever.candidates_file import parse_candidates
 from retriever.registry import NAMES
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,14 +41,14 @@ A line of the output, in the same order:
 Examples:
 
 \b
-  pearl rank --model bm25 --input in.jsonl --output out.jsonl
+  pearl rank --model embedded --input in.jsonl --output out.jsonl
   pearl rank --model dense --input in.jsonl.gz --output -
 """
 
 
 @app.command(epilog=EXAMPLES)
 def rank(
-    model: str = typer.Option(..., help=f"One of {', '.join(NAMES)}."),
+    model: str = typer.Option(..., help=f"embedded, an artifact's folder, or one of {', '.join(NAMES)}."),
     encoder: str | None = typer.Option(None, metavar="MODEL", help="embedded or a model, as PEARL_ENCODER."),
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
     output: str = typer.Option(..., metavar="OUT.jsonl", help="Where the scores go; '-' for standard output."),
@@ -58,6 +58,8 @@ def rank(
     from retriever.registry import make_retriever
 
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
+    if retriever.origin:
+        typer.echo(retriever.origin, err=True)
     with _destination(output) as file:
         _rank_all(retriever, input, file)
 
@@ -100,7 +102,7 @@ def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:
             bar = progress.add_task("", total=source.stat().st_size)
         except OSError as error:
             raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
-        parse = partial(_parse, now=time.time())
+        parse = partial(parse_candidates, now=time.time())
         for request, documents in parse_lines(source, parse, lambda read: progress.advance(bar, read)):
             output.write(orjson.dumps(_scored(retriever, request, documents)) + b"\n")
 
@@ -111,37 +113,3 @@ def _scored(retriever: Retriever, request: Request, documents: list[Document]) -
     top_score = max(scores, default=None)
     below = retriever.calibration.is_below_threshold(top_score)
     return {"scores": scores, "top_score": top_score, "below_threshold": below}
-
-
-def _parse(value: dict[str, Any], now: float) -> tuple[Request, list[Document]]:
-    if "request" not in value:
-        raise InputError("'request' is missing.", param="request", code="missing_field")
-    timestamp = value.get("timestamp")
-    request = Request(
-        check_text(value["request"], param="request"),
-        now if timestamp is None else parse_timestamp(timestamp, now=now),
-    )
-    documents = value.get("documents")
-    if not isinstance(documents, list):
-        raise InputError(f"'documents' must be an array, not {json_type(documents)}.", param="documents")
-    return request, [_document(item, position, now) for position, item in enumerate(documents)]
-
-
-def _document(value: Any, position: int, now: float) -> Document:
-    """A candidate; an empty text is one too, it just scores badly."""
-    where = f"documents.{position}"
-    if not isinstance(value, dict):
-        raise InputError(f"must be an object, not {json_type(value)}.", param=where, code="wrong_type")
-    timestamp = value.get("timestamp")
-    return Document(
-        id=str(position) if value.get("id") is None else check_id(value["id"], param=f"{where}.id"),
-        text=_string(value.get("text"), f"{where}.text"),
-        timestamp=None if timestamp is None else parse_timestamp(timestamp, param=f"{where}.timestamp", now=now),
-        request=None if value.get("request") is None else _string(value["request"], f"{where}.request"),
-    )
-
-
-def _string(value: Any, param: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"must be a string, not {json_type(value)}.", param=param, code="wrong_type")
-    return check_characters(value, param=param)

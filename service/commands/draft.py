@@ -8,9 +8,10 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
+from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, write_json
 from pearl.records import Draft
 from pearl.settings import Settings, load_settings
-from service.commands.common import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, open_database, write_json
+from service.commands.common import open_database
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -16,9 +16,10 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from pearl.errors import InputError
+from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
-from service.commands.common import JSON_OPTION, open_database, write_json
+from service.commands.common import open_database
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importing import BATCH_DOCUMENTS, ImportProblem, ImportSummary, run_import
 

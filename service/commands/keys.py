@@ -7,9 +7,10 @@ from dataclasses import asdict
 import typer
 
 from pearl.errors import InputError
+from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id, format_timestamp
-from service.commands.common import JSON_OPTION, open_database, write_json
+from service.commands.common import open_database
 from service.store import keys
 
 app = typer.Typer(

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 
 import typer
 
+from pearl.options import ENCODER_OPTION, LLM_OPTION
 from pearl.settings import PREFIX, Settings, load_settings
-from service.commands.common import ENCODER_OPTION, LLM_OPTION, open_database
+from service.commands.common import open_database
 from service.metrics import MULTIPROCESS_FOLDER
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

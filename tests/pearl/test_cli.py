@@ -56,10 +56,10 @@ def test_unusable_options(pearl, arguments):
 
 
 def test_an_unusable_setting_is_one_line(pearl, monkeypatch):
-    monkeypatch.setenv("PEARL_RETRIEVER", "magic")
+    monkeypatch.setenv("PEARL_LLM", "magic")
     status, out, err = pearl("keys", "list")
     assert (status, out) == (2, "")
-    assert err.startswith("pearl: PEARL_RETRIEVER='magic': ")
+    assert err.startswith("pearl: PEARL_LLM='magic': ")
     assert err.count("\n") == 1
 
 

@@ -73,7 +73,7 @@ def test_separators_within_a_text_end_no_line(read):
         (b"{'a': 1}", "invalid_json: is not JSON: .* \\(column 2\\)"),
         (b'{"a": 1', "invalid_json: is not JSON: .* \\(column 8\\)"),
         (b'{"a": 1} {"a": 2}', "invalid_json: is not JSON: .* \\(column 10\\)"),
-        (b'{"a": NaN}', "invalid_json: is not JSON: .* \\(column 7\\)"),
+        (b'{"a": NaN}', "invalid_json: is not JSON: NaN and infinity are no numbers there"),
         (b'{"a": "\xe9t\xe9"}', "invalid_json: is not UTF-8 \\(byte 8 of the line\\)"),
         (b"\xff\xfe{\0}\0", "invalid_json: is not UTF-8 \\(byte 1 of the line\\)"),
         (b"[1, 2]", "wrong_type: must be a JSON object, not an array"),

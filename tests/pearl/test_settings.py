@@ -69,7 +69,7 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM_MAX_RETRIES", "-1"),
         ("PEARL_LLM_CONTEXT_TOKENS", "12"),
         ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
-        ("PEARL_RETRIEVER", "magic"),
+        ("PEARL_RETRIEVER", ""),
         ("PEARL_ENCODER", ""),
         ("PEARL_RATE_LIMIT", "often"),
         ("PEARL_LOG_LEVEL", "loud"),
@@ -88,8 +88,8 @@ def test_an_error_names_key_and_value(monkeypatch, name, value):
 
 def test_every_error_at_once(monkeypatch):
     monkeypatch.setenv("PEARL_LLM", "gpt")
-    monkeypatch.setenv("PEARL_RETRIEVER", "magic")
-    with pytest.raises(InputError, match=r"PEARL_LLM='gpt'.*; PEARL_RETRIEVER='magic'"):
+    monkeypatch.setenv("PEARL_LOG_LEVEL", "loud")
+    with pytest.raises(InputError, match=r"PEARL_LLM='gpt'.*; PEARL_LOG_LEVEL='loud'"):
         load_settings()
 
 

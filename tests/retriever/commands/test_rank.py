@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from pearl.cli import main
 from pearl.records import Document, Request
+from retriever.artifact import artifact_retriever
 from retriever.registry import NAMES, make_retriever
 
 LINES = [
@@ -84,14 +85,17 @@ def test_a_line_out_for_each_line_in(rank, write, tmp_path, model):
     assert all(line["below_threshold"] is False for line in found)
 
 
-@pytest.mark.parametrize("model", NAMES)
+@pytest.mark.parametrize("model", [name for name in NAMES if name != "likelihood"])  # which takes seconds to load
 def test_the_scores_are_the_retrievers(rank, write, encoder, model):
     line = LINES[0]
     run = rank(model=model, input=write([line]), output="-")
-    documents = [Document(str(n), document["text"]) for n, document in enumerate(line["documents"])]
+    documents = [
+        Document(str(n), document["text"], request=document.get("request"))
+        for n, document in enumerate(line["documents"])
+    ]
     expected = make_retriever(model, encoder).index(documents).scores(Request(line["request"]))
     assert json.loads(run.out)["scores"] == pytest.approx(expected.tolist(), abs=1e-5)
-    if model != "random":
+    if model not in ("random", "recent"):
         assert expected.argmax() in (0, 2)
 
 
@@ -186,12 +190,60 @@ def test_a_pipe_as_output(rank, write, tmp_path):
     assert pipe.is_fifo()  # and was not replaced, as a device would be by root
 
 
-@pytest.mark.parametrize("model", ["", "BM25", "no-such-model", "../artifact"])
+@pytest.mark.parametrize("model", ["", "BM25", "no-such-model"])
 def test_a_model_that_is_not_there(rank, write, tmp_path, model):
     run = rank(model=model, input=write(LINES), output=tmp_path / "out.jsonl")
     assert run.status == 2
     assert run.err.startswith(f"pearl: There is no model '{model}'; there are ")
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("with_cross_encoder", [False, True])
+def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
+    rank, write, tmp_path, encoder, make_artifact, cross_encoder_folder, with_cross_encoder
+):
+    """The documents are not in order of age."""
+    times = (1_700_000_300.0, 1_700_000_100.0, 1_700_000_200.0)
+    texts = ("Bread needs flour and time.", "The train leaves at four.", "Sourdough bread rises slowly.")
+    documents = [Document(str(n), text, time, f"item {n}") for n, (text, time) in enumerate(zip(texts, times, strict=True))]
+    lines = [
+        {"request": asked, "timestamp": 1_700_000_400, "documents": [asdict(each) for each in documents]}
+        for asked in ("how do I bake bread?", "when does it leave?")
+    ]
+    signals = {"cosine_text": 3.0, "log_recency": -0.1, "within_15_minutes": 0.5}
+    model = cross_encoder_folder if with_cross_encoder else None
+    plain = artifact_retriever(make_artifact(signals, cross_encoder=model, encoder=encoder.name), encoder)
+    expected = [plain.index(documents).scores(Request(line["request"], 1_700_000_400.0)) for line in lines]
+    best = sorted(float(scores.max()) for scores in expected)
+    folder = make_artifact(signals, cross_encoder=model, encoder=encoder.name, threshold=sum(best) / 2)
+
+    run = rank(model=folder, input=write([*lines, {"request": "nothing", "documents": []}]), output="-")
+
+    assert run.status == 0
+    assert run.err.startswith("tiny: y0 20.0 nats, tau 5, theta ")
+    *found, nothing = [json.loads(line) for line in run.out.splitlines()]
+    for line, scores in zip(found, expected, strict=True):
+        assert line["scores"] == pytest.approx(scores.tolist(), abs=1e-5)
+        assert line["top_score"] == max(line["scores"])
+        assert line["below_threshold"] is (line["top_score"] < sum(best) / 2)
+    assert {line["below_threshold"] for line in found} == {True, False}
+    assert nothing == {"scores": [], "top_score": None, "below_threshold": False}
+
+
+@pytest.mark.parametrize("model", ["../artifact", "."])
+def test_a_folder_that_is_no_artifact(rank, write, tmp_path, monkeypatch, model):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    run = rank(model=model, input=write(LINES), output=tmp_path / "out.jsonl")
+    assert run.status == 2
+    assert "is not an artifact: it has no artifact.json." in run.err
+    assert run.err.count("\n") == 1
+
+
+def test_an_artifact_of_another_encoder(rank, write, make_artifact):
+    run = rank(model=make_artifact(), input=write(LINES), output="-")
+    assert (run.status, run.out) == (2, "")
+    assert "was trained with the encoder 'words'" in run.err
 
 
 def test_an_encoder_that_is_not_there(rank, write, tmp_path):

@@ -1,0 +1,1 @@
+"""Metrics, calibration, judges, agreement, writing quality, forensics, reports."""

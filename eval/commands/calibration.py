@@ -1,0 +1,73 @@
+"""``pearl eval calibration``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import (
+    Baselines,
+    GainsFiles,
+    Models,
+    NearDuplicates,
+    Resamples,
+    Seed,
+    baselines_among,
+    described,
+    score_all,
+    show,
+    with_distributions,
+)
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """Examples:
+
+\b
+  pearl eval calibration --gains gains.jsonl.gz --model embedded --model bm25 --picture reliability.svg
+  pearl eval calibration --gains gains.jsonl.gz --model work/mine --baseline work/plain-kl --json -
+"""
+
+
+def calibration(
+    gains: GainsFiles,
+    model: Models,
+    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    bins: int = typer.Option(10, "--bins", min=2, help="Bins of equally many requests."),
+    near_duplicates: NearDuplicates = 0.5,
+    encoder: str | None = ENCODER_OPTION,
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where reliability and scores are drawn."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Whether the best score s1 of a request says how much the document chosen will help."""
+    from eval.calibration import CalibrationOptions, calibration_report
+    from eval.pictures import check_format, draw_reliability
+    from eval.tables import calibration_tables
+
+    check_format(picture)
+    check_writable("--picture", picture)
+    check_writable("--json", json)
+    models = [*model, *baseline]
+    choices = score_all(gains, models, encoder)
+    options = CalibrationOptions(bins=bins, near_duplicates=near_duplicates, resamples=resamples, seed=seed)
+    result = calibration_report(choices, baselines_among(models, baseline), options)
+    made_by = described(
+        "calibration",
+        gains,
+        model,
+        baseline=baseline,
+        bins=bins,
+        near_duplicates=near_duplicates,
+        encoder=encoder,
+        resamples=resamples,
+        seed=seed,
+    )
+    result = with_distributions(made_by | result, choices)
+    if picture:
+        draw_reliability(result, picture)
+    if json:
+        write_json(json, result)
+    else:
+        show(calibration_tables(result))

@@ -1,0 +1,104 @@
+"""``pearl eval generation``"""
+
+from __future__ import annotations
+
+import typer
+
+from eval.commands.options import (
+    BertScoreModel,
+    ChoiceSeed,
+    GenerationsFile,
+    Limit,
+    MaxTokens,
+    NearDuplicateShare,
+    Shown,
+    Stances,
+    TemplateName,
+    WithoutNearDuplicates,
+)
+from eval.commands.scored import Baselines, GainsFiles, Models, show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
+
+EXAMPLES = """A line of the input is a gains record with a target:
+
+\b
+  {"user_id": "ann", "request": "...", "target": "...", "documents": [{"text": "..."}], "gain": [0.4]}
+
+Examples:
+
+\b
+  pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --template commit
+  pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json
+"""
+
+
+def generation(
+    gains: GainsFiles,
+    model: Models,
+    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    zero_shot: bool = typer.Option(True, help="Also draft from the request alone."),
+    k_shot: bool = typer.Option(False, "--k-shot", help="Also draft from the same random documents of other users."),
+    template: TemplateName = "free",
+    stances: Stances = False,
+    k: Shown = None,
+    llm: str | None = LLM_OPTION,
+    max_tokens: MaxTokens = None,
+    limit: Limit = None,
+    seed: ChoiceSeed = 0,
+    without_near_duplicates: WithoutNearDuplicates = False,
+    near_duplicates: NearDuplicateShare = 0.5,
+    generations: GenerationsFile = None,
+    encoder: str | None = ENCODER_OPTION,
+    bertscore: BertScoreModel = "embedded",
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Draft real requests and compare with what the users really wrote: ROUGE, BERTScore, stance.
+
+    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    """
+    from rich.console import Console
+
+    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems
+    from eval.drafts import write_drafts
+    from eval.generation import generation_report
+    from eval.systems import k_shot_system, zero_shot_system
+    from eval.text_metrics import BertScore
+    from eval.writing_tables import generation_tables
+    from pearl.chat.choose import make_chat_model
+    from pearl.settings import load_settings
+
+    check_writable("--json", json)
+    plan = Plan(
+        settings=load_settings(llm=llm, encoder=encoder),
+        gains=gains,
+        models=(*model, *baseline),
+        baselines=baseline,
+        template=template,
+        k=k,
+        max_tokens=max_tokens,
+        limit=limit,
+        seed=seed,
+        near_duplicates=near_duplicates if without_near_duplicates else None,
+        generations=generations,
+        stances=stances,
+    )
+    console, scorer = Console(stderr=True), BertScore(bertscore)
+    material = read_material(plan)
+    # what is wrong with a model shows now, not after the work
+    chat_model = make_chat_model(plan.settings)
+    scorer.load()
+    systems = retrieval_systems(plan, material.cases, console)
+    if k_shot:
+        systems.insert(0, k_shot_system(material.cases, material.everyone, plan.shown, seed, balanced=stances))
+    if zero_shot:
+        systems.insert(0, zero_shot_system(material.cases))
+    briefs = [plan.briefs(material.cases, system) for system in systems]
+    written = at_desk(plan, chat_model, console, lambda desk: write_drafts(desk, briefs))
+    with console.status("Measuring..."):
+        report = generation_report(material.cases, systems, written, scorer, stances=stances)
+    head = plan.head("generation", bertscore, no_zero_shot=not zero_shot, k_shot=k_shot)
+    result = head | {"bertscore": scorer.description, **material.counts, **report}
+    if json:
+        write_json(json, result)
+    else:
+        show(generation_tables(result))

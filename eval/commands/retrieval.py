@@ -1,0 +1,80 @@
+"""``pearl eval retrieval``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import (
+    Baselines,
+    GainsFiles,
+    Models,
+    NearDuplicates,
+    Resamples,
+    Seed,
+    baselines_among,
+    described,
+    score_all,
+    show,
+    with_distributions,
+)
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """A line of the gains:
+
+\b
+  {"request": "reset the index", "documents": [{"text": "..."}, {"text": "..."}], "gain": [3.1, -0.4]}
+
+and, where they are known, "user_id", "timestamp", "id" and "target", what the user really wrote.
+
+Examples:
+
+\b
+  pearl eval retrieval --gains gains.jsonl.gz --model embedded --model bm25 --model recent
+  pearl eval retrieval --gains gains.jsonl.gz --model work/mine --model bm25 --json -
+"""
+
+
+def retrieval(
+    gains: GainsFiles,
+    model: Models,
+    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    k: int = typer.Option(3, "--k", min=1, help="Documents that count for the top-k gain."),
+    near_duplicates: NearDuplicates = 0.5,
+    encoder: str | None = ENCODER_OPTION,
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the distributions of s1 are drawn."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """How much the documents gain that models put first, with 95% intervals and differences from the best baseline."""
+    from eval.pictures import check_format, draw_distributions
+    from eval.retrieval import RetrievalOptions, retrieval_report
+    from eval.tables import retrieval_tables
+
+    check_format(picture)
+    check_writable("--picture", picture)
+    check_writable("--json", json)
+    models = [*model, *baseline]
+    choices = score_all(gains, models, encoder)
+    options = RetrievalOptions(k, near_duplicates, resamples, seed)
+    result = retrieval_report(choices, baselines_among(models, baseline), options)
+    made_by = described(
+        "retrieval",
+        gains,
+        model,
+        baseline=baseline,
+        k=k,
+        near_duplicates=near_duplicates,
+        encoder=encoder,
+        resamples=resamples,
+        seed=seed,
+    )
+    result = with_distributions(made_by | result, choices)
+    if picture:
+        draw_distributions(result, picture)
+    if json:
+        write_json(json, result)
+    else:
+        show(retrieval_tables(result))

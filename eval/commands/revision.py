@@ -1,0 +1,108 @@
+"""``pearl eval revision``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.options import (
+    BertScoreModel,
+    ChoiceSeed,
+    GenerationsFile,
+    Limit,
+    MaxTokens,
+    NearDuplicateShare,
+    Shown,
+    Stances,
+    TemplateName,
+    WithoutNearDuplicates,
+)
+from eval.commands.scored import GainsFiles, Models, show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
+
+EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
+where both are given the same options and --generations.
+
+Examples:
+
+\b
+  pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
+  pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --picture curve.svg --json table3.json
+"""
+
+
+def revision(
+    gains: GainsFiles,
+    model: Models,
+    template: TemplateName = "free",
+    stances: Stances = False,
+    k: Shown = None,
+    llm: str | None = LLM_OPTION,
+    max_tokens: MaxTokens = None,
+    limit: Limit = None,
+    seed: ChoiceSeed = 0,
+    without_near_duplicates: WithoutNearDuplicates = False,
+    near_duplicates: NearDuplicateShare = 0.5,
+    generations: GenerationsFile = None,
+    encoder: str | None = ENCODER_OPTION,
+    bertscore: BertScoreModel = "embedded",
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the curve over theta is drawn."),
+    metric: str = typer.Option("rouge2", help="The figure of the picture: rouge1, rouge2, bertscore or macro_f1."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Compare no revision, revising every draft, and revising those below the model's threshold.
+
+    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    """
+    from rich.console import Console
+
+    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems
+    from eval.drafts import write_revised
+    from eval.pictures import check_format
+    from eval.revision import revision_report
+    from eval.revision_picture import check_metric, draw_curves
+    from eval.text_metrics import BertScore
+    from eval.writing_tables import revision_tables
+    from pearl.chat.choose import make_chat_model
+    from pearl.settings import load_settings
+
+    check_format(picture)
+    check_writable("--picture", picture)
+    check_writable("--json", json)
+    plan = Plan(
+        settings=load_settings(llm=llm, encoder=encoder),
+        gains=gains,
+        models=model,
+        baselines=(),
+        template=template,
+        k=k,
+        max_tokens=max_tokens,
+        limit=limit,
+        seed=seed,
+        near_duplicates=near_duplicates if without_near_duplicates else None,
+        generations=generations,
+        stances=stances,
+    )
+    check_metric(metric, stances=stances)
+    console, scorer = Console(stderr=True), BertScore(bertscore)
+    material = read_material(plan)
+    # what is wrong with a model shows now, not after the work
+    chat_model = make_chat_model(plan.settings)
+    scorer.load()
+    systems = retrieval_systems(plan, material.cases, console)
+    briefs = [plan.briefs(material.cases, system) for system in systems]
+    written = at_desk(plan, chat_model, console, lambda desk: write_revised(desk, briefs))
+    with console.status("Measuring..."):
+        models = [
+            revision_report(material.cases, system, drafts, revisions, scorer, stances=stances)
+            for system, (drafts, revisions) in zip(systems, written, strict=True)
+        ]
+    head = plan.head("revision", bertscore)
+    result = head | {"bertscore": scorer.description, **material.counts, "models": models}
+    if picture:
+        draw_curves(models, metric, picture)
+    if json:
+        write_json(json, result)
+    else:
+        show(revision_tables(result))

@@ -1,0 +1,115 @@
+"""What ``pearl eval retrieval`` and ``pearl eval calibration`` share: the options, and scoring the records once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pearl.errors import InputError
+
+if TYPE_CHECKING:
+    from eval.choices import Choices
+    from eval.tables import Table
+
+FILE_WIDTH = 160  # characters, where no terminal says how wide it is
+
+GainsFiles = Annotated[
+    list[Path], typer.Option("--gains", metavar="G.jsonl.gz", help="Requests with their documents and gains.")
+]
+Models = Annotated[
+    list[str], typer.Option("--model", metavar="MODEL", help="A name, embedded, or an artifact's folder; repeatable.")
+]
+Baselines = Annotated[
+    list[str],
+    typer.Option("--baseline", metavar="MODEL", help="An artifact that counts as a baseline, as the untrained do."),
+]
+NearDuplicates = Annotated[
+    float,
+    typer.Option(
+        "--near-duplicates",
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+        help="Of the target's word trigrams: a document with so many is set aside in a second table.",
+    ),
+]
+Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Of the bootstrap.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
+
+
+def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None) -> Choices:
+    """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from eval.choices import Choices
+    from eval.gains import read_gains
+    from eval.scoring import RememberingEncoder, score_records
+    from pearl.settings import load_settings
+    from retriever.encoder import SentenceEncoder
+    from retriever.registry import make_retriever
+
+    twice = next((name for name in models if models.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
+    shared_encoder = RememberingEncoder(SentenceEncoder(load_settings(encoder=encoder).encoder))
+    retrievers = {name: make_retriever(name, shared_encoder) for name in models}
+    records = [record for path in gains for record in read_gains(path)]
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        scored = []
+        for name, retriever in retrievers.items():
+            bar = progress.add_task(name, total=len(records))
+            scored.append(score_records(name, retriever, records, lambda bar=bar: progress.advance(bar)))  # type: ignore[misc]
+    return Choices.of_all(records, scored)
+
+
+def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str]:
+    """Models that are not trained, and the artifacts that were named as baselines."""
+    from retriever.registry import NAMES
+
+    return [name for name in models if name in NAMES or name in artifacts]
+
+
+def with_distributions(result: dict[str, Any], choices: Choices) -> dict[str, Any]:
+    """The result with the distribution of s1 beside the figures of each model."""
+    from eval.pictures import distribution
+
+    for row, scored in zip(result["models"], choices.models, strict=True):
+        row["s1"] = distribution([scores.max() for scores in scored.scores])
+    return result
+
+
+def described(name: str, gains: Sequence[Path], models: Sequence[str], **options: object) -> dict[str, Any]:
+    """What made a result: the command without where it wrote, and our version."""
+    from pearl import __version__
+
+    words = ["pearl", "eval", name]
+    for option, values in (("gains", gains), ("model", models), *options.items()):
+        given = values if isinstance(values, (list, tuple)) else [values]
+        words += [
+            word for value in given if value is not None for word in (f"--{option.replace('_', '-')}", str(value))
+        ]
+    return {"command": shlex.join(words), "version": __version__}
+
+
+def show(tables: Iterable[Table]) -> None:
+    """Tables on standard output."""
+    from rich import box, table
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    for each in tables:
+        shown = table.Table(*each.columns, box=box.SIMPLE_HEAD, caption=each.caption, caption_justify="left")
+        for column in shown.columns[1:]:
+            column.justify = "right"
+        for row in each.rows:
+            shown.add_row(*row)
+        console.print(shown)

@@ -1,0 +1,159 @@
+"""What ``pearl eval generation`` and ``pearl eval revision`` share: the cases, what is retrieved, and the writing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+
+from eval.commands.scored import described
+from eval.drafts import Desk
+from eval.gains import read_gains
+from eval.generations import open_generations
+from eval.progress import watched
+from eval.scoring import RememberingEncoder
+from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
+from pearl.chat.base import ChatModel, Decoding
+from pearl.chat.embedded import REPEAT_PENALTY, REPEAT_WINDOW, EmbeddedChatModel
+from pearl.errors import InputError
+from pearl.prompts import CLOSING, Brief
+from pearl.settings import Settings
+from pearl.templates import load_template
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
+    ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
+    ``stances``: the texts are comments that may take one.
+    """
+
+    settings: Settings
+    gains: Sequence[Path]
+    models: Sequence[str]
+    baselines: Sequence[str]
+    template: str
+    k: int | None
+    max_tokens: int | None
+    limit: int | None
+    seed: int
+    near_duplicates: float | None
+    generations: Path | None
+    stances: bool
+
+    @property
+    def shown(self) -> int:
+        return self.k or load_template(self.template).k
+
+    @property
+    def longest(self) -> int:
+        return self.max_tokens or self.settings.max_draft_tokens
+
+    @property
+    def writer(self) -> str:
+        """What the answers depend on: the model, and its rules where they are ours."""
+        if self.settings.uses_endpoint:
+            return f"{self.settings.llm_model} at {self.settings.llm_base_url or 'the default endpoint'}"
+        return f"{EmbeddedChatModel.name}, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+
+    def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
+        """What the system has written for each case."""
+        template = load_template(self.template)
+        return [
+            Brief(template, case.record.request.text, shown.documents)
+            for case, shown in zip(found, system.shown, strict=True)
+        ]
+
+    def head(self, name: str, bertscore: str, **flags: bool) -> dict[str, Any]:
+        """What makes a result: the command, and what it left to defaults."""
+        head = described(
+            name,
+            self.gains,
+            [model for model in self.models if model not in self.baselines],
+            baseline=self.baselines,
+            template=self.template,
+            k=self.shown,
+            llm=self.settings.llm,
+            max_tokens=self.longest,
+            limit=self.limit,
+            seed=self.seed,
+            near_duplicates=self.near_duplicates,
+            encoder=self.settings.encoder,
+            bertscore=bertscore,
+        )
+        flags |= {"stances": self.stances, "without_near_duplicates": self.near_duplicates is not None}
+        head["command"] += "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
+        return head | {"llm": self.writer, "k": self.shown, "max_tokens": self.longest}
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What there is to write: ``cases`` are a sample of ``everyone``'s; ``counts`` say what is left out."""
+
+    cases: tuple[Case, ...]
+    everyone: tuple[Case, ...]
+    counts: dict[str, Any]
+
+
+def read_material(plan: Plan) -> Material:
+    """Raises InputError for files without a target, and for a template that is not there."""
+    load_template(plan.template)
+    records = [record for path in plan.gains for record in read_gains(path)]
+    everyone = cases(records)
+    files = ", ".join(map(str, plan.gains))
+    if not everyone:
+        raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
+    chosen = sample(everyone, plan.limit, plan.seed)
+    counts: dict[str, Any] = {"records": len(records), "records_with_target": len(everyone)}
+    if plan.near_duplicates is None:
+        return Material(tuple(chosen), tuple(everyone), counts)
+    left = without_near_duplicates(chosen, plan.near_duplicates)
+    if not left:
+        raise InputError(f"{files}: documents: each nearly is its target, so none is left to show.", param="documents")
+    counts["near_duplicates"] = {
+        "threshold": plan.near_duplicates,
+        "documents_set_aside": _documents(chosen) - _documents(left),
+        "records_left_without_documents": len(chosen) - len(left),
+    }
+    return Material(tuple(left), tuple(everyone), counts)
+
+
+def _documents(found: Sequence[Case]) -> int:
+    return sum(len(case.record.documents) for case in found)
+
+
+def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
+    """What each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
+    from retriever.encoder import SentenceEncoder
+    from retriever.registry import NAMES, make_retriever
+
+    twice = next((name for name in plan.models if plan.models.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
+    encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
+    systems = []
+    for name, retriever in [(name, make_retriever(name, encoder)) for name in plan.models]:
+        kind = BASELINE if name in NAMES or name in plan.baselines else MODEL
+        with console.status(f"Ranking with {name}..."):
+            systems.append(retrieved(name, retriever, found, plan.shown, kind=kind))
+    return systems
+
+
+def at_desk(plan: Plan, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
+    """What ``work`` comes to, with the file of answers open while it runs; the model is closed after it."""
+
+    async def run(desk: Desk) -> T:
+        try:
+            return await work(desk)
+        finally:
+            await model.close()
+
+    path = plan.generations or plan.settings.home / "generations.jsonl"
+    with open_generations(path) as kept, watched(console) as watch:
+        return asyncio.run(run(Desk(model, plan.writer, Decoding(plan.longest, stop=(CLOSING,)), kept, watch)))

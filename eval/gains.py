@@ -1,0 +1,113 @@
+"""The gains file: JSON Lines, optionally gzipped, a request a line, with its documents and the gain of each.
+
+``{"request", "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...], "gain": [float, ...], "user_id"?, "id"?,
+"timestamp"?, "target"?}``; gains are in nats, in the documents' order.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.history import parse_lines
+from pearl.records import Document, Request
+from pearl.texts import check_characters, check_id, json_type
+from retriever.candidates_file import parse_candidates
+
+
+@dataclass(frozen=True, slots=True)
+class GainsRecord:
+    """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
+
+    ``target`` is what the user really wrote for the request, where the file says so.
+    """
+
+    request: Request
+    user_id: str | None
+    id: str | None
+    target: str | None
+    documents: tuple[Document, ...]
+    gains: tuple[float, ...]
+
+
+def read_gains(path: Path) -> tuple[GainsRecord, ...]:
+    """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
+    records = tuple(parse_lines(path, partial(parse_record, now=time.time())))
+    if not records:
+        raise InputError(f"{path}: there is no record in it.", code="empty_file")
+    return records
+
+
+def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
+    """Raises InputError with ``param`` set to the field."""
+    request, documents = parse_candidates(value, now)
+    if not documents:
+        raise InputError("'documents' is empty; a record needs at least one.", param="documents", code="empty_list")
+    return GainsRecord(
+        request=request,
+        user_id=_optional_id(value, "user_id"),
+        id=_optional_id(value, "id"),
+        target=_target(value.get("target")),
+        documents=tuple(documents),
+        gains=_gains(value.get("gain"), len(documents)),
+    )
+
+
+def _gains(value: Any, size: int) -> tuple[float, ...]:
+    if not isinstance(value, list):
+        raise InputError(f"'gain' must be an array, not {json_type(value)}.", param="gain", code="wrong_type")
+    if len(value) != size:
+        raise InputError(
+            f"'gain' has {len(value)} numbers for {size} documents; give one for each.", param="gain", code="length"
+        )
+    return tuple(_number(item, f"gain.{position}") for position, item in enumerate(value))
+
+
+def _number(value: Any, param: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
+    if not math.isfinite(value):
+        raise InputError("must be finite.", param=param, code="not_finite")
+    return float(value)
+
+
+def _optional_id(value: dict[str, Any], name: str) -> str | None:
+    return None if value.get(name) is None else check_id(value[name], param=name)
+
+
+def _target(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(f"'target' must be a string, not {json_type(value)}.", param="target", code="wrong_type")
+    return check_characters(value, param="target")
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """What is drawn together when records are resampled: ``names[i]`` is the cluster of record i."""
+
+    unit: str  # "users" or "requests"
+    names: tuple[str, ...]
+    users: int  # how many are known
+
+
+def clusters(records: Sequence[GainsRecord]) -> Clusters:
+    """Users, a request without one standing for itself; requests where fewer than two users are known."""
+    users = len({record.user_id for record in records} - {None})
+    if users < 2:
+        return Clusters("requests", tuple(str(position) for position in range(len(records))), users)
+    return Clusters(
+        "users",
+        tuple(
+            f"request {position}" if record.user_id is None else f"user {record.user_id}"
+            for position, record in enumerate(records)
+        ),
+        users,
+    )

@@ -1,0 +1,203 @@
+"""Raw answers of chat models, kept in a JSON Lines file, so that an interrupted run goes on and later steps rerun free.
+
+A line is ``{"key", "text", "finish_reason", "prompt_tokens", "completion_tokens", "seconds", "error"}``; the key is a
+SHA-256 of the model, the decoding and the messages. A failure is kept too, and tried again by the next run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pearl.chat.base import ChatModel, Decoding, Message, complete
+from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError, PearlError
+from pearl.history import parse_lines
+from pearl.texts import json_type, storable
+
+LINE_START = b'{"key": "'
+PATIENCE = 5  # failures of the model one after the other, until it is taken to be down
+
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "key": str,
+    "text": str,
+    "finish_reason": str,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "seconds": (int, float),
+    "error": (str, type(None)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A model's answer as it came, or the code of the ``error`` that came instead."""
+
+    key: str
+    text: str
+    finish_reason: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a model is to answer."""
+
+    messages: tuple[Message, ...]
+    decoding: Decoding
+
+
+def key_of(model: str, task: Task) -> str:
+    """The same for the same model, decoding and messages, and for nothing else. ``model`` names it and its rules."""
+    decoding = task.decoding
+    said = [
+        model,
+        [decoding.max_tokens, decoding.temperature, decoding.top_p, list(decoding.stop)],
+        [[message.role, message.content] for message in task.messages],
+    ]
+    # lone surrogates cannot be encoded; as escapes they can
+    return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).hexdigest()
+
+
+class Generations:
+    """The answers that a file holds, and those added to it; open it with :func:`open_generations`."""
+
+    def __init__(self, file: IO[bytes], found: dict[str, Generation]) -> None:
+        self._file = file
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: str) -> Generation | None:
+        return self._found.get(key)
+
+    def add(self, generation: Generation) -> None:
+        """Kept for good when this returns."""
+        self._found[generation.key] = generation
+        line = json.dumps({name: getattr(generation, name) for name in FIELDS}, ensure_ascii=False)
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+@contextmanager
+def open_generations(path: Path) -> Iterator[Generations]:
+    """The file's answers, whose last line may be cut off: it is dropped and done again. One run at a time has a file.
+
+    Raises InputError when it cannot be used, and names the line when it holds something else.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab+")
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written: {error.strerror}; give another --generations.", param="generations"
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(
+                f"{path}: another run is using it; wait for it or give another --generations.", param="generations"
+            ) from error
+        _drop_unfinished_line(path, file)
+        yield Generations(file, {each.key: each for each in parse_lines(path, _parse)})
+
+
+def _drop_unfinished_line(path: Path, file: IO[bytes]) -> None:
+    file.seek(0)
+    end, last = 0, b""
+    for last in file:
+        end += len(last)
+    if not last or last.endswith(b"\n"):
+        return
+    if not last.startswith(LINE_START) and not LINE_START.startswith(last):
+        raise InputError(
+            f"{path}: is not a file of generations; give another --generations.",
+            param="generations",
+            code="not_generations",
+        )
+    file.truncate(end - len(last))
+
+
+def _parse(value: dict[str, Any]) -> Generation:
+    for name, kind in FIELDS.items():
+        if name not in value or not isinstance(value[name], kind) or isinstance(value[name], bool):
+            raise InputError(
+                f"is {json_type(value.get(name))}; this is no file of generations.", param=name, code="not_generations"
+            )
+    return Generation(**{name: value[name] for name in FIELDS})
+
+
+async def generate(
+    model: ChatModel,
+    identity: str,
+    tasks: Sequence[Task],
+    kept: Generations,
+    advance: Callable[[Generation], None] = lambda done: None,
+) -> list[Generation]:
+    """An answer for each task, in order; what is kept is not asked again, and what is asked twice is asked once.
+
+    ``identity`` is what the keys say of the model. Raises the model's error when it fails PATIENCE times in a row.
+    """
+    keys = [key_of(identity, task) for task in tasks]
+    done: dict[str, Generation] = {}
+    in_a_row = 0
+    for key, task in zip(keys, tasks, strict=True):
+        if key in done:
+            continue
+        found = kept.get(key)
+        if found is None or found.error:
+            found, error = await _answer(model, key, task)
+            kept.add(found)
+            advance(found)
+            in_a_row = in_a_row + 1 if _is_down(error) else 0
+            if error and in_a_row == PATIENCE:
+                raise error
+        done[key] = found
+    return [done[key] for key in keys]
+
+
+def missing(identity: str, tasks: Sequence[Task], kept: Generations) -> int:
+    """How many different tasks have no answer yet."""
+    keys = {key_of(identity, task) for task in tasks}
+    return sum(1 for key in keys if (found := kept.get(key)) is None or found.error)
+
+
+async def _answer(model: ChatModel, key: str, task: Task) -> tuple[Generation, PearlError | None]:
+    started = time.monotonic()
+    try:
+        reply = await complete(model, task.messages, task.decoding)
+    except (ChatError, ContextExceeded) as error:
+        return Generation(key, "", "error", seconds=_since(started), error=error.code), error
+    return (
+        Generation(
+            key,
+            storable(reply.text),
+            reply.finish_reason,
+            reply.usage.prompt_tokens,
+            reply.usage.completion_tokens,
+            _since(started),
+        ),
+        None,
+    )
+
+
+def _is_down(error: PearlError | None) -> bool:
+    """A refusal or a prompt that is too long says nothing about the next task."""
+    return isinstance(error, ChatError) and not isinstance(error, ChatRefused)
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 3)

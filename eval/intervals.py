@@ -1,0 +1,155 @@
+"""95% intervals by the percentile bootstrap over clusters (Efron and Tibshirani 1993, chapters 8 and 13).
+
+Requests of one user resemble each other, so users are drawn, not requests. All statistics of one Bootstrap are computed
+on the same resamples: ``a - b`` of two estimates is their paired difference.
+
+Dimensions in comments: N records, U clusters, R resamples, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 2000
+ROWS = 250  # resamples at a time: what is N wide must fit into memory
+DIGITS = 9  # sums over several threads differ behind these
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure and its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float]:
+        return {"value": round(self.value, DIGITS), "low": round(self.low, DIGITS), "high": round(self.high, DIGITS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A statistic of the records, and of each resample of them, (R,); NaN where it is undefined."""
+
+    value: float
+    resampled: Floats
+
+    @property
+    def interval(self) -> Interval | None:
+        """None where the statistic is undefined; resamples it is undefined for are left out. It holds the value, which
+        resamples of a distance near zero all lie above."""
+        if not np.isfinite(self.value):
+            return None
+        defined = self.resampled[np.isfinite(self.resampled)]
+        low, high = np.percentile(defined, (2.5, 97.5)) if len(defined) else (self.value, self.value)
+        return Interval(self.value, min(float(low), self.value), max(float(high), self.value))
+
+    def to_json(self) -> dict[str, float] | None:
+        interval = self.interval
+        return None if interval is None else interval.to_json()
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        """The paired difference, for estimates of one Bootstrap."""
+        return Estimate(self.value - other.value, self.resampled - other.resampled)
+
+
+class Bootstrap:
+    """Resamples of the clusters ``names[i]`` of records i, drawn once and used for every statistic."""
+
+    def __init__(self, names: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> None:
+        _, self._cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)  # (N,)
+        self._size = int(self._cluster.max()) + 1
+        even = np.full(self._size, 1 / self._size)
+        draws = np.random.default_rng(seed).multinomial(self._size, even, size=resamples)
+        self._times = draws.astype(np.uint16 if self._size < 2**16 else np.uint32)  # (R, U) how often each was drawn
+
+    def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
+        """A statistic that is a function of sums over the records: ``features`` (N, F), ``function`` (R, F) -> (R,)."""
+        each = np.asarray(features, np.float64)
+        by_cluster = np.zeros((self._size, each.shape[1]))  # (U, F)
+        np.add.at(by_cluster, self._cluster, each)
+        resampled = [times.astype(np.float64) @ by_cluster for times in self._parts()]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(function(each.sum(axis=0, keepdims=True))[0])
+            return Estimate(value, function(np.concatenate(resampled)))
+
+    def weights(self, function: Callable[[Floats], Floats]) -> Estimate:
+        """Any statistic of weighted records: ``function`` takes how often each record counts, (R, N) -> (R,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(function(np.ones((1, len(self._cluster))))[0])
+            resampled = [function(times[:, self._cluster].astype(np.float64)) for times in self._parts()]
+        return Estimate(value, np.concatenate(resampled))
+
+    def _parts(self) -> Iterator[NDArray[Any]]:
+        for start in range(0, len(self._times), ROWS):
+            yield self._times[start : start + ROWS]
+
+    def mean(self, values: ArrayLike) -> Estimate:
+        """The mean of values (N,)."""
+        return self.ratio(values, np.ones(len(self._cluster)))
+
+    def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
+        """The sum of one over the sum of the other, both (N,)."""
+        return self.sums(np.column_stack((values, weights)), lambda sums: sums[:, 0] / sums[:, 1])
+
+    def median(self, values: ArrayLike) -> Estimate:
+        """The median of values (N,), the mean of the two middle ones of an even number."""
+        ordered = np.argsort(values, kind="stable")
+        each = np.asarray(values, np.float64)[ordered]
+
+        def middle(weights: Floats) -> Floats:  # whole numbers, so that places can be counted
+            reached = weights[:, ordered].cumsum(axis=1)
+            total = reached[:, -1:]
+            below = (reached <= np.floor((total - 1) / 2)).sum(axis=1)
+            above = (reached <= np.floor(total / 2)).sum(axis=1)
+            return np.asarray((each[below] + each[above]) / 2)
+
+        return self.weights(middle)
+
+    def pearson(self, first: ArrayLike, second: ArrayLike) -> Estimate:
+        """Pearson's r of two (N,); NaN where either is constant."""
+        # r does not change when a constant is taken off, and the sums of squares then keep their digits
+        x, y = _centred(first), _centred(second)
+        return self.sums(np.column_stack((np.ones(len(x)), x, y, x * x, y * y, x * y)), pearson_of_sums)
+
+    def spearman(self, first: ArrayLike, second: ArrayLike) -> Estimate:
+        """Spearman's rho of two (N,): Pearson's r of their ranks within each resample."""
+        groups = [np.unique(np.asarray(values), return_inverse=True)[1] for values in (first, second)]
+
+        def correlation(weights: Floats) -> Floats:
+            x, y = (_weighted_ranks(group, weights) for group in groups)
+            parts = (np.ones_like(x), x, y, x * x, y * y, x * y)
+            return pearson_of_sums(np.stack([(weights * part).sum(axis=1) for part in parts], axis=1))
+
+        return self.weights(correlation)
+
+
+def pearson_of_sums(sums: Floats) -> Floats:
+    """r from the sums of 1, x, y, xx, yy and xy: (R, 6) -> (R,)."""
+    n, x, y, xx, yy, xy = sums.T
+    spread_x, spread_y = xx - x * x / n, yy - y * y / n
+    # what is left of a constant after rounding is no spread
+    constant = (spread_x <= 1e-12 * xx) | (spread_y <= 1e-12 * yy)
+    return np.asarray(np.where(constant, np.nan, (xy - x * y / n) / np.sqrt(spread_x * spread_y)))
+
+
+def _centred(values: ArrayLike) -> Floats:
+    each = np.asarray(values, np.float64)
+    return np.asarray(each - each.mean())
+
+
+def _weighted_ranks(group: NDArray[np.intp], weights: Floats) -> Floats:
+    """The rank of each record where record i stands there ``weights[:, i]`` times; equal ones share the mean."""
+    size = int(group.max()) + 1
+    together = np.zeros((len(weights), size))
+    for row, each in zip(together, weights, strict=True):
+        row += np.bincount(group, weights=each, minlength=size)
+    middle = together.cumsum(axis=1) - (together - 1) / 2
+    return np.asarray(middle[:, group] - middle.mean(axis=1, keepdims=True))

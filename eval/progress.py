@@ -1,0 +1,45 @@
+"""How a long run goes, on standard error: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from eval.drafts import Watch
+from eval.generations import Generation
+
+QUIET_S = 60.0  # between two lines where nobody can see a bar
+
+
+@contextmanager
+def watched(console: Console) -> Iterator[Watch]:
+    """What tells of each generation as it comes, with an estimate from those that were really made."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def watch(label: str, total: int) -> Callable[[Generation], None]:
+            bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
+            done, failed, told, seconds = 0, 0, time.monotonic(), 0.0
+
+            def advance(generation: Generation) -> None:
+                nonlocal done, failed, told, seconds
+                done, failed = done + 1, failed + bool(generation.error)
+                seconds += generation.seconds
+                rest = f"{seconds / done:.1f} s each, {_minutes(seconds / done * (total - done))} left"
+                rest += f", {failed} failed" if failed else ""
+                progress.update(bar, advance=1, rest=rest)
+                if not console.is_terminal and (done == total or time.monotonic() - told > QUIET_S):
+                    told = time.monotonic()
+                    console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
+
+            return advance
+
+        yield watch
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -1,0 +1,42 @@
+"""Parts of the requests: the short and the long, those with little history and with much.
+
+Dimensions in comments: N requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Mask = NDArray[np.bool_]  # (N,)
+Bins = NDArray[np.intp]  # (N,)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The requests whose ``by`` lies from ``low`` to ``high``."""
+
+    by: str
+    low: int
+    high: int
+    among: Mask
+
+
+def equal_bins(values: ArrayLike, count: int) -> Bins:
+    """Bins of equally many values, 0 the lowest; equal values stay together, in the bin of their mean rank: (N,)."""
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
+    return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
+
+
+def slices(by: str, values: Sequence[int], parts: int = 3) -> list[Slice]:
+    """Equally many requests in each part, as far as equal values let them be divided; none without two parts."""
+    sizes = np.asarray(values)
+    bins = equal_bins(values, parts)
+    found = [bins == place for place in np.unique(bins)]
+    if len(found) < 2:
+        return []
+    return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in found]

@@ -1,0 +1,38 @@
+"""Options that commands of several packages share, and writing JSON where ``--json`` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import typer
+
+from pearl.errors import InputError
+
+LLM_OPTION = typer.Option(None, "--llm", metavar="LLM", help="embedded, openai (an endpoint) or auto, as PEARL_LLM.")
+ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded or a model, as PEARL_ENCODER.")
+JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
+
+
+def write_json(target: str, value: Any) -> None:
+    """One JSON document and a line break. Raises InputError when the file cannot be written."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    if target == "-":
+        typer.echo(text)
+        return
+    try:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--json {target}: {error.strerror}", code="unwritable_file") from error
+
+
+def check_writable(option: str, target: str | Path | None) -> None:
+    """Raises InputError when what an option names cannot be a file: better before the work than after it."""
+    if target is None or str(target) == "-":
+        return
+    path = Path(target)
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {target}: there is no folder {path.parent}.", code="unwritable_file")
+    if path.is_dir():
+        raise InputError(f"{option} {target}: that is a folder; name a file.", code="unwritable_file")

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+DOCUMENTS = [
+    {"text": "Bread needs flour.", "request": "bake bread"},
+    {"text": "Trains leave at four.", "request": "catch a train"},
+    {"text": "Snow fell all night.", "request": "report the snow"},
+]
+LINES = [
+    {
+        "user_id": f"user {place % 2}",
+        "request": request,
+        "documents": [{**document, "text": f"{document['text']} {place % 2}"} for document in DOCUMENTS],
+        "gain": [1.0, 0.5, -1.0],
+        "target": target,
+    }
+    for place, (request, target) in enumerate(
+        [
+            ("bake more bread", "Bread needs flour and time."),
+            ("late train", "The train was late."),
+            ("snow", "It fell."),
+        ]
+    )
+]
+SMALL = ("--llm", "embedded", "--max-tokens", 12, "--k", 1, "--template", "commit")
+
+
+@pytest.fixture
+def generation(pearl_eval, write_lines, tmp_path):
+    """`pearl eval generation` of BM25 with a few tokens a draft."""
+
+    def run(*more: object, lines=LINES, models=("bm25",)):
+        named = [word for model in models for word in ("--model", model)]
+        kept = tmp_path / "kept.jsonl"
+        return pearl_eval("generation", "--gains", write_lines(lines), *named, *SMALL, "--generations", kept, *more)
+
+    return run
+
+
+def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path):
+    run = generation("--k-shot", "--json", "-")
+    assert run.status == 0
+    assert "9 of 9" in run.err
+    assert [row["model"] for row in run.json["models"]] == ["zero-shot", "k-shot", "bm25"]
+    assert [row["model"] for row in run.json["baselines"]] == ["copy of bm25"]
+    assert (run.json["requests"], run.json["n"], run.json["users"], run.json["resampled"]) == (3, 3, 2, "users")
+    for row in run.json["models"]:
+        assert (row["failed"], row["cut_off"]) == (0, 3)
+        for metric in ("rouge1", "rouge2", "bertscore"):
+            assert row[metric]["low"] <= row[metric]["value"] <= row[metric]["high"]
+    assert run.json["command"].startswith("pearl eval generation --gains ")
+    assert run.json["command"].endswith(" --k-shot")
+    assert "SmolLM2" in run.json["llm"]
+    kept = (tmp_path / "kept.jsonl").read_bytes()
+    assert kept.count(b"\n") == 9
+
+    again = generation("--k-shot", "--json", "-")
+    assert (again.json, again.err) == (run.json, "")
+    # as after a kill in the middle of the seventh answer
+    lines = kept.splitlines(keepends=True)
+    (tmp_path / "kept.jsonl").write_bytes(b"".join(lines[:6]) + lines[6][:40])
+    resumed = generation("--k-shot", "--json", "-")
+    assert resumed.json == run.json
+    assert "3 of 3" in resumed.err
+
+
+def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_lines, tmp_path):
+    generation("--no-zero-shot", "--json", tmp_path / "out.json")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    run = pearl_eval("revision", *words, "--picture", tmp_path / "curve.svg", "--json", "-")
+    assert run.status == 0
+    assert "revisions: 3 of 3" in run.err
+    assert "drafts" not in run.err
+    (found,) = run.json["models"]
+    assert found["threshold"] is None
+    assert [row["policy"] for row in found["policies"]] == ["none", "all", "selective", "random"]
+    assert found["policies"][0]["rouge1"] == json.loads((tmp_path / "out.json").read_text())["models"][0]["rouge1"]
+    assert found["revisions"]["failures"] == {"revision_unreadable": 3}  # twelve tokens are not enough for one
+    assert b"bm25" in (tmp_path / "curve.svg").read_bytes()
+    again = pearl_eval("revision", *words)
+    assert again.status == 0
+    assert "theta never" in again.out
+
+
+def test_tables_for_the_eye(generation):
+    run = generation("--limit", 1)
+    assert run.status == 0
+    assert "copy of bm25" in run.out
+
+
+def test_a_sample(generation):
+    assert generation("--limit", 2, "--no-zero-shot", "--json", "-").json["requests"] == 2
+
+
+def test_near_duplicates_are_not_shown(generation):
+    lines = [{**LINES[0], "target": "Bread needs flour. 0"}, LINES[1]]
+    run = generation("--without-near-duplicates", "--no-zero-shot", "--json", "-", lines=lines)
+    assert run.json["near_duplicates"] == {
+        "threshold": 0.5,
+        "documents_set_aside": 1,
+        "records_left_without_documents": 0,
+    }
+    assert run.json["command"].endswith(" --without-near-duplicates")
+
+
+def test_comments_take_a_stance(generation):
+    lines = [{**line, "target": target} for line, target in zip(LINES, ("YTA", "NTA", "who knows"), strict=True)]
+    run = generation("--stances", "--json", "-", lines=lines)
+    assert run.json["stances"]["target"] == {"YTA": 1, "NTA": 1, "unlabelled": 1}
+    assert "macro_f1" in run.json["models"][0]
+    assert [row["model"] for row in run.json["baselines"]] == ["copy of bm25", "always YTA", "always NTA"]
+
+
+def without(line, name):
+    return {key: value for key, value in line.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "complaint"),
+    [
+        ((), [], "no record"),
+        ((), ["{"], ":1: is not JSON"),
+        ((), [without(line, "target") for line in LINES], "target: no record has one"),
+        ((), [LINES[0], {**LINES[1], "target": 5}], ":2: target: "),
+        ((), [{**LINES[0], "gain": [1.0]}], ":1: gain: "),
+        (("--template", "sonnet"), LINES, "There is no template 'sonnet'"),
+        (("--model", "bm25"), LINES, "named twice"),
+        (("--model", "word2vec"), LINES, "There is no model 'word2vec'"),
+        (("--bertscore", "./nothing"), LINES, "cannot be loaded for BERTScore"),
+        (("--json", "no/such/folder.json"), LINES, "there is no folder"),
+        (("--k-shot",), [LINES[0]], "other users"),
+        (("--without-near-duplicates", "--near-duplicates", 0), LINES, "none is left to show"),
+        (("--llm", "openai"), LINES, "PEARL_LLM_MODEL"),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_generated(generation, tmp_path, options, lines, complaint):
+    run = generation("--json", "-", *options, lines=lines)
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+    assert run.err.count("\n") == 1
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):
+    (tmp_path / "kept.jsonl").write_text('{"request": "a"}\n')
+    run = generation("--json", "-")
+    assert run.status == 2
+    assert "this is no file of generations" in run.err
+    assert (tmp_path / "kept.jsonl").read_text() == '{"request": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--metric", "bleu"), "--metric bleu"),
+        (("--metric", "macro_f1"), "--metric macro_f1"),
+        (("--picture", "curve.gif"), "--picture curve.gif"),
+        (("--picture", "no/such/folder.svg"), "there is no folder"),
+    ],
+)
+def test_a_picture_that_cannot_be_drawn(pearl_eval, write_lines, tmp_path, options, complaint):
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    run = pearl_eval("revision", *words, "--json", "-", *options)
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+    assert not (tmp_path / "kept.jsonl").exists()
