@@ -7,7 +7,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow
 	--no-emit-options --no-emit-index-url --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint types format docs bench lock clean
+.PHONY: help setup serve test lint types format docs bench train lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -37,6 +37,9 @@ docs: setup ## write the generated pages of docs/ again
 
 bench: setup ## measure again; results go to benchmarks/results
 	$(BIN)/python -m benchmarks $(ARGS)
+
+train: setup ## train the shipped retriever again and measure it: hours (ARGS="--budget-minutes 60")
+	$(BIN)/python training/recipes/commits.py $(ARGS)
 
 # Without hashes: the torch of a CPU wheel and PyPI's have the same version and different ones. With a CPU wheel at
 # hand pip-compile writes its local version, which nobody else could install.

@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import draft_overhead, importing, load
+from benchmarks import draft_overhead, importing, load, scoring
 from benchmarks.figures import Result, write_result
 from benchmarks.machine import Machine, this_machine
 from benchmarks.report import table
 
 RESULTS = Path(__file__).parent / "results"
-BENCHMARKS = {module.NAME: module for module in (importing, draft_overhead, load)}
+BENCHMARKS = {module.NAME: module for module in (importing, draft_overhead, load, scoring)}
 
 
 def run(name: str, quick: bool, machine: Machine) -> Result:

@@ -254,6 +254,13 @@ def experiments() -> str:
     return text.replace("{drafting}", table)
 
 
+def results() -> str:
+    """The tables of trained retrievers, from docs/results."""
+    from results_page import results_page
+
+    return results_page()
+
+
 def performance() -> str:
     """The benchmarks' tables, from benchmarks/results."""
     from benchmarks.report import markdown
@@ -268,6 +275,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/openapi.json": openapi_json,
     "docs/dependencies.md": lambda: NOTICE + dependencies(),
     "docs/performance.md": lambda: NOTICE + performance(),
+    "docs/results.md": lambda: NOTICE + results(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
     "docs/assets/sample-draft.svg": sample_draft_picture,
     "README.md": readme,

@@ -7,8 +7,8 @@ import threading
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
-from pearl.errors import PearlError
-from pearl.settings import Settings
+from pearl.errors import InputError, NotFound, PearlError
+from pearl.settings import EMBEDDED, Settings
 from retriever.base import Retriever
 from retriever.encoder import Encoder, SentenceEncoder
 from retriever.registry import make_retriever
@@ -23,7 +23,10 @@ from service.threads import in_thread
 log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
-NEEDS_ENCODER = ("dense", "fusion")
+WITHOUT_ENCODER = ("bm25", "random", "recent")
+NOT_SERVED = ("likelihood",)  # a language model would read for seconds on all cores
+# to callers: an artifact's folder is the operator's to name
+OFFERED = (EMBEDDED, "bm25", "dense", "dense-requests", "fusion", "random", "recent")
 
 
 class Services:
@@ -36,6 +39,7 @@ class Services:
             settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
         )
         self.encoder = encoder or SentenceEncoder(settings.encoder)
+        self._check_retriever()
         self._precedence = Precedence()
         self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
         self.drafter = Drafter(
@@ -49,11 +53,27 @@ class Services:
 
     @property
     def needs_encoder(self) -> bool:
-        return self.settings.retriever in NEEDS_ENCODER
+        return self.settings.retriever not in WITHOUT_ENCODER
 
     def retriever(self, name: str | None = None) -> Retriever:
-        """A retriever for documents that are not in the store. Raises NotFound."""
+        """A retriever for documents that are not in the store. Raises NotFound for a name that callers may not give."""
+        if name is not None and name not in OFFERED:
+            raise NotFound(
+                f"There is no model '{name}'; there are {', '.join(OFFERED)}.", param="model", code="model_not_found"
+            )
         return make_retriever(name or self.settings.retriever, self.encoder)
+
+    def _check_retriever(self) -> None:
+        name = self.settings.retriever
+        if name in NOT_SERVED:
+            raise InputError(
+                f"PEARL_RETRIEVER={name!r}: reads for seconds on all cores; it is for 'pearl rank' and 'pearl eval'.",
+                code="invalid_setting",
+            )
+        try:
+            make_retriever(name, self.encoder)
+        except InputError as error:
+            raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
 
     def forget_deleted(self, user_id: int) -> None:
         """After a deletion: nothing of it stays in memory or, as far as the database can, in its files."""
@@ -71,7 +91,7 @@ class Services:
 
     def _load(self) -> None:
         try:
-            for part in (self.drafter.model, *((self.encoder,) if self.needs_encoder else ())):
+            for part in (self.drafter.model, self.retriever(), *((self.encoder,) if self.needs_encoder else ())):
                 load = getattr(part, "load", None)
                 if load is not None:
                     load()
@@ -82,6 +102,8 @@ class Services:
         if self.load_error is not None:
             log.error("%s", self.load_error)
             return
+        if origin := self.retriever().origin:
+            log.info("the retriever %s", origin)
         self.loaded.set()
         if self.needs_encoder and self.settings.embed_in_background:
             self._embedder.start()

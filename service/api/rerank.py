@@ -38,7 +38,10 @@ class RerankIn(BaseModel):
     """A request and the documents to score for it."""
 
     model: str | None = Field(
-        None, description="`bm25`, `dense`, `fusion` or `random`; the service's own by default.", examples=["bm25"]
+        None,
+        description="`embedded`, `bm25`, `dense`, `dense-requests`, `fusion`, `random` or `recent`; the service's own "
+        "by default.",
+        examples=["bm25"],
     )
     query: Text = Field(description="The request.", examples=["reset the index"])
     documents: list[GivenDocument] = Field(

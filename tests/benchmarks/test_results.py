@@ -22,6 +22,10 @@ FIGURES = {
     "load": {
         f"{name}_{what}" for name in ("drafts", "mock") for what in ("errors", "calls", "per_second", "p50", "p99")
     },
+    "scoring": {
+        *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
+        *("difference_p50", "difference_p99", "gain_correlation"),
+    },
 }
 
 
@@ -64,7 +68,7 @@ def test_committed_results_are_whole_and_measured_in_earnest() -> None:
 def test_a_name_that_is_not_there() -> None:
     done = run("speed")
     assert done.returncode == 2
-    assert "there is no speed; there are import, draft_overhead, load" in done.stderr
+    assert "there is no speed; there are import, draft_overhead, load, scoring" in done.stderr
 
 
 def test_quick_figures_do_not_replace_measured_ones() -> None:

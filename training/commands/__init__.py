@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from training.commands import score
+from training.commands import fit, requests, retriever, score, select, threshold
 
 app = typer.Typer(
     add_completion=False,
@@ -12,7 +12,12 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Train a retriever from histories, step by step.",
 )
+app.command(epilog=requests.EXAMPLES)(requests.requests)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=select.EXAMPLES)(select.select)
+app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=threshold.EXAMPLES)(threshold.threshold)
+app.command(epilog=retriever.EXAMPLES)(retriever.retriever)
 
 
 @app.callback()

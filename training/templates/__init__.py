@@ -36,7 +36,7 @@ def auxiliary_template(name: str) -> AuxiliaryTemplate:
     try:
         fields = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError:
-        ours = sorted(path.stem for path in Path(str(files(__package__))).glob("*.toml"))
+        ours = sorted(path.stem for path in Path(str(files(__package__))).glob("[!_]*.toml"))
         raise InputError(
             f"There is no template '{name}'; there are {', '.join(ours)}, or name a TOML file.", param="template"
         ) from None

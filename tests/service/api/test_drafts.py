@@ -121,6 +121,28 @@ def test_below_the_threshold(pearl: Any, ann: Any, fixed_retriever: Any) -> None
     assert [document["id"] for document in draft["retrieval"]["documents"]] == ["d1"]
 
 
+def test_an_artifact_drafts_and_revises_by_its_theta(house: Any, make_artifact: Any) -> None:
+    """The share of the request's words that a document has, twice; theta lies between the two requests' best."""
+    folder = make_artifact({"overlap_text": 2.0}, bias=-0.5, threshold=0.6, floor=-0.4)
+    pearl = house(model=FakeChatModel(["Mind the tide.", "Draft.", EDITED]), retriever=str(folder))
+    pearl.add("ann", "mind the tide", "the kettle is on")
+    ann = pearl.as_user("ann")
+
+    near = ann.post("/v1/drafts", {"request": "the tide", "revise": "auto"}).json()
+    far = ann.post("/v1/drafts", {"request": "the wheel", "revise": "auto"}).json()
+
+    scores = [(found["id"], round(found["score"], 4)) for found in near["retrieval"]["documents"]]
+    assert scores == [("d1", 2 * 2 / 2 - 0.5), ("d2", 2 * 1 / 2 - 0.5)]
+    assert (near["stage"], near["text"]) == ("draft", "Mind the tide.")
+    assert near["retrieval"]["below_threshold"] is False
+    assert (near["revision"]["applied"], near["revision"]["reason"]) == (False, "above_threshold")
+    assert far["retrieval"]["top_score"] == pytest.approx(2 * 1 / 2 - 0.5)
+    assert far["retrieval"]["below_threshold"] is True
+    assert (far["revision"]["applied"], far["revision"]["reason"]) == (True, "below_threshold")
+    assert (far["stage"], far["text"]) == ("revised", "The better text.")
+    assert near["retrieval"]["threshold"] == far["retrieval"]["threshold"] == 0.6
+
+
 def test_questions(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
     pearl.retrieve_with(fixed_retriever({"d1": 1.5}, Calibration(threshold=3.0, ask_below=2.0)))
     pearl.model.replies.append("- Which Saturday?\n- Who else?")

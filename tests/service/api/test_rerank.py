@@ -23,7 +23,7 @@ def test_scores_by_place(ann: Any) -> None:
     assert all(set(result) == {"index", "relevance_score"} for result in answer["results"])
 
 
-@pytest.mark.parametrize("model", ["bm25", "dense", "fusion", "random"])
+@pytest.mark.parametrize("model", ["bm25", "dense", "dense-requests", "fusion", "random", "recent"])
 def test_every_retriever(ann: Any, model: str) -> None:
     answer = ann.post("/v1/rerank", {"model": model, "query": "tide", "documents": TEXTS, "top_n": 2}).json()
     assert answer["model"] == model
@@ -70,6 +70,25 @@ def test_nothing_of_it_is_kept(pearl: Any, ann: Any) -> None:
     assert not pearl.on_disk("secret")
 
 
+def test_a_folder_is_the_operators_to_name(ann: Any, make_artifact: Any) -> None:
+    """One that a caller names is not even looked at."""
+    for model in (str(make_artifact()), "./", "/", "../artifact"):
+        answer = ann.post("/v1/rerank", {"model": model, "query": "tide", "documents": TEXTS})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
+        assert answer.json()["error"]["message"].startswith(f"There is no model '{model}'; there are embedded, bm25, ")
+
+
+def test_the_services_own_may_be_an_artifact(house: Any, make_artifact: Any) -> None:
+    ann = house(retriever=str(make_artifact({"overlap_text": 10.0}))).as_user("ann")
+    answer = ann.post("/v1/rerank", {"query": "mind the tide", "documents": TEXTS}).json()
+    assert answer["model"] == "tiny"
+    assert [(found["index"], round(found["relevance_score"], 3)) for found in answer["results"]] == [
+        (2, 10.0),
+        (1, 3.333),  # the
+        (0, 3.333),
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "param"),
     [
@@ -85,6 +104,7 @@ def test_nothing_of_it_is_kept(pearl: Any, ann: Any) -> None:
         ({"query": "a", "documents": TEXTS, "top_n": 0}, 422, "top_n"),
         ({"query": "a", "documents": ["b", "x" * 1_000_001]}, 413, "documents.1"),
         ({"query": "a", "documents": TEXTS, "model": "gpt"}, 404, "model"),
+        ({"query": "a", "documents": TEXTS, "model": "likelihood"}, 404, "model"),
     ],
     ids=lambda value: str(value)[:40],
 )

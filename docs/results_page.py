@@ -1,0 +1,101 @@
+"""docs/results.md: the tables of the result files in docs/results, with what they are in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eval.calibration import METRICS as CALIBRATION
+from eval.retrieval import METRICS as RETRIEVAL
+from eval.tables import Table, calibration_tables, markdown, metrics_table, retrieval_tables
+from eval.writing_tables import generation_tables, revision_tables
+
+RESULTS = Path(__file__).resolve().parent / "results"
+Tables = Callable[[Any], Iterator[Table]]
+
+# file, heading, what it is, tables, picture
+PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
+    (
+        "retrieval.json",
+        "What the retrievers choose",
+        "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over the "
+        "target's tokens (equation 1 of the paper). `first-stage` is the shipped retriever without its cross-encoder; "
+        "`plain-kl` and `distill` are its first stage under the other losses; `relevance-ce` is the cross-encoder "
+        "trained on relevance, `likelihood` the paper's UPR, `dense-requests` the cosine with the documents' own requests.",
+        retrieval_tables,
+        None,
+    ),
+    (
+        "retrieval-git.json",
+        "On the git project, also trained on the other project",
+        "`trained-on-coreboot` never saw a text of this project.",
+        retrieval_tables,
+        None,
+    ),
+    (
+        "retrieval-coreboot.json",
+        "On the coreboot project, also trained on the other project",
+        "`trained-on-git` never saw a text of this project.",
+        retrieval_tables,
+        None,
+    ),
+    (
+        "calibration.json",
+        "Whether the score says how much it will help",
+        "The correlation of the best score s1 with the gain of the document chosen (the paper's table 6).",
+        calibration_tables,
+        "calibration.svg",
+    ),
+    (
+        "generation.json",
+        "What is written with the chosen documents",
+        "Drafts by SmolLM2-135M, compared with what the users really wrote (the paper's tables 1b and 4).",
+        generation_tables,
+        None,
+    ),
+    (
+        "revision.json",
+        "Selective revision",
+        "No revision, revising all, and revising below theta (the paper's table 3).",
+        revision_tables,
+        "revision.svg",
+    ),
+)
+
+
+def results_page() -> str:
+    lines = [
+        "# Results\n",
+        "Measured on users who were seen neither in training nor in any choice: users are split by a hash of their id "
+        "into 45% to train on, 15% to choose by and 40% to test. Candidates are what a user wrote before the request: a "
+        "third by BM25, a third the most recent, the rest at random. `make train` makes everything again; each table "
+        "names its command. Intervals are 95% (bootstrap over users).\n",
+    ]
+    for file, heading, text, tables, picture in PARTS:
+        path = RESULTS / file
+        if not path.exists():
+            continue
+        result = json.loads(path.read_text(encoding="utf-8"))
+        lines += [f"## {heading}\n", f"{text}\n"]
+        if picture and (RESULTS / picture).exists():
+            lines.append(f"![{heading}](results/{picture})\n")
+        lines += [markdown(_short(table)) for table in tables(result)]
+    lines += ["## What the figures are\n", markdown(metrics_table((*RETRIEVAL, *CALIBRATION)))]
+    return "\n".join(lines)
+
+
+def _short(table: Table) -> Table:
+    """Artifacts by their folder's name."""
+    return replace(
+        table,
+        columns=tuple(_name(cell) for cell in table.columns),
+        rows=tuple(tuple(_name(cell) for cell in row) for row in table.rows),
+    )
+
+
+def _name(cell: str) -> str:
+    head, space, last = cell.rpartition(" ")
+    return f"{head}{space}{Path(last).name}" if "/models/" in last else cell

@@ -1,0 +1,63 @@
+"""The head: what the cheap signals say of the gain, beside the cross-encoder's logit.
+
+Dimensions in comments: C candidates, S signals, M members of the ensemble, H hidden units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+CLIP = 5.0  # standard deviations: a signal far outside what was seen in training says no more than one at its edge
+
+
+@dataclass(frozen=True, slots=True)
+class SignalHead:
+    """The mean over small networks with one hidden layer each beside a linear one.
+
+    The weights: ``mean`` and ``scale`` (S,), ``inner`` (M, S, H), ``inner_bias`` (M, H), ``middle`` (M, H, H),
+    ``middle_bias`` (M, H), ``outer`` (M, H), ``direct`` (M, S), ``bias`` (M,).
+    """
+
+    mean: Floats
+    scale: Floats
+    inner: Floats
+    inner_bias: Floats
+    middle: Floats
+    middle_bias: Floats
+    outer: Floats
+    direct: Floats
+    bias: Floats
+
+    def logits(self, signals: Floats) -> Floats:
+        """(C, S) -> (C,)"""
+        inputs = np.clip((signals - self.mean) / self.scale, -CLIP, CLIP)
+        hidden = silu(np.einsum("cs,msh->mch", inputs, self.inner, optimize=True) + self.inner_bias[:, None])
+        hidden = silu(hidden @ self.middle + self.middle_bias[:, None])  # (M, C, H)
+        logits = np.einsum("mch,mh->mc", hidden, self.outer) + self.direct @ inputs.T + self.bias[:, None]
+        return np.asarray(logits.mean(axis=0), np.float32)
+
+    def tensors(self) -> dict[str, Floats]:
+        """The weights by name, to be saved."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Floats]) -> SignalHead:
+        """From the weights by name; others are not looked at."""
+        return cls(**{field.name: np.asarray(tensors[field.name], np.float32) for field in fields(cls)})
+
+
+def silent(head: SignalHead) -> SignalHead:
+    """A head that says 0 of everything, so that a cross-encoder's logit is the score."""
+    return replace(
+        head, outer=np.zeros_like(head.outer), direct=np.zeros_like(head.direct), bias=np.zeros_like(head.bias)
+    )
+
+
+def silu(x: Floats) -> Floats:
+    return np.asarray(x / (1.0 + np.exp(-np.clip(x, -60.0, 60.0))), np.float32)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pearl.errors import InputError
+from retriever.auxiliary import load_auxiliary
+from training.corpus import Corpus
+from training.partition import ROLLING
+from training.scoring import ScoringOptions, read_scores
+from training.split import DEV, TEST, TRAIN
+
+SILENT = Console(file=StringIO())
+OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
+
+
+@pytest.fixture
+def corpus(writings: Any, users_in: Any, write_history: Any) -> Corpus:
+    return Corpus.read(write_history(writings(users_in(TRAIN, 2), documents=8), "mine.jsonl.gz"))
+
+
+def never() -> Any:
+    pytest.fail("nothing is to be computed")
+
+
+def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
+    assert corpus.name == "mine"
+    assert len(corpus.fingerprint) == 64
+    assert {len(documents) for documents in corpus.histories.values()} == {8}
+
+
+def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    found = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: True, SILENT, "sum")
+    assert len(found) == 2 * 2
+    for example in found:
+        assert example.user_id.startswith("mine:user")
+        assert len(example.documents) == len(example.gains) == 3
+        assert [each.timestamp for each in example.documents] == sorted(each.timestamp for each in example.documents)  # type: ignore[type-var]
+
+    # nothing is left to compute, however little time there is
+    again = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: False, SILENT, "sum")
+    before = corpus.scored_before(TRAIN, tmp_path / "w", "mean")
+    for one, two, mean in zip(found, again, before, strict=True):
+        assert one.request_id == two.request_id == mean.request_id
+        assert one.gains.tolist() == two.gains.tolist()
+        assert (mean.gains * 16).tolist() == pytest.approx(one.gains.tolist(), rel=1e-4)
+
+
+def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    answers = iter([True, False, False, False])
+    found = corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: next(answers), SILENT, "sum")
+    assert len({example.user_id for example in found}) == 1
+    none = corpus.scored(OPTIONS, lambda: model, tmp_path / "none", lambda: False, SILENT, "sum")
+    assert none == []
+
+
+@pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
+def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path, split: str) -> None:
+    options = ScoringOptions("post", split, ROLLING, 2, 3, 100)
+    assert corpus.scored(options, never, tmp_path / "w", lambda: True, SILENT, "sum") == []
+    assert corpus.scored_before(split, tmp_path / "w", "sum") == []
+    assert read_scores(tmp_path / "w" / f"mine-{split}.parquet")[0].num_rows == 0
+
+
+def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="mine-train.parquet: is damaged or not there"):
+        corpus.scored_before(TRAIN, tmp_path, "sum")
+
+
+def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    run: Callable[[ScoringOptions], Any] = lambda options: corpus.scored(  # noqa: E731
+        options, lambda: model, tmp_path, lambda: False, SILENT, "sum"
+    )
+    run(OPTIONS)
+    with pytest.raises(InputError, match="made with another"):
+        run(ScoringOptions("commit", TRAIN, ROLLING, 2, 3, 4))

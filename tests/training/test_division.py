@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pearl.errors import InputError
+from training.division import Division
+from training.examples import Example
+from training.split import DEV, TEST, TRAIN
+
+Make = Callable[..., list[Example]]
+
+
+def test_as_it_should_be(make_examples: Make) -> None:
+    found = {TRAIN: make_examples(3), DEV: make_examples(2), TEST: make_examples(1)}
+    division = Division.of(found)
+    assert (division.learned, division.asked, division.notes) == (TRAIN, DEV, ())
+    assert (division.train, division.dev, division.test) == (found[TRAIN], found[DEV], found[TEST])
+
+
+@pytest.mark.parametrize(
+    ("there", "learned", "asked", "tests", "notes"),
+    [
+        ((TRAIN,), TRAIN, TRAIN, 0, 1),
+        ((TRAIN, TEST), TRAIN, TRAIN, 1, 1),
+        ((TRAIN, DEV), TRAIN, DEV, 0, 0),
+        ((DEV,), DEV, DEV, 0, 2),
+        ((DEV, TEST), DEV, DEV, 1, 2),
+        ((TEST,), TEST, TEST, 0, 2),  # who is learned from is not measured with
+    ],
+)
+def test_where_a_split_has_none(
+    make_examples: Make, there: tuple[str, ...], learned: str, asked: str, tests: int, notes: int
+) -> None:
+    division = Division.of({split: make_examples(1) if split in there else [] for split in (TRAIN, DEV, TEST)})
+    assert (division.learned, division.asked, len(division.test), len(division.notes)) == (learned, asked, tests, notes)
+    assert len(division.train) == len(division.dev) == 1
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(InputError, match="give more history, or more minutes") as caught:
+        Division.of({TRAIN: [], DEV: []})
+    assert caught.value.code == "nothing_to_learn"

@@ -1,0 +1,146 @@
+"""The cross-encoder under our loss, with sentence-transformers' trainer, from a model of a few thousand weights."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from training.fit_cross_encoder import (
+    CrossEncoderOptions,
+    GroupLoss,
+    TextGroup,
+    check_base,
+    fit_cross_encoder,
+    last_layer,
+    logits_of,
+    new_cross_encoder,
+    restart,
+)
+from training.fit_head import calibrated, plain
+
+OPTIONS = CrossEncoderOptions(max_tokens=64, batch=2, rate=1e-2, evaluations=2)
+
+
+def groups(count: int) -> list[TextGroup]:
+    """The document that says yes has the gain."""
+    texts = (Document("a", "yes yes yes"), Document("b", "no", request="asked"), Document("c", "never " * 9))
+    gains, offsets = np.array([20.0, 0.0, -5.0], np.float32), np.array([0.5, 0.0, -0.5], np.float32)
+    return [
+        TextGroup(
+            Request(f"say it {number}"), texts[: 2 + number % 2], *(part[: 2 + number % 2] for part in (gains, offsets))
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def model(bert_folder: Path) -> Any:
+    return new_cross_encoder(str(bert_folder), OPTIONS)
+
+
+def rows(some: list[TextGroup]) -> tuple[list[list[Any]], list[torch.Tensor]]:
+    """As the trainer hands them over."""
+    from training.fit_cross_encoder import _dataset
+
+    found = _dataset(some)[:]
+    return [found["request"], found["documents"], found["offsets"]], [torch.tensor(each) for each in found["label"]]
+
+
+def test_the_loss_of_a_group_is_over_logits_and_what_the_head_says(model: Any) -> None:
+    some = groups(3)
+    model.model.eval()
+    with torch.inference_mode():
+        found = GroupLoss(model, calibrated(10.0, 5.0))(*rows(some))
+        expected = []
+        for group in some:
+            logits = torch.from_numpy(logits_of(model, group.request, group.documents) + group.offsets)[None]
+            mask = torch.ones_like(logits, dtype=torch.bool)
+            expected.append(calibrated(10.0, 5.0)(logits, torch.from_numpy(group.gains)[None], mask))
+    assert found.item() == pytest.approx(torch.stack(expected).mean().item(), abs=1e-4)
+
+
+def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
+    embeddings = model.model.get_input_embeddings().weight.detach().clone()
+    found = fit_cross_encoder(model, groups(12), groups(4), plain(5.0), OPTIONS, tmp_path / "checkpoints")
+    assert (found["groups"], found["steps"]) == (12, 6)
+    assert min(found["dev_losses"]) < found["dev_loss_before"]
+    assert np.isfinite(found["dev_losses"]).all()
+    yes, no = logits_of(model, Request("say it"), [Document("a", "yes yes yes"), Document("b", "no", request="asked")])
+    assert yes > no
+    assert torch.equal(model.model.get_input_embeddings().weight, embeddings)  # they stay as they were pretrained
+    assert not list((tmp_path / "checkpoints").rglob("*.safetensors"))
+
+
+def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
+    found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c", seconds=0.0)
+    assert found["steps"] == 1
+
+
+def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
+    options = CrossEncoderOptions(max_tokens=64, batch=16)
+    found = fit_cross_encoder(model, groups(1), groups(1), plain(5.0), options, tmp_path / "c", seconds=60.0)
+    assert found["steps"] == 1
+
+
+def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint of the last step but a few is whole; the one after it is half written."""
+    kept = tmp_path / "kept"
+    removed = shutil.rmtree
+
+    def keep(folder: Any, *arguments: Any, **options: Any) -> None:
+        """What a killed process leaves: the folder is not removed in the end."""
+        if Path(folder).parent != tmp_path / "c":
+            removed(folder, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("training.fit_cross_encoder.shutil.rmtree", keep)
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c")
+    (folder,) = (tmp_path / "c").iterdir()
+    checkpoints = sorted(folder.glob("checkpoint-*"))
+    assert [path.name for path in checkpoints] == ["checkpoint-3", "checkpoint-6"]
+    (checkpoints[1] / "trainer_state.json").unlink()
+    shutil.copytree(tmp_path / "c", kept)
+
+    model = new_cross_encoder(str(bert_folder), OPTIONS)
+    found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c")
+    assert found["steps"] == 6
+    assert len(found["dev_losses"]) >= 2
+    assert list((tmp_path / "c").iterdir()) == []
+
+    other = new_cross_encoder(str(bert_folder), OPTIONS)
+    found = fit_cross_encoder(other, groups(10), groups(2), plain(5.0), OPTIONS, kept)
+    assert found["steps"] == 5  # other groups begin anew
+    assert [path.name for path in kept.iterdir()] == [folder.name]
+
+
+def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
+    before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    restart(model)
+    after = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    assert last_layer(model).out_features == 1
+    assert np.abs(after).max() < 0.05
+    assert after.tolist() == pytest.approx((before * 0.01).tolist(), abs=1e-4)
+
+
+def test_the_same_seed_gives_the_same_model(bert_folder: Path) -> None:
+    one, again = (new_cross_encoder(str(bert_folder), OPTIONS) for _ in range(2))
+    assert torch.equal(last_layer(one).weight, last_layer(again).weight)
+
+
+def test_a_base_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in (str(tmp_path / "empty"), str(tmp_path / "nowhere"), "no-such/model"):
+        with pytest.raises(InputError, match="of the cross-encoder cannot be loaded") as caught:
+            check_base(name)
+        assert "\n" not in caught.value.message
+        with pytest.raises(InputError):
+            new_cross_encoder(name, OPTIONS)
+    check_base("embedded")

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.measure import floor_of, measure
+
+
+def rows(*values: list[float]) -> list[np.ndarray]:
+    return [np.array(each, np.float32) for each in values]
+
+
+def test_by_hand() -> None:
+    fit = measure(rows([3, 1], [0, 2, 1], [5, 4]), rows([10, 20], [0, 4, 9], [12, 0]))
+    assert fit.top1_gain == pytest.approx((10 + 4 + 12) / 3)
+    assert fit.share == pytest.approx((10 + 4 + 12) / (20 + 9 + 12))
+    assert fit.pearson_r == pytest.approx(np.corrcoef([3, 2, 5], [10, 4, 12])[0, 1])
+    assert fit.quality == pytest.approx(fit.share + fit.pearson_r / 4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains"),
+    [
+        (rows([1, 2]), rows([3, 4])),  # one request
+        (rows([1, 1], [1, 1]), rows([3, 4], [5, 6])),  # scores that say nothing
+        (rows([1], [2]), rows([-3], [-4])),  # nothing to gain
+        (rows([1], [2]), rows([0], [0])),
+    ],
+)
+def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list[np.ndarray]) -> None:
+    fit = measure(scores, gains)
+    assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains", "floor"),
+    [
+        ([1, 2, 3, 4], [1, 1, 1, 1], None),  # all help
+        ([1, 2, 3, 4], [-2, 1, 1, 5], 4.0),  # -2 + 1 + 1 = 0: the first three have not helped on the whole
+        ([4, 3, 2, 1], [5, 1, 1, -3], 4.0),  # the same in another order
+        ([1, 2, 3, 4], [-2, -1, -1, 5], 4.0),
+        ([1, 2, 3, 4], [-2, -1, -1, -5], 4.0),  # none helps: only the very best stays
+        ([1, 2, 3, 4], [2, -1, -1, 5], 4.0),
+        ([1], [1], None),
+    ],
+)
+def test_the_floor_is_where_documents_begin_to_help(scores: list[float], gains: list[float], floor: float) -> None:
+    assert floor_of(np.array(scores, np.float32), np.array(gains, np.float32)) == floor

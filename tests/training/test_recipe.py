@@ -1,0 +1,234 @@
+"""The whole training on made-up histories with models of a few thousand weights."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
+from retriever.encoder import SentenceEncoder
+from training.recipe import Plan, TrainingOptions, fit_retriever, train_retriever
+from training.split import DEV, TEST, TRAIN
+
+PLANS = {TRAIN: Plan(2, None, 4), DEV: Plan(2, None, 4), TEST: Plan(1, None, 4)}
+DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]
+
+
+@pytest.fixture
+def options(
+    tmp_path: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
+) -> Callable[..., TrainingOptions]:
+    def make(*histories: Path, **changed: Any) -> TrainingOptions:
+        known: dict[str, Any] = {
+            "histories": histories,
+            "out": tmp_path / "model",
+            "work": tmp_path / "work",
+            "aux": str(causal_folder),
+            "encoder": str(sentence_folder),
+            "base": str(bert_folder),
+            "candidates": 4,
+            "proxy_targets": 3,
+            "first_stage_only": True,
+            "plans": PLANS,
+        }
+        return TrainingOptions(**known | changed)
+
+    return make
+
+
+@pytest.fixture
+def history(writings: Any, users_in: Any, write_history: Any) -> Callable[..., Path]:
+    """A history of so many users of each split."""
+
+    def make(train: int = 0, dev: int = 0, test: int = 0, name: str = "mine.jsonl", **options: Any) -> Path:
+        users = [user for split, n in ((TRAIN, train), (DEV, dev), (TEST, test)) for user in users_in(split, n)]
+        return write_history(writings(users, **options), name)
+
+    return make
+
+
+def run(options: TrainingOptions, how: Any = train_retriever) -> tuple[Any, str]:
+    said = StringIO()
+    return how(options, Console(file=said, width=500)), said.getvalue()
+
+
+def scores_of(options: TrainingOptions) -> Any:
+    load_artifact.cache_clear()
+    retriever = artifact_retriever(options.out, SentenceEncoder(options.encoder))
+    return retriever.index(DOCUMENTS).scores(Request("wheel: item 3", 3.0))
+
+
+def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> None:
+    """With a cross-encoder; the second run computes nothing that the first did, and fit uses what it left."""
+    wanted = options(history(train=3, dev=1, test=1, documents=10), first_stage_only=False)
+    artifact, _ = run(wanted)
+    assert artifact.training["requests"] == {"train": 6, "dev": 2, "proxy": 9}
+    assert artifact.training["test_requests"] == 1
+    assert artifact.training["notes"] == []
+    assert artifact.training["relevance"]["steps"] >= 1
+    assert artifact.training["histories"][0]["file"] == "mine.jsonl"
+    assert {"dev_losses", "logit_weight"} <= artifact.training["second_stage"].keys()
+    assert (artifact.threshold, artifact.figures) == (None, {})
+    weighed = artifact.training["second_stage"]["logit_weight"] > 0
+    assert (wanted.out / CROSS_ENCODER).is_dir() == weighed
+    scores = scores_of(wanted)
+    assert np.isfinite(scores).all()
+    gains = gzip.decompress((wanted.work / "gains-test-mine.jsonl.gz").read_bytes()).splitlines()
+    assert len(json.loads(gains[0])["gain"]) == 4
+    assert not list(wanted.out.parent.glob(".model.*"))
+
+    before = {path: path.stat().st_mtime_ns for path in wanted.work.rglob("*") if path.suffix in (".npz", ".parquet")}
+    assert len(before) > 5
+    again, _ = run(replace(wanted, first_stage_only=True))
+    after = {path: path.stat().st_mtime_ns for path in wanted.work.rglob("*") if path.suffix in (".npz", ".parquet")}
+    merged = {path for path in before if path.parent == wanted.work}  # they are put together from the parts again
+    assert after.keys() == before.keys()
+    assert all(after[path] == before[path] for path in before.keys() - merged)
+    assert (again.y0, again.tau) == (artifact.y0, artifact.tau)
+    assert not (wanted.out / CROSS_ENCODER).exists()  # of the first artifact nothing stays
+
+    same, _ = run(replace(wanted, first_stage_only=True, out=wanted.out.with_name("fitted")), fit_retriever)
+    assert (same.y0, same.tau, same.training["dev"]) == (again.y0, again.tau, again.training["dev"])
+    assert scores_of(replace(wanted, out=wanted.out.with_name("fitted"))).tolist() == scores_of(wanted).tolist()
+
+
+@pytest.mark.parametrize(
+    ("users", "learned", "tested"),
+    [
+        ({"train": 1}, None, 0),
+        ({"dev": 1}, "'dev'", 0),
+        ({"test": 1}, "'test'", 0),
+        ({"dev": 1, "test": 1}, "'dev'", 1),
+    ],
+)
+def test_histories_of_one_or_two_users(
+    options: Any, history: Any, users: dict[str, int], learned: str | None, tested: int
+) -> None:
+    wanted = options(history(**users, documents=9))
+    artifact, said = run(wanted)
+    assert "Note: no other user is left to choose by" in said
+    assert ("learned from those of" in said) == (learned is not None)
+    assert learned is None or learned in said
+    assert artifact.training["test_requests"] == tested
+    assert len(artifact.training["notes"]) == said.count("Note: ")
+    assert np.isfinite(scores_of(wanted)).all()
+
+
+def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, history: Any) -> None:
+    wanted = options(history(train=2, dev=1, documents=9, timed=False))
+    artifact, said = run(wanted)
+    assert "Note: 3 users of 'mine' have a document without a timestamp" in said
+    assert artifact.training["requests"]["proxy"] == 0
+    assert np.isfinite(scores_of(wanted)).all()
+
+
+def test_two_histories_are_learned_from_together(options: Any, history: Any, tmp_path: Path) -> None:
+    one, other = history(train=1, dev=1, documents=9), history(train=1, test=1, documents=9, name="yours.jsonl.gz")
+    artifact, _ = run(options(one, other))
+    assert artifact.training["requests"]["train"] == 4
+    assert [each["file"] for each in artifact.training["histories"]] == ["mine.jsonl", "yours.jsonl.gz"]
+    assert gzip.decompress((tmp_path / "work" / "gains-dev-yours.jsonl.gz").read_bytes()) == b""
+
+
+def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
+    few, enough = history(train=2, dev=1, test=1, documents=4), history(train=1, documents=9, name="b.jsonl")
+    for wanted, said in (
+        (options(few), "no user has enough documents"),
+        (options(enough, budget_minutes=1e-9), "the budget ended before one was scored"),
+        (options(enough, enough), "two files are named 'b'"),
+        (options(enough, normalize="median"), "--normalize median: there are sum and mean"),
+        (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
+        (options(enough, base=str(tmp_path), first_stage_only=False), "of the cross-encoder cannot be loaded"),
+        (options(enough, encoder=str(tmp_path)), "The encoder"),
+        (options(enough, aux=str(tmp_path)), "The auxiliary model"),
+        (options(enough, device="cuda:99"), "no such GPU"),
+        (options(enough, template="poem"), "poem"),
+        (options(tmp_path / "none.jsonl"), "none.jsonl: cannot be read"),
+    ):
+        with pytest.raises(InputError) as caught:
+            run(wanted)
+        assert said in caught.value.message
+        assert not (tmp_path / "model").exists()
+    assert (tmp_path / "letters" / "mine.txt").exists()
+
+
+def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history: Any) -> None:
+    """The scores are there already, so that only the fitting is left."""
+    wanted = options(history(train=2, dev=1, documents=9))
+    run(wanted)
+    artifact, said = run(replace(wanted, first_stage_only=False, budget_minutes=0.001))
+    assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
+    assert artifact.training["second_stage"] is None
+    assert np.isfinite(scores_of(wanted)).all()
+
+
+def test_an_interruption_leaves_the_artifact_that_was_there(
+    options: Any, history: Any, tmp_path: Path, bert_folder: Path
+) -> None:
+    """The cross-encoder's base breaks after the first stage: what an interruption there comes to."""
+    wanted = options(history(train=2, dev=1, documents=9))
+    run(wanted)
+    before, scores = read_manifest(wanted.out), scores_of(wanted)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text((bert_folder / "config.json").read_text())
+    with pytest.raises(OSError, match="broken"):
+        run(replace(wanted, base=str(tmp_path / "broken"), first_stage_only=False, seed=0))
+    assert read_manifest(wanted.out) == before
+    assert scores_of(wanted).tolist() == scores.tolist()
+
+
+def test_the_command_trains_measures_and_says_what_it_made(
+    train: Callable[..., Any],
+    writings: Any,
+    users_in: Any,
+    write_history: Any,
+    causal_folder: Path,
+    sentence_folder: Path,
+    tmp_path: Path,
+) -> None:
+    users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
+    common = {
+        "history": write_history(writings(users, documents=15)),
+        "aux": causal_folder,
+        "encoder": sentence_folder,
+        "candidates": 5,
+    }
+    ran = train("retriever", **common, out=tmp_path / "model", first_stage_only=None)
+    assert (ran.status, ran.out) == (0, "")
+    artifact = read_manifest(tmp_path / "model")
+    assert artifact.inherited() in ran.err
+    assert artifact.figures["requests"] == 4
+    assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()
+    assert (tmp_path / "model.work" / "retrieval-test.json").exists()
+    load_artifact.cache_clear()
+    retriever = artifact_retriever(tmp_path / "model", SentenceEncoder(str(sentence_folder)))
+    assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
+
+
+def test_options_that_cannot_be(train: Callable[..., Any], write_history: Any, writings: Any, tmp_path: Path) -> None:
+    history = write_history(writings(["ann"], documents=3))
+    for changed, said in (
+        ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
+        ({"candidates": 2}, "candidates"),
+        ({"budget_minutes": 0}, "budget-minutes"),
+        ({"normalize": "median"}, "--normalize median"),
+        ({"work": tmp_path / "model" / "work"}, "which is replaced"),
+        ({"history": tmp_path / "none.jsonl"}, "cannot be read"),
+    ):
+        ran = train("retriever", **({"history": history, "out": tmp_path / "model"} | changed))
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+        assert "Traceback" not in ran.err

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pearl.records import Document, Request
+from retriever.cross_encoder import CrossEncoderModel
+from retriever.word_weights import WordWeights
+from training.examples import Example
+from training.first_stage import Anchor, Data, Signals, compute_signals, fit_first_stage
+from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
+from training.fit_head import HeadOptions
+from training.second_stage import (
+    RELEVANCE_GAIN,
+    fit_relevance,
+    fit_second_stage,
+    relevance_groups,
+    residual_groups,
+    save_cross_encoder,
+    scale_last_layer,
+)
+
+SILENT = Console(file=StringIO())
+OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
+HISTORIES = {
+    user: [Document(f"{user}{n}", f"text {n} of {user}", float(n), f"request {n}") for n in range(5)]
+    for user in ("ann", "ben")
+}
+
+
+@pytest.fixture
+def material(make_examples: Callable[..., list[Example]], word_encoder: Any) -> tuple[Data, Signals, Any]:
+    data = Data(make_examples(6), make_examples(3, user="c:ben"), make_examples(3, user="c:cid"), [])
+    signals = compute_signals(data, word_encoder(), WordWeights.count(["the wheel"]), SILENT)
+    head, *_ = fit_first_stage(data, signals, "kl", 0, SILENT, HeadOptions(members=1, hidden=4, epochs=3))
+    return data, signals, head
+
+
+def test_a_request_with_the_text_that_answered_it_and_others() -> None:
+    found = relevance_groups(HISTORIES, seed=1)
+    assert len(found) == 10
+    for group in found:
+        first, *others = group.documents
+        assert first.text.split()[1] == group.request.text.split()[1]
+        assert {other.text.split()[-1] for other in others} == {first.text.split()[-1]}  # of the same user
+        assert all(document.request is None for document in group.documents)  # which would give it away
+        assert group.gains.tolist() == [RELEVANCE_GAIN, 0, 0, 0]
+    assert [group.request for group in found] == [group.request for group in relevance_groups(HISTORIES, seed=1)]
+    assert relevance_groups({"ann": HISTORIES["ann"][:1], "ben": [Document("a", "no request")]}, seed=1) == []
+
+
+def test_residual_groups_know_what_the_head_says(material: Any) -> None:
+    data, signals, head = material
+    found = residual_groups(data.train, signals.train, head, seed=0)
+    assert len(found) == 4 * 2  # two thirds of six requests, two positives each
+    for group in found:
+        assert len(group.documents) == 4
+        assert group.gains[0] == 10.0
+        place = next(n for n, each in enumerate(data.train) if each.request == group.request)
+        own = {document.id: row for row, document in enumerate(data.train[place].documents)}
+        logits = head.logits(signals.train[place].signals)
+        assert group.offsets.tolist() == pytest.approx([logits[own[each.id]] for each in group.documents], abs=1e-5)
+    assert residual_groups([], [], head, seed=0) == []
+
+
+def test_relevance_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
+    def fit(base: Path, histories: Any = HISTORIES) -> tuple[Any, Any]:
+        return fit_relevance(str(base), histories, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+
+    model, report = fit(bert_folder)
+    assert report["steps"] >= 1
+    logits = logits_of(model, Request("request 1"), HISTORIES["ann"])
+    again, found = fit(bert_folder)
+    assert found == report
+    assert logits_of(again, Request("request 1"), HISTORIES["ann"]) == pytest.approx(logits, abs=1e-5)
+    # with another base or other texts it is another model
+    other = shutil.copytree(bert_folder, tmp_path / "other")
+    assert fit(other)[1]["made_of"] != report["made_of"]
+    assert fit(other, {"ann": HISTORIES["ann"]})[1]["groups"] == 4
+
+
+def test_too_little_for_a_warm_start(bert_folder: Path, tmp_path: Path) -> None:
+    _, report = fit_relevance(str(bert_folder), {"ann": HISTORIES["ann"][:1]}, OPTIONS, tmp_path / "r", None, "cpu")
+    assert report == {"groups": 0, "steps": 0}
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_logit_is_weighed_on_dev(material: Any, bert_folder: Path, tmp_path: Path) -> None:
+    data, signals, head = material
+    model = new_cross_encoder(str(bert_folder), OPTIONS)
+    found = fit_second_stage(model, head, data, signals, "calibrated", Anchor(10.0, 5.0), OPTIONS, tmp_path, 30.0)
+    assert [each["logit_weight"] for each in found.report["logit_weights"]] == [0.0, 0.5, 1.0]
+    best = max(each["share"] + each["pearson_r"] / 4 for each in found.report["logit_weights"])
+    chosen = next(each for each in found.report["logit_weights"] if each["logit_weight"] == found.weight)
+    assert chosen["share"] + chosen["pearson_r"] / 4 == best
+    for example, own, scores in zip(data.dev, signals.dev, found.dev_scores, strict=True):
+        logits = logits_of(model, example.request, example.documents)  # the model's last layer has the weight in it
+        assert scores == pytest.approx(head.logits(own.signals) + logits, abs=1e-3)
+
+
+def test_under_relevance_the_model_stays_as_it_is(material: Any, bert_folder: Path, tmp_path: Path) -> None:
+    data, signals, head = material
+    model = new_cross_encoder(str(bert_folder), OPTIONS)
+    before = logits_of(model, data.dev[0].request, data.dev[0].documents)
+    found = fit_second_stage(model, head, data, signals, "relevance", Anchor(10.0, 5.0), OPTIONS, tmp_path, None)
+    assert found.weight == 1.0
+    assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
+
+
+def test_scaled_and_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:
+    model = new_cross_encoder(str(bert_folder), OPTIONS)
+    request, documents = Request("request 1"), HISTORIES["ann"]
+    before = logits_of(model, request, documents)
+    scale_last_layer(model, 0.5)
+    assert logits_of(model, request, documents) == pytest.approx(0.5 * before, abs=1e-4)
+    save_cross_encoder(model, tmp_path / "cross")
+    loaded = CrossEncoderModel(tmp_path / "cross", OPTIONS.max_tokens).logits(request, documents)
+    assert loaded == pytest.approx(0.5 * before, abs=0.1 + 0.1 * np.abs(before).max())

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pearl.errors import InputError
+from training.staging import check_replaceable, replaced
+
+
+def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "model"
+    for number in (1, 2):
+        with replaced(target) as folder:
+            (folder / f"file{number}").write_text("new")
+        assert [path.name for path in target.iterdir()] == [f"file{number}"]
+    assert [path.name for path in target.parent.iterdir()] == ["model"]
+
+
+def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with replaced(target) as folder:
+        (folder / "file").write_text("before")
+
+    def interrupted() -> None:
+        with replaced(target) as folder:
+            (folder / "half").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [path.name for path in target.iterdir()] == ["file"]
+    with replaced(target) as folder:
+        assert list(folder.iterdir()) == []
+
+
+def test_what_may_be_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new", make_artifact()):
+        check_replaceable(folder, tmp_path / "work")
+
+
+def test_what_may_not(tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
+    for folder in (tmp_path / "letters", tmp_path / "letters" / "mine.txt"):
+        with pytest.raises(InputError, match="name a"):
+            check_replaceable(folder, tmp_path / "work")
+    for work in (tmp_path / "new", tmp_path / "new" / "work"):
+        with pytest.raises(InputError, match="which is replaced"):
+            check_replaceable(tmp_path / "new", work)

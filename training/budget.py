@@ -1,0 +1,28 @@
+"""How long a training may take, and how much of it each step gets."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+
+class Budget:
+    """Minutes from now; None for as long as it takes. A step ends when its share of the whole has passed."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self._started = time.monotonic()
+        self._seconds = math.inf if minutes is None else minutes * 60
+
+    def seconds_until(self, share: float) -> float | None:
+        """Seconds left until this share of the whole has passed, 0 when it has; None without a limit."""
+        if math.isinf(self._seconds):
+            return None
+        return max(0.0, self._started + self._seconds * share - time.monotonic())
+
+    def until(self, share: float) -> Callable[[], bool]:
+        """Whether to go on: True until this share of the whole has passed."""
+        return lambda: self.seconds_until(share) != 0.0
+
+    def elapsed_minutes(self) -> float:
+        return (time.monotonic() - self._started) / 60

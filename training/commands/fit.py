@@ -1,0 +1,56 @@
+"""``pearl train fit``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pearl.errors import InputError
+
+EXAMPLES = """Examples:
+
+\b
+  pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
+  pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
+"""
+
+
+def fit(
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="A history that was scored; may be repeated."),
+    work: Path = typer.Option(..., metavar="FOLDER", help="Where pearl train retriever left the scores."),
+    out: Path = typer.Option(..., metavar="MODEL", help="The artifact's folder."),
+    loss: str = typer.Option("calibrated", help="calibrated, or an ablation: kl, distill, relevance."),
+    encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
+    base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
+    template: str = typer.Option("post", help="The auxiliary model's prompts, to be recorded."),
+    normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
+    first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
+    budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
+    device: str = typer.Option("cpu", help="cpu or cuda."),
+    seed: int = typer.Option(0, help="Of every random choice."),
+) -> None:
+    """Fit a retriever on scores that are there, with another loss, on fewer histories, or without a cross-encoder."""
+    from rich.console import Console
+
+    from training.first_stage import LOSSES
+    from training.recipe import TrainingOptions, fit_retriever
+
+    if loss not in LOSSES:
+        raise InputError(f"--loss {loss}: there are {', '.join(LOSSES)}.", param="loss")
+    console = Console(stderr=True)
+    options = TrainingOptions(
+        histories=tuple(history),
+        out=out,
+        work=work,
+        encoder=encoder,
+        base=base,
+        template=template,
+        normalize=normalize,
+        loss=loss,
+        first_stage_only=first_stage_only,
+        budget_minutes=budget_minutes,
+        device=device,
+        seed=seed,
+    )
+    console.print(fit_retriever(options, console).inherited(), highlight=False, soft_wrap=True)

@@ -1,0 +1,70 @@
+"""``pearl train requests``"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from pearl.chat.base import ChatModel
+from pearl.chat.choose import make_chat_model
+from pearl.errors import InputError
+from pearl.options import LLM_OPTION
+from pearl.settings import load_settings
+from training.progress import Advance, progress_of
+
+if TYPE_CHECKING:
+    from training.requests import Journal
+
+EXAMPLES = """Examples:
+
+\b
+  pearl train requests --history posts.jsonl.gz --llm embedded --out posts-with-requests.jsonl.gz
+"""
+
+
+def requests(
+    history: Path = typer.Option(..., metavar="H.jsonl.gz", help="The history file."),
+    out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Where the history with requests goes."),
+    llm: str | None = LLM_OPTION,
+) -> None:
+    """Have a chat model write the request that each document without one may have answered.
+
+    Requests that are there stay as they are. Interrupted, the same command goes on where it stopped: the replies so far
+    stand beside OUT.
+    """
+    from training.histories import read_histories
+    from training.requests import Journal, texts_without_request, write_history
+
+    settings = load_settings(llm=llm)
+    if out.exists() and out.samefile(history):
+        raise InputError(f"--out {out}: is the history itself; name another file.", param="out")
+    histories = read_histories(history)
+    texts = texts_without_request(histories)
+    console = Console(stderr=True)
+    model = make_chat_model(settings)
+    with Journal(out.with_suffix(".replies"), model.name) as journal:
+        with progress_of("asking", len(texts), console) as advance:
+            advance(sum(journal.find(text) is not None for text in texts), False)
+            asyncio.run(_ask_all(texts, model, journal, advance))
+        tally = write_history(histories, journal, out)
+    unusable = ", ".join(f"{count:,} {problem}" for problem, count in sorted(tally.problems.items()))
+    console.print(
+        f"{tally.natural:,} requests were there, {tally.synthetic:,} are synthetic, "
+        f"{sum(tally.problems.values()):,} documents stay without one{f' ({unusable})' if unusable else ''}: {out}",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
+
+
+async def _ask_all(texts: list[str], model: ChatModel, journal: Journal, advance: Advance) -> None:
+    from training.requests import ask_all
+
+    try:
+        await ask_all(texts, model, journal, advance)
+    finally:
+        await model.close()

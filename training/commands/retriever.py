@@ -1,0 +1,70 @@
+"""``pearl train retriever``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+EXAMPLES = """Examples:
+
+\b
+  pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
+  pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
+  pearl rank --model MODEL --input in.jsonl --output out.jsonl
+"""
+
+
+def retriever(
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="A history file; may be repeated."),
+    out: Path = typer.Option(..., metavar="MODEL", help="The artifact's folder."),
+    work: Path | None = typer.Option(None, metavar="FOLDER", help="What is resumed from; MODEL.work by default."),
+    aux: str = typer.Option("embedded", help="The auxiliary model: embedded, or a transformers model or folder."),
+    encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
+    base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
+    template: str = typer.Option("post", help="The auxiliary model's prompts: comment, commit, post, or a TOML file."),
+    candidates: int = typer.Option(20, min=3, help="Candidates scored per request."),
+    normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
+    first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
+    budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
+    llm: str | None = typer.Option(None, help="embedded or a model: theta is chosen on its drafts; none without."),
+    metric: str = typer.Option("rouge2", help="What theta is to raise: rouge1, rouge2, bertscore or macro_f1."),
+    device: str = typer.Option("cpu", help="cpu or cuda."),
+    dtype: str = typer.Option("auto", help="auto (bfloat16 where it is fast), bfloat16 or float32."),
+    seed: int = typer.Option(0, help="Of every random choice."),
+) -> None:
+    """Train a retriever from raw histories: score, select, fit, threshold.
+
+    Users are split by their ids into those to train on, to choose by, and to measure with. Interrupted, the same
+    command goes on where it stopped.
+    """
+    from rich.console import Console
+
+    from training.finish import measured, with_threshold
+    from training.recipe import TrainingOptions, train_retriever
+    from training.threshold import check_metric
+
+    check_metric(metric)
+    out = out.absolute()
+    console = Console(stderr=True)
+    options = TrainingOptions(
+        tuple(history),
+        out,
+        work or out.with_name(f"{out.name}.work"),
+        aux,
+        encoder,
+        base,
+        template,
+        candidates,
+        normalize,
+        first_stage_only=first_stage_only,
+        budget_minutes=budget_minutes,
+        device=device,
+        dtype=dtype,
+        seed=seed,
+    )
+    train_retriever(options, console)
+    if llm:
+        with_threshold(options, llm, metric)
+    artifact = measured(options)
+    console.print(artifact.inherited(), highlight=False, soft_wrap=True)

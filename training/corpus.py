@@ -1,0 +1,89 @@
+"""One history file with its scores: what is trained on, chosen by, and looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from pearl.errors import InputError
+from pearl.records import Document
+from retriever.auxiliary import AuxiliaryModel
+from training.examples import Example, scored_examples
+from training.histories import fingerprint, read_histories
+from training.progress import progress_of
+from training.scoring import (
+    NOTHING_TO_SCORE,
+    Scorer,
+    ScoringOptions,
+    describe,
+    few_shot_examples,
+    merge_scores,
+    plan_units,
+    read_scores,
+    score_units,
+)
+from training.templates import auxiliary_template
+
+
+def corpus_name(path: Path) -> str:
+    """The file's name without its endings."""
+    return path.name.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """``fingerprint`` is the file's SHA-256."""
+
+    name: str
+    fingerprint: str
+    histories: dict[str, list[Document]]
+
+    @classmethod
+    def read(cls, path: Path) -> Corpus:
+        """Raises InputError that names file, line and field of the first bad line."""
+        return cls(corpus_name(path), fingerprint(path), read_histories(path))
+
+    def scored(
+        self,
+        options: ScoringOptions,
+        model: Callable[[], AuxiliaryModel],
+        folder: Path,
+        go_on: Callable[[], bool],
+        console: Console,
+        normalize: str,
+    ) -> list[Example]:
+        """The examples of a split, scored now as far as they are not, and as far as it is to go on.
+
+        None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
+        """
+        out = folder / f"{self.name}-{options.split or 'all'}.parquet"
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            units = plan_units(self.histories, options)
+        except InputError as error:
+            if error.code != NOTHING_TO_SCORE:
+                raise
+            merge_scores([], folder, out, {})
+            return []
+        prompts = auxiliary_template(options.template)
+        scorer = Scorer(model(), prompts, few_shot_examples(self.histories, options), options)
+        description = describe(model(), prompts, options, self.fingerprint)
+        with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
+            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on)
+        # the last user of an interrupted run is left out: some candidates of a request are not all
+        names = {unit.name for unit in done}
+        partly = {unit.user_id for unit in units if unit.name not in names}
+        complete = [unit for unit in done if unit.user_id not in partly]
+        merge_scores(complete, out.with_suffix(".parts"), out, description)
+        return self.scored_before(options.split, folder, normalize)
+
+    def scored_before(self, split: str | None, folder: Path, normalize: str) -> list[Example]:
+        """The examples of a split as an earlier run scored them. Raises InputError where none did."""
+        table, _ = read_scores(folder / f"{self.name}-{split or 'all'}.parquet")
+        return [
+            replace(example, user_id=f"{self.name}:{example.user_id}")
+            for example in scored_examples(self.histories, table, normalize)
+        ]

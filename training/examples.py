@@ -1,0 +1,91 @@
+"""What the retriever learns from: requests with candidates and the gain of each, true or by proxy.
+
+Dimensions in comments: C candidates, S signals.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.base import oldest_first
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A request, its candidates oldest first, and the gain (nats) of each, (C,); ``target`` is what was written."""
+
+    user_id: str
+    request_id: str
+    request: Request
+    target: str
+    documents: tuple[Document, ...]
+    gains: Floats
+
+
+def scored_examples(
+    histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = "sum"
+) -> list[Example]:
+    """The scores of equation 1 with their texts. Raises InputError when a score is of a document that is not there."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    columns = ("user_id", "request_id", "document_id", "log_p_with", "log_p_without", "target_tokens")
+    for user, request, document, with_it, without, tokens in zip(
+        *(scores.column(name).to_pylist() for name in columns), strict=True
+    ):
+        gain = (with_it - without) / (tokens if normalize == "mean" else 1)
+        found.setdefault((user, request), {})[document] = gain
+    by_id = {
+        user: {document.id: document for document in histories.get(user, ())} for user in {user for user, _ in found}
+    }
+    examples = []
+    for (user, request_id), gains in found.items():
+        known = by_id[user]
+        missing = [id for id in (request_id, *gains) if id not in known]
+        if missing:
+            raise InputError(
+                f"The scores name the document '{missing[0]}' of user '{user}', which the history does not have; "
+                "give the history that was scored.",
+                code="other_history",
+            )
+        target = known[request_id]
+        documents = [known[id] for id in gains]
+        documents = [documents[position] for position in oldest_first(documents)]
+        if target.timestamp is None:  # then nobody knows how long ago they were written
+            documents = [replace(document, timestamp=None) for document in documents]
+        values = np.array([gains[document.id] for document in documents], np.float32)
+        request = Request(target.request or "", target.timestamp)
+        examples.append(Example(user, request_id, request, target.text, tuple(documents), values))
+    return examples
+
+
+def write_gains(examples: Sequence[Example], path: Path) -> None:
+    """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``."""
+    partial = path.with_name(f".{path.name}.partial")
+    with (
+        gzip.open(partial, "wt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else partial.open("w", encoding="utf-8") as file
+    ):
+        for example in examples:
+            line = {
+                "user_id": example.user_id,
+                "id": example.request_id,
+                "timestamp": example.request.timestamp,
+                "request": example.request.text,
+                "target": example.target,
+                "documents": [asdict(document) for document in example.documents],
+                "gain": [round(float(gain), 4) for gain in example.gains],
+            }
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    partial.replace(path)

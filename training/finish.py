@@ -1,0 +1,72 @@
+"""The last steps of a training, which measure: theta on dev's drafts, and the figures on users held back.
+
+What measures is ``pearl eval``, which training does not import: it is run as a user runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import PearlError
+from pearl.history import read_json_lines
+from retriever.artifact import Artifact, read_manifest, write_manifest
+from training.corpus import corpus_name
+from training.recipe import TrainingOptions, gains_file
+from training.split import DEV, TEST
+from training.threshold import set_threshold
+
+SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate")
+DRAFTED = 120  # requests of dev that theta is chosen on
+
+
+def with_threshold(options: TrainingOptions, llm: str, metric: str) -> Artifact:
+    """Choose theta on drafts and revisions of dev's requests."""
+    report = options.work / "revision-dev.json"
+    arguments = ["revision", *_gains(options, DEV), "--model", str(options.out), "--llm", llm]
+    arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED), "--metric", metric]
+    arguments += ["--generations", str(options.work / "generations.jsonl")]
+    arguments += ["--picture", str(options.work / "revision-dev.svg")]
+    _run([*arguments, "--template", options.template], report)
+    set_threshold(options.out, report, metric)
+    return read_manifest(options.out)
+
+
+def measured(options: TrainingOptions) -> Artifact:
+    """Write the figures on held-back users into the artifact; none where there are none."""
+    artifact = read_manifest(options.out)
+    if not artifact.training["test_requests"]:
+        return artifact
+    report = options.work / "retrieval-test.json"
+    arguments = ["retrieval", *_gains(options, TEST), "--encoder", options.encoder]
+    for model in (str(options.out), "bm25", "dense", "recent"):
+        arguments += ["--model", model]
+    found = _run(arguments, report)
+    own = found["models"][0]
+    figures = {name: own[name] for name in SHOWN if own.get(name)}
+    figures |= {"requests": found["n"], "users": found["users"]}
+    write_manifest(options.out, replace(artifact, figures=figures))
+    return read_manifest(options.out)
+
+
+def _gains(options: TrainingOptions, split: str) -> list[str]:
+    """The options that name the split's files; a history without a request in it has an empty one."""
+    found = []
+    for path in options.histories:
+        file = gains_file(options.work, split, corpus_name(path))
+        if next(read_json_lines(file), None) is not None:
+            found += ["--gains", str(file)]
+    return found
+
+
+def _run(arguments: list[str], report: Path) -> dict[str, Any]:
+    command = [sys.executable, "-c", "from pearl.cli import main; main()", "eval", *arguments, "--json", str(report)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise PearlError(f"pearl eval {arguments[0]} failed; the artifact is whole, but not measured.")
+    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    return found

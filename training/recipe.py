@@ -1,0 +1,318 @@
+"""From histories to an artifact: the whole training, readable top to bottom in ``train_retriever``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from pearl.errors import InputError
+from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
+from retriever.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.encoder import SentenceEncoder
+from retriever.head import Floats
+from retriever.signals import NAMES
+from retriever.word_weights import WordWeights
+from training.budget import Budget
+from training.corpus import Corpus
+from training.division import Division
+from training.embeddings import KeptEncoder
+from training.examples import Example, write_gains
+from training.features import texts_of, thinned
+from training.first_stage import CALIBRATED, Data, compute_signals, fit_first_stage
+from training.fit_cross_encoder import CrossEncoderOptions, check_base
+from training.groups import check_normalize
+from training.histories import untimed_users
+from training.measure import floor_of, measure
+from training.partition import ROLLING
+from training.progress import progress_of
+from training.proxy import ProxyScale, unlabelled_examples
+from training.scoring import ScoringOptions
+from training.second_stage import RELEVANCE_SHARE, SecondStage, fit_relevance, fit_second_stage, save_cross_encoder
+from training.split import DEV, TEST, TRAIN, users_of
+from training.staging import check_replaceable, replaced
+
+# the share of the budget that has passed when a step ends
+SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED = 0.30, 0.38, 0.52, 0.62, 0.90
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is scored of a split: targets a user, users a corpus, and candidates a request at least."""
+
+    targets: int
+    users: int | None
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """``first_stage_only``: no cross-encoder. ``tau`` None: chosen on dev, as y0 is."""
+
+    histories: tuple[Path, ...]
+    out: Path
+    work: Path
+    aux: str = "embedded"
+    encoder: str = "embedded"
+    base: str = "embedded"
+    template: str = "post"
+    candidates: int = 20
+    normalize: str = "sum"
+    proxy_targets: int = 30
+    loss: str = CALIBRATED
+    first_stage_only: bool = False
+    budget_minutes: float | None = None
+    device: str = "cpu"
+    dtype: str = "auto"
+    seed: int = 0
+    plans: dict[str, Plan] = field(
+        default_factory=lambda: {TRAIN: Plan(3, None, 5), DEV: Plan(3, 40, 8), TEST: Plan(2, 90, 12)}
+    )
+
+
+class Auxiliary:
+    """The auxiliary model, loaded when the first pair is to be scored."""
+
+    def __init__(self, options: TrainingOptions) -> None:
+        self._options = options
+
+    @cached_property
+    def model(self) -> AuxiliaryModel:
+        return load_auxiliary(self._options.aux, device=self._options.device, dtype=self._options.dtype)
+
+
+def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
+    """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
+    corpora = _read(options)
+    found = {
+        split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
+        for split in (TRAIN, DEV)
+    }
+    return fit_artifact(corpora, Division.of(found), options, Budget(options.budget_minutes), console)
+
+
+def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
+    """The artifact without theta and figures, which are measured with it.
+
+    What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
+    nothing can be learned from.
+    """
+    budget = Budget(options.budget_minutes)
+    corpora = _read(options)
+    auxiliary = Auxiliary(options)
+    division = Division.of(
+        {
+            TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
+            DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
+            TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
+        }
+    )
+    for split, examples in ((DEV, division.dev), (TEST, division.test)):
+        for corpus in corpora:
+            own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
+            write_gains(own, gains_file(options.work, split, corpus.name))
+    return fit_artifact(corpora, division, options, budget, console)
+
+
+def _read(options: TrainingOptions) -> list[Corpus]:
+    """The histories. Raises InputError for what would show only after hours."""
+    check_normalize(options.normalize)
+    check_replaceable(options.out, options.work)
+    if not options.first_stage_only:
+        check_base(options.base)
+    corpora = [Corpus.read(path) for path in options.histories]
+    names = [corpus.name for corpus in corpora]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
+    return corpora
+
+
+def gains_file(work: Path, split: str, corpus: str) -> Path:
+    """What ``pearl eval`` reads of a split of one history."""
+    return work / f"gains-{split}-{corpus}.jsonl.gz"
+
+
+def fit_artifact(
+    corpora: Sequence[Corpus],
+    division: Division,
+    options: TrainingOptions,
+    budget: Budget,
+    console: Console,
+) -> Artifact:
+    """Fit both stages on scored examples and write the artifact."""
+    notes = [*division.notes, *_untimed(corpora)]
+    for note in notes:
+        console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
+    train, dev = division.train, division.dev
+    scale = ProxyScale.fit(train)
+    targets = options.proxy_targets
+    proxies = [each for corpus in corpora for each in _proxies(corpus, division.learned, targets, options)]
+    more = [each for corpus in corpora for each in _proxies(corpus, division.asked, targets // 3, options)]
+    words = WordWeights.count(_training_texts(corpora, division.learned))
+    encoder = KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
+    proxies = _embedded(proxies, [*train, *dev, *more], encoder, budget, console)
+    warm, warm_dev = (list(map(scale.label, examples)) for examples in (proxies, more))
+    data = Data(train, dev, thinned(warm, options.seed), warm_dev)
+    console.print(
+        f"{len(train):,} scored requests to train on and {len(dev):,} to choose by; {len(proxies):,} labelled by "
+        f"overlap (r = {scale.pearson_r:.2f} with the gain).",
+        highlight=False,
+    )
+    signals = compute_signals(data, encoder, words, console)
+    head, anchor, heads = fit_first_stage(data, signals, options.loss, options.seed, console)
+    scores = [head.logits(each.signals) for each in signals.dev]
+    second: SecondStage | None = None
+    relevance: dict[str, Any] | None = None
+    fitting = CrossEncoderOptions(seed=options.seed)
+    if budget.seconds_until(FITTED) == 0.0:
+        notes.append("the budget ended before the cross-encoder: the first stage alone")
+    elif not options.first_stage_only:
+        model, relevance = _warm_started(corpora, division.learned, fitting, options, budget)
+        left = budget.seconds_until(FITTED)
+        second = fit_second_stage(model, head, data, signals, options.loss, anchor, fitting, options.work, left)
+        scores = second.dev_scores
+    gains = [each.gains for each in signals.dev]
+    artifact = Artifact(
+        name=options.out.name,
+        encoder=encoder.name,
+        y0=anchor.y0,
+        tau=anchor.tau,
+        normalize=options.normalize,
+        max_tokens=fitting.max_tokens,
+        signals=NAMES,
+        floor=floor_of(np.concatenate(scores), np.concatenate(gains)),
+        ask_below=floor_of(*_best_of(scores, gains)),
+        training={
+            "auxiliary": options.aux,
+            "base": None if options.first_stage_only else options.base,
+            "loss": options.loss,
+            "template": options.template,
+            "seed": options.seed,
+            "budget_minutes": options.budget_minutes,
+            "minutes": round(budget.elapsed_minutes(), 1),
+            "histories": [
+                {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
+                for path, corpus in zip(options.histories, corpora, strict=True)
+            ],
+            "plans": {split: asdict(plan) for split, plan in options.plans.items()},
+            "requests": {"train": len(train), "dev": len(dev), "proxy": len(proxies)},
+            "proxy_scale": asdict(scale),
+            "heads": heads,
+            "relevance": relevance,
+            "second_stage": None if second is None else second.report | {"logit_weight": second.weight},
+            "dev": asdict(measure(scores, gains)),
+            "versions": {name: version(name) for name in LIBRARIES},
+            "test_requests": len(division.test),
+            "notes": notes,
+        },
+    )
+    with replaced(options.out) as folder:
+        if second is not None and second.weight > 0:
+            save_cross_encoder(model, folder / CROSS_ENCODER)
+        write_signals(folder, words, head)
+        write_manifest(folder, artifact)
+    return read_manifest(options.out)
+
+
+def _untimed(corpora: Sequence[Corpus]) -> list[str]:
+    found = {corpus.name: untimed_users(corpus.histories) for corpus in corpora}
+    return [
+        f"{len(users):,} users of '{name}' have a document without a timestamp ('{users[0]}' is one): which of their "
+        "texts are targets and which candidates was chosen at random"
+        for name, users in found.items()
+        if users
+    ]
+
+
+def _warm_started(
+    corpora: Sequence[Corpus], learned: str, fitting: CrossEncoderOptions, options: TrainingOptions, budget: Budget
+) -> tuple[Any, dict[str, Any]]:
+    left = budget.seconds_until(FITTED)
+    seconds = None if left is None else left * RELEVANCE_SHARE
+    histories = {
+        f"{corpus.name}:{user}": documents
+        for corpus in corpora
+        for user, documents in users_of(corpus.histories, learned).items()
+    }
+    folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
+    return fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+
+
+def _best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """s1 and the gain of the chosen document, of each request."""
+    chosen = [int(np.argmax(mine)) for mine in scores]
+    return (
+        np.array([mine[place] for mine, place in zip(scores, chosen, strict=True)], np.float32),
+        np.array([own[place] for own, place in zip(gains, chosen, strict=True)], np.float32),
+    )
+
+
+def _scored(
+    corpora: Sequence[Corpus],
+    split: str,
+    options: TrainingOptions,
+    auxiliary: Auxiliary,
+    budget: Budget,
+    shares: tuple[float, float],
+    console: Console,
+) -> list[Example]:
+    """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget."""
+    since, until = shares
+    plan = options.plans[split]
+    found: list[Example] = []
+    for number, corpus in enumerate(corpora, start=1):
+        what = ScoringOptions(
+            options.template,
+            split,
+            ROLLING,
+            plan.targets,
+            options.candidates,
+            plan.least,
+            plan.users,
+            seed=options.seed,
+        )
+        go_on = budget.until(since + (until - since) * number / len(corpora))
+        found += corpus.scored(what, lambda: auxiliary.model, options.work, go_on, console, options.normalize)
+    return found
+
+
+def _proxies(corpus: Corpus, split: str, targets: int, options: TrainingOptions) -> list[Example]:
+    return unlabelled_examples(
+        corpus.name,
+        users_of(corpus.histories, split),
+        targets=targets,
+        candidates=options.candidates,
+        least=options.plans[TRAIN].least,
+        seed=options.seed,
+    )
+
+
+def _training_texts(corpora: Sequence[Corpus], learned: str) -> list[str]:
+    """What words are weighed by: all that the users wrote who are learned from."""
+    return [
+        f"{document.request or ''} {document.text}"
+        for corpus in corpora
+        for documents in users_of(corpus.histories, learned).values()
+        for document in documents
+    ]
+
+
+def _embedded(
+    proxies: list[Example], needed: Sequence[Example], encoder: KeptEncoder, budget: Budget, console: Console
+) -> list[Example]:
+    """The proxies whose texts could be embedded in time; what is needed is embedded in any case."""
+    texts = texts_of(needed)
+    known = set(texts)
+    more = [text for text in texts_of(proxies) if text not in known]
+    with progress_of("embedding", len(texts) + len(more), console) as advance:
+        encoder.prepare(texts, advance)
+        encoder.prepare(more, advance, budget.until(EMBEDDED_BY))
+    return [example for example in proxies if all(encoder.knows(text) for text in texts_of([example]))]

@@ -1,0 +1,87 @@
+"""From two projects' commit messages to the shipped artifact and the tables of docs/results.md: ``make train``.
+
+    python training/recipes/commits.py --data ../shared/data/commits --budget-minutes 120
+
+Flat on purpose: every step is a command that can be run by hand. What is done already in ``--work`` is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pearl.settings import EMBEDDED
+from retriever.artifact import SHIPPED
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = Path("docs/results")
+CORPORA = ("git", "coreboot")
+BASELINES = ("bm25", "dense", "dense-requests", "recent", "likelihood")
+
+
+def pearl(*arguments: object) -> None:
+    """Run a command as a user does; the recipe ends where one fails."""
+    line = [str(argument) for argument in arguments]
+    sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
+    subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/commits"))
+    parser.add_argument("--work", type=Path, default=Path("work/embedded"))
+    parser.add_argument("--out", type=Path, default=SHIPPED)
+    parser.add_argument("--budget-minutes", type=float, default=120, help="of the training; measuring comes after it")
+    parser.add_argument("--drafted", type=int, default=200, help="test requests that are drafted")
+    given = parser.parse_args()
+    work, out = given.work, given.out.resolve()
+    histories = {name: given.data / f"{name}.jsonl.gz" for name in CORPORA}
+    both = [part for path in histories.values() for part in ("--history", path)]
+    fitted = ["--work", work, "--template", "commit"]
+    os.chdir(ROOT)  # names in the results are relative to the repository
+    RESULTS.mkdir(parents=True, exist_ok=True)
+
+    # the artifact that ships
+    budget = ("--budget-minutes", given.budget_minutes)
+    pearl("train", "retriever", *both, *fitted, *budget, "--llm", "embedded", "--out", out)
+
+    # its ablations and baselines, from the same scores
+    own = {name: work / "models" / name for name in ("first-stage", "plain-kl", "distill", "relevance-ce")}
+    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--out", own["first-stage"])
+    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", "kl", "--out", own["plain-kl"])
+    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", "distill", "--out", own["distill"])
+    pearl("train", "fit", *both, *fitted, "--loss", "relevance", "--out", own["relevance-ce"])
+    shipped = EMBEDDED if out == SHIPPED else out
+    models = [part for model in (shipped, *BASELINES, *own.values()) for part in ("--model", model)]
+
+    # retrieval and calibration, on both projects, on each, and across them
+    test = {name: ("--gains", work / f"gains-test-{name}.jsonl.gz") for name in CORPORA}
+    all_of_them = [part for option in test.values() for part in option]
+    pearl("eval", "retrieval", *all_of_them, *models, "--json", RESULTS / "retrieval.json")
+    pearl(
+        *("eval", "calibration", *all_of_them, *models, "--json", RESULTS / "calibration.json"),
+        *("--picture", RESULTS / "calibration.svg"),
+    )
+    for name, other in (CORPORA, CORPORA[::-1]):
+        elsewhere = work / "models" / f"trained-on-{other}"
+        pearl("train", "fit", "--history", histories[other], *fitted, "--first-stage-only", "--out", elsewhere)
+        across = ("--model", elsewhere, *models)
+        pearl("eval", "retrieval", *test[name], *across, "--json", RESULTS / f"retrieval-{name}.json")
+
+    # what the embedded model writes with it
+    written = ["--template", "commit", "--limit", given.drafted, "--generations", work / "generations.jsonl"]
+    pearl(
+        *("eval", "generation", *all_of_them, *models, *written, "--json", RESULTS / "generation.json"),
+    )
+    pearl(
+        *("eval", "revision", *all_of_them, "--model", shipped, *written, "--json", RESULTS / "revision.json"),
+        *("--picture", RESULTS / "revision.svg"),
+    )
+    subprocess.run([sys.executable, "docs/generate.py"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Synthetic requests for documents that have none, by any chat model (papers/pearl.txt, section B.2 and prompt 11).
+
+The model explains itself, then names the salient aspects of the text; the aspects, joined, are the request. Every
+reply is a line in a journal beside the output, on disk before the next one is asked for: whatever kills the process,
+the next run asks for the rest only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
+from pearl.errors import ChatRefused, InputError
+from pearl.history import format_line
+from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
+from pearl.records import Document
+from pearl.templates import fill
+from pearl.texts import storable
+from training.progress import Advance
+
+ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")
+VERBATIM = ("Names", "Contacts", "Links")  # the others are to be in the model's own words
+NOTHING = re.compile(r"[\W_]*(none|n/?a|not applicable)[\W_]*", re.IGNORECASE)
+MARK = r"</|<\s*(?:Instruction\.)?(?:Explanation|" + "|".join(ASPECTS) + r")\s*>"  # what ends a part
+COPIED_WORDS = 12  # in a row: a request that holds the target asks for nothing
+DECODING = Decoding(max_tokens=600)
+AT_ONCE = 4  # calls under way; an endpoint answers them side by side, the embedded model one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a model made of a text: a request, or the problem for which there is none. ``reply`` is kept as it came."""
+
+    request: str | None
+    problem: str | None
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Documents by where their request is from; ``problems`` of replies that could not be used, by kind."""
+
+    natural: int
+    synthetic: int
+    problems: dict[str, int]
+
+
+@cache
+def prompt_texts() -> dict[str, str]:
+    """The messages of the template file, by name."""
+    source = (files("training.templates") / "_requests.toml").read_text(encoding="utf-8")
+    return {name: text.strip("\n") for name, text in tomllib.loads(source).items()}
+
+
+def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
+    """The prompt, with as much of the text as the model's context holds."""
+
+    def messages(shown: str) -> tuple[Message, ...]:
+        words = prompt_texts()
+        return (
+            Message("system", words["system"]),
+            Message("user", fill(words["document"], text=words["example"])),
+            Message("assistant", words["answer"]),
+            Message("user", fill(words["document"], text=fenced(shown))),
+        )
+
+    def size(shown: str) -> int:
+        return sum(model.count_tokens(message.content) + MESSAGE_OVERHEAD for message in messages(shown))
+
+    return messages(cut(text, model.context_tokens - DECODING.max_tokens, size))
+
+
+def read_reply(reply: Reply, text: str) -> Outcome:
+    """The request that a reply holds, or why it holds none; nothing is made up in its place."""
+
+    def unusable(problem: str) -> Outcome:
+        return Outcome(None, problem, reply.text)
+
+    if reply.finish_reason == "length":
+        return unusable("cut_short")
+    found = _aspects(reply.text)
+    if "Overview" not in found:
+        return unusable("no_overview")
+    if set(found.values()) & set(_aspects(prompt_texts()["answer"]).values()):
+        return unusable("repeats_example")
+    if any(_copied(aspect, text) for name, aspect in found.items() if name not in VERBATIM):
+        return unusable("copies_text")
+    return Outcome(storable(" ".join(found[name] for name in ASPECTS if name in found)), None, reply.text)
+
+
+def _aspects(reply: str) -> dict[str, str]:
+    """The aspects that a reply names, each on one line; not those for which it says that there is nothing."""
+    found = {}
+    for name in ASPECTS:
+        marked = re.search(rf"<\s*(?:Instruction\.)?{name}\s*>(.*?)(?:{MARK}|\Z)", reply, re.IGNORECASE | re.DOTALL)
+        aspect = " ".join(marked[1].split()) if marked else ""
+        if re.search(r"\w", aspect) and not NOTHING.fullmatch(aspect):
+            found[name] = aspect
+    return found
+
+
+def _copied(aspect: str, text: str) -> bool:
+    return bool(_runs(aspect) & _runs(text))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[start : start + COPIED_WORDS]) for start in range(len(words) - COPIED_WORDS + 1)}
+
+
+class Journal:
+    """The outcomes so far by their texts' digests, one a line, below a line that says what they were made with."""
+
+    def __init__(self, path: Path, model: str) -> None:
+        """Raises InputError for a file that another model or prompt made, or nobody."""
+        self._path = path
+        self._made_with = {"model": model, "prompts": prompt_texts(), "decoding": asdict(DECODING)}
+        self._outcomes: dict[str, Outcome] = {}
+        whole = self._whole_lines()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab")
+        self._file.truncate(sum(map(len, whole)))  # a line that was being written when the process was killed
+        if not whole:
+            self._write(self._made_with)
+
+    def _whole_lines(self) -> list[bytes]:
+        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+        whole = [line for line in lines if line.endswith(b"\n")]
+        try:
+            values = [json.loads(line) for line in whole]
+            if values and values[0] != json.loads(json.dumps(self._made_with)):
+                raise InputError(
+                    f"{self._path}: holds replies of another model or to another prompt; give another --out or delete "
+                    "it.",
+                    code="other_requests",
+                )
+            self._outcomes = {
+                value["text"]: Outcome(value["request"], value["problem"], value["reply"]) for value in values[1:]
+            }
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{self._path}: is not what was written there; delete it.", code="damaged_file") from error
+        return whole
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def find(self, text: str) -> Outcome | None:
+        return self._outcomes.get(_digest(text))
+
+    def add(self, text: str, outcome: Outcome) -> None:
+        """It is on disk when this returns."""
+        self._outcomes[_digest(text)] = outcome
+        self._write({"text": _digest(text), **asdict(outcome)})
+
+    def _write(self, value: dict[str, Any]) -> None:
+        self._file.write(orjson.dumps(value) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, advance: Advance) -> None:
+    """Ask for the request of every text that the journal does not know, several at a time. Raises ChatError."""
+    waiting = iter([text for text in dict.fromkeys(texts) if journal.find(text) is None])
+
+    async def work() -> None:
+        for text in waiting:  # the same iterator for all: each takes what is next
+            journal.add(text, await _ask(text, model))
+            advance(1, True)
+
+    workers = [asyncio.create_task(work()) for _ in range(AT_ONCE)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def _ask(text: str, model: ChatModel) -> Outcome:
+    try:
+        reply = await complete(model, request_messages(text, model), DECODING)
+    except ChatRefused:
+        return Outcome(None, "refused", "")
+    return read_reply(reply, text)
+
+
+def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
+    """Each once, in order."""
+    found = (document.text for documents in histories.values() for document in documents if not document.request)
+    return list(dict.fromkeys(found))
+
+
+def write_history(histories: Mapping[str, Sequence[Document]], journal: Journal, out: Path) -> Tally:
+    """All documents, with the request of the data, else the synthetic one, else none; whole or not at all."""
+    natural, synthetic, problems = 0, 0, Counter[str]()
+    partial = out.with_suffix(".partial")
+    with _written(partial, compressed=out.suffix == ".gz") as file:
+        for user_id, documents in histories.items():
+            for document in documents:
+                outcome = None if document.request else journal.find(document.text)
+                natural += bool(document.request)
+                if outcome is not None and outcome.request:
+                    document = replace(document, request=outcome.request)
+                    synthetic += 1
+                elif outcome is not None:
+                    problems[outcome.problem or ""] += 1
+                file.write(f"{format_line(user_id, document)}\n".encode())
+    partial.replace(out)
+    return Tally(natural, synthetic, dict(problems))
+
+
+@contextmanager
+def _written(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
+    """The same bytes whenever it is written, for later steps know the file by its digest."""
+    with path.open("wb") as raw:
+        if not compressed:
+            yield raw
+            return
+        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+            yield file  # type: ignore[misc]

@@ -1,0 +1,37 @@
+"""A folder that is written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pearl.errors import InputError
+from retriever.artifact import MANIFEST
+
+
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """A new folder to write to, which takes the place of ``folder`` when all went well; else that stays as it was."""
+    partial, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("partial", "old"))
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    if folder.exists():
+        folder.rename(old)
+    partial.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def check_replaceable(folder: Path, work: Path) -> None:
+    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        raise InputError(f"--out {folder}: holds something else than an artifact; name another folder.", param="out")
+    if work.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            f"--work {work}: lies in --out {folder}, which is replaced; name another folder.", param="work"
+        )
