@@ -34,7 +34,7 @@ from training.templates import AuxiliaryTemplate, auxiliary_template
 
 NAME = "scoring"
 TITLE = "Scoring pairs of request and document with the auxiliary model"
-OPTIONS = ScoringOptions("commit", targets=8, candidates=20, least_candidates=20, users=2)
+OPTIONS = ScoringOptions("commit", targets=4, candidates=20, least_candidates=20, users=2)
 QUICK_OPTIONS = replace(OPTIONS, targets=2, candidates=3, users=1, target_tokens=24)
 REPETITIONS, QUICK_REPETITIONS = 3, 1
 SIZES, QUICK_SIZES = (8, 32, 128), (2, 4)  # documents of a history

@@ -198,8 +198,11 @@ def sample_draft_picture() -> str:
 
 def readme() -> str:
     """The README with its recorded drafts and its figures put in."""
+    from results_page import retriever_block
+
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name, block in (("real-drafts", _real_drafts()), ("figures", _figures())):
+    blocks = (("real-drafts", _real_drafts()), ("retriever", retriever_block()), ("figures", _figures()))
+    for name, block in blocks:
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         head, _, rest = text.partition(start)
         text = head + start + block + end + rest.partition(end)[2]
@@ -214,7 +217,7 @@ def _real_drafts() -> str:
     return (
         f"26,665 commit messages of the git project, imported with one command; then, as it came out:\n\n"
         f"```\n$ {first['command']}\n{draft['text']}\n```\n\n"
-        f"Evidence, by the fused score: {evidence}. The texts are the project's and not copied here. The answers for "
+        f"Evidence, with its scores: {evidence}. The texts are the project's and not copied here. The answers for "
         f"this and {len(recorded) - 1} more authors: [docs/assets/git-drafts.json](docs/assets/git-drafts.json), "
         f"recorded by `python docs/record_drafts.py`.\n"
     )
@@ -251,7 +254,31 @@ def experiments() -> str:
         cells = [f"{arm[key]['value']:.3f} [{arm[key]['low']:.3f}, {arm[key]['high']:.3f}]" for key in names]
         lines.append(f"| {arm['arm']} | " + " | ".join(cells) + " |")
     table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
-    return text.replace("{drafting}", table)
+    artifact = json.loads((ROOT / "retriever" / "embedded" / "artifact.json").read_text(encoding="utf-8"))
+    training = artifact["training"]
+    for name, value in (("drafting", table), ("heads", _tried(training["heads"])), ("second_stage", _second(training))):
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _tried(rows: list[dict[str, float]]) -> str:
+    """What was tried, a row each: parameters and figures on dev."""
+    names = list(rows[0])
+    lines = ["| " + " | ".join(names) + " |", "|" + " ---: |" * len(names)]
+    lines += ["| " + " | ".join(f"{row[name]:.3g}" for name in names) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _second(training: dict[str, Any]) -> str:
+    found = training["second_stage"]
+    if found is None:
+        return "The shipped artifact has none."
+    losses = ", ".join(f"{loss:.4f}" for loss in found["dev_losses"])
+    minutes = found["seconds"] / 60
+    return (
+        f"{_tried(found['logit_weights'])}\n\n{found['steps']:,} steps of 16 groups in {minutes:.0f} minutes; the "
+        f"loss on dev's groups meanwhile: {losses}. Weight kept: {found['logit_weight']:g}."
+    )
 
 
 def results() -> str:

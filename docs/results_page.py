@@ -10,10 +10,20 @@ from typing import Any
 
 from eval.calibration import METRICS as CALIBRATION
 from eval.retrieval import METRICS as RETRIEVAL
-from eval.tables import Table, calibration_tables, markdown, metrics_table, retrieval_tables
+from eval.tables import Table, calibration_tables, markdown, metrics_table, retrieval_tables, shown
 from eval.writing_tables import generation_tables, revision_tables
 
 RESULTS = Path(__file__).resolve().parent / "results"
+SHOWN = {
+    "embedded": "**PEARL**, the artifact that ships",
+    "dense-requests": "cosine between the requests",
+    "dense": "cosine with the document",
+    "bm25": "BM25",
+    "recent": "the most recent",
+    "likelihood": "likelihood of the request (UPR)",
+    "random (expected)": "chance",
+    "best possible": "the best possible, which needs the target",
+}
 Tables = Callable[[Any], Iterator[Table]]
 
 # file, heading, what it is, tables, picture
@@ -21,10 +31,11 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "retrieval.json",
         "What the retrievers choose",
-        "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over the "
-        "target's tokens (equation 1 of the paper). `first-stage` is the shipped retriever without its cross-encoder; "
+        "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over "
+        "the target's tokens (equation 1 of the paper). `first-stage` is what ships without its cross-encoder; "
         "`plain-kl` and `distill` are its first stage under the other losses; `relevance-ce` is the cross-encoder "
-        "trained on relevance, `likelihood` the paper's UPR, `dense-requests` the cosine with the documents' own requests.",
+        "trained on relevance, `likelihood` the paper's UPR, `dense-requests` the cosine with the documents' own "
+        "requests.",
         retrieval_tables,
         None,
     ),
@@ -70,8 +81,8 @@ def results_page() -> str:
     lines = [
         "# Results\n",
         "Measured on users who were seen neither in training nor in any choice: users are split by a hash of their id "
-        "into 45% to train on, 15% to choose by and 40% to test. Candidates are what a user wrote before the request: a "
-        "third by BM25, a third the most recent, the rest at random. `make train` makes everything again; each table "
+        "into 45% to train on, 15% to choose by and 40% to test. Candidates are what a user wrote before the request: "
+        "a third by BM25, a third the most recent, the rest at random. `make train` makes everything again; each table "
         "names its command. Intervals are 95% (bootstrap over users).\n",
     ]
     for file, heading, text, tables, picture in PARTS:
@@ -85,6 +96,24 @@ def results_page() -> str:
         lines += [markdown(_short(table)) for table in tables(result)]
     lines += ["## What the figures are\n", markdown(metrics_table((*RETRIEVAL, *CALIBRATION)))]
     return "\n".join(lines)
+
+
+def retriever_block() -> str:
+    """The README's table: what ships, the single baselines and the trivial choices, best first."""
+    result = json.loads((RESULTS / "retrieval.json").read_text(encoding="utf-8"))
+    shown_metrics = [metric for metric in RETRIEVAL if metric.name in ("top1_gain", "share_of_best", "pearson_r")]
+    rows = [row for row in (*result["models"], *result["baselines"]) if row["model"] in SHOWN]
+    rows.sort(key=lambda row: -row["top1_gain"]["value"])
+    table = Table(
+        f"{result['n']:,} requests of {result['users']:,} users whom no choice in training ever saw, of two projects. "
+        "The gain: how many nats likelier the document chosen makes what was really written. Everything else, also "
+        "with near-duplicates set aside: [docs/results.md](docs/results.md).",
+        ("chosen by", *(metric.title for metric in shown_metrics)),
+        tuple(
+            (SHOWN[row["model"]], *(shown(row[metric.name], metric.digits) for metric in shown_metrics)) for row in rows
+        ),
+    )
+    return markdown(table)
 
 
 def _short(table: Table) -> Table:

@@ -20,13 +20,15 @@ Floats = NDArray[np.float32]
 
 BATCH = 16  # pairs
 REQUEST_WORDS = 48  # a request of a page must leave the document its place in the window
+LONGEST = 4000  # characters: what comes later does not fit into the window, but would be cut into tokens first
 
 
 def pair_of(request: str, document: Document) -> tuple[str, str]:
     """What the model reads: the request, and the document with the request that it answered."""
-    words = request.split()
-    asked = request if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
-    return asked, f"{document.request}\n{document.text}" if document.request else document.text
+    words = request[:LONGEST].split()
+    asked = request[:LONGEST] if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
+    own = f"{document.request}\n{document.text}" if document.request else document.text
+    return asked, own[:LONGEST]
 
 
 class CrossEncoderModel:

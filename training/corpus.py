@@ -44,7 +44,8 @@ class Corpus:
     @classmethod
     def read(cls, path: Path) -> Corpus:
         """Raises InputError that names file, line and field of the first bad line."""
-        return cls(corpus_name(path), fingerprint(path), read_histories(path))
+        histories = read_histories(path)
+        return cls(corpus_name(path), fingerprint(path), histories)
 
     def scored(
         self,

@@ -52,11 +52,17 @@ class CrossEncoderOptions:
 def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
     """A cross-encoder with one logit over a pretrained encoder; it starts at a logit of nearly zero for every pair."""
     from sentence_transformers import CrossEncoder
+    from transformers.utils import logging
 
     torch.manual_seed(options.seed)
     source = str(embedded_encoder_folder()) if base == EMBEDDED else base
     check_base(source)
-    model = CrossEncoder(source, num_labels=1, max_length=options.max_tokens, device=device)
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # that the last layer is new is as it should be
+    try:
+        model = CrossEncoder(source, num_labels=1, max_length=options.max_tokens, device=device)
+    finally:
+        logging.set_verbosity(verbosity)
     # texts are short and words are known: the embeddings, half of the weights, stay as they were pretrained
     model.model.get_input_embeddings().requires_grad_(False)
     return model

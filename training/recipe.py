@@ -150,7 +150,7 @@ def fit_artifact(
     """Fit both stages on scored examples and write the artifact."""
     notes = [*division.notes, *_untimed(corpora)]
     for note in notes:
-        console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
+        _say(note, console)
     train, dev = division.train, division.dev
     scale = ProxyScale.fit(train)
     targets = options.proxy_targets
@@ -174,6 +174,7 @@ def fit_artifact(
     fitting = CrossEncoderOptions(seed=options.seed)
     if budget.seconds_until(FITTED) == 0.0:
         notes.append("the budget ended before the cross-encoder: the first stage alone")
+        _say(notes[-1], console)
     elif not options.first_stage_only:
         model, relevance = _warm_started(corpora, division.learned, fitting, options, budget)
         left = budget.seconds_until(FITTED)
@@ -220,6 +221,10 @@ def fit_artifact(
         write_signals(folder, words, head)
         write_manifest(folder, artifact)
     return read_manifest(options.out)
+
+
+def _say(note: str, console: Console) -> None:
+    console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
 
 
 def _untimed(corpora: Sequence[Corpus]) -> list[str]:

@@ -18,6 +18,7 @@ from retriever.artifact import (
     CROSS_ENCODER,
     MANIFEST,
     PARTIAL,
+    SHIPPED,
     SIGNALS,
     artifact_retriever,
     load_artifact,
@@ -179,3 +180,12 @@ def test_words_cannot_be_read_back(make_artifact: Callable[..., Path]) -> None:
     folder = make_artifact()
     assert not any(b"wheel" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert load_artifact(folder)[1].words.weights.dtype == np.float32
+
+
+def test_the_artifact_that_ships(encoder: Any) -> None:
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 30_000_000
+    retriever = make_retriever("embedded", encoder)
+    ranking = retriever.rank(REQUEST, DOCUMENTS)
+    assert ranking[0].document.text == "true the wheel"
+    assert all(np.isfinite(found.score) for found in ranking)
+    assert retriever.origin

@@ -17,7 +17,8 @@ from retriever.encoder import SentenceEncoder, embedded_encoder_folder
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers model of two thousand weights, made and saved here."""
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
@@ -39,8 +40,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_position_embeddings=32,
     )
     BertModel(config).save_pretrained(folder / "bert")
-    transformer = models.Transformer(str(folder / "bert"))
-    pooling = models.Pooling(transformer.get_embedding_dimension())
+    transformer = Transformer(str(folder / "bert"))
+    pooling = Pooling(transformer.get_embedding_dimension())
     SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(folder / "model"))
     return folder / "model"
 

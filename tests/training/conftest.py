@@ -47,14 +47,23 @@ def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     return run
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Models this small are slower on two cores, and on busy ones their threads only wait for each other."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def sentence_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny bi-encoder, saved."""
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
     folder = tmp_path_factory.mktemp("sentences")
-    transformer = models.Transformer(str(bert_folder))
-    pooling = models.Pooling(transformer.get_embedding_dimension())
+    transformer = Transformer(str(bert_folder))
+    pooling = Pooling(transformer.get_embedding_dimension())
     SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(folder))
     return folder
 

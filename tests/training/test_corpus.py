@@ -70,7 +70,7 @@ def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path,
 
 
 def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="mine-train.parquet: is damaged or not there"):
+    with pytest.raises(InputError, match=r"mine-train\.parquet: is damaged or not there"):
         corpus.scored_before(TRAIN, tmp_path, "sum")
 
 

@@ -32,11 +32,10 @@ def groups(count: int) -> list[TextGroup]:
     """The document that says yes has the gain."""
     texts = (Document("a", "yes yes yes"), Document("b", "no", request="asked"), Document("c", "never " * 9))
     gains, offsets = np.array([20.0, 0.0, -5.0], np.float32), np.array([0.5, 0.0, -0.5], np.float32)
+    sizes = [2 + number % 2 for number in range(count)]
     return [
-        TextGroup(
-            Request(f"say it {number}"), texts[: 2 + number % 2], *(part[: 2 + number % 2] for part in (gains, offsets))
-        )
-        for number in range(count)
+        TextGroup(Request(f"say it {number}"), texts[:size], gains[:size], offsets[:size])
+        for number, size in enumerate(sizes)
     ]
 
 
@@ -89,36 +88,37 @@ def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
     assert found["steps"] == 1
 
 
-def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checkpoint of the last step but a few is whole; the one after it is half written."""
-    kept = tmp_path / "kept"
-    removed = shutil.rmtree
+def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -> None:
+    loss, calls = plain(5.0), iter(range(100))
 
-    def keep(folder: Any, *arguments: Any, **options: Any) -> None:
-        """What a killed process leaves: the folder is not removed in the end."""
-        if Path(folder).parent != tmp_path / "c":
-            removed(folder, *arguments, **options)
+    def interrupted(*arguments: Any) -> torch.Tensor:
+        """In the fourth step: before it are two evaluations and three steps."""
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return loss(*arguments)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("training.fit_cross_encoder.shutil.rmtree", keep)
+    def fit(loss: Any, some: list[TextGroup], folder: Path) -> Any:
         model = new_cross_encoder(str(bert_folder), OPTIONS)
-        fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c")
+        return fit_cross_encoder(model, some, groups(2), loss, OPTIONS, folder)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(interrupted, groups(12), tmp_path / "c")
     (folder,) = (tmp_path / "c").iterdir()
-    checkpoints = sorted(folder.glob("checkpoint-*"))
-    assert [path.name for path in checkpoints] == ["checkpoint-3", "checkpoint-6"]
-    (checkpoints[1] / "trainer_state.json").unlink()
-    shutil.copytree(tmp_path / "c", kept)
+    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-3"]
+    half = shutil.copytree(folder / "checkpoint-3", folder / "checkpoint-4")
+    (half / "trainer_state.json").unlink()  # it is written last
+    shutil.copytree(tmp_path / "c", tmp_path / "kept")
+    steps: list[int] = []
 
-    model = new_cross_encoder(str(bert_folder), OPTIONS)
-    found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c")
-    assert found["steps"] == 6
-    assert len(found["dev_losses"]) >= 2
+    def counted(*arguments: Any) -> torch.Tensor:
+        steps.append(1)
+        return loss(*arguments)
+
+    assert fit(counted, groups(12), tmp_path / "c")["steps"] == 6
+    assert len(steps) == 1 + 3 + 1  # an evaluation, the three steps that were missing, an evaluation
     assert list((tmp_path / "c").iterdir()) == []
-
-    other = new_cross_encoder(str(bert_folder), OPTIONS)
-    found = fit_cross_encoder(other, groups(10), groups(2), plain(5.0), OPTIONS, kept)
-    assert found["steps"] == 5  # other groups begin anew
-    assert [path.name for path in kept.iterdir()] == [folder.name]
+    assert fit(loss, groups(10), tmp_path / "kept")["steps"] == 5  # other groups begin anew
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [folder.name]
 
 
 def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:

@@ -79,7 +79,7 @@ def test_relevance_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) ->
     logits = logits_of(model, Request("request 1"), HISTORIES["ann"])
     again, found = fit(bert_folder)
     assert found == report
-    assert logits_of(again, Request("request 1"), HISTORIES["ann"]) == pytest.approx(logits, abs=1e-5)
+    assert logits_of(again, Request("request 1"), HISTORIES["ann"]) == pytest.approx(logits, abs=0.1)  # in bfloat16
     # with another base or other texts it is another model
     other = shutil.copytree(bert_folder, tmp_path / "other")
     assert fit(other)[1]["made_of"] != report["made_of"]
@@ -122,4 +122,4 @@ def test_scaled_and_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_pa
     assert logits_of(model, request, documents) == pytest.approx(0.5 * before, abs=1e-4)
     save_cross_encoder(model, tmp_path / "cross")
     loaded = CrossEncoderModel(tmp_path / "cross", OPTIONS.max_tokens).logits(request, documents)
-    assert loaded == pytest.approx(0.5 * before, abs=0.1 + 0.1 * np.abs(before).max())
+    assert loaded == pytest.approx(0.5 * before, abs=0.1 + 0.1 * float(np.abs(before).max()))

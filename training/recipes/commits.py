@@ -19,7 +19,8 @@ from retriever.artifact import SHIPPED
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
 CORPORA = ("git", "coreboot")
-BASELINES = ("bm25", "dense", "dense-requests", "recent", "likelihood")
+BASELINES = ("bm25", "dense", "dense-requests", "recent")
+DRAFT_TOKENS = 100  # what a commit message of this data has at most, for nearly all
 
 
 def pearl(*arguments: object) -> None:
@@ -27,6 +28,10 @@ def pearl(*arguments: object) -> None:
     line = [str(argument) for argument in arguments]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
     subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+
+
+def named(*models: object) -> list[object]:
+    return [part for model in models for part in ("--model", model)]
 
 
 def main() -> None:
@@ -49,37 +54,36 @@ def main() -> None:
     pearl("train", "retriever", *both, *fitted, *budget, "--llm", "embedded", "--out", out)
 
     # its ablations and baselines, from the same scores
-    own = {name: work / "models" / name for name in ("first-stage", "plain-kl", "distill", "relevance-ce")}
-    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--out", own["first-stage"])
-    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", "kl", "--out", own["plain-kl"])
-    pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", "distill", "--out", own["distill"])
-    pearl("train", "fit", *both, *fitted, "--loss", "relevance", "--out", own["relevance-ce"])
+    models = work / "models"
+    for name in ("first-stage", "plain-kl", "distill"):
+        loss = {"plain-kl": "kl", "distill": "distill"}.get(name, "calibrated")
+        pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", loss, "--out", models / name)
+    pearl("train", "fit", *both, *fitted, "--loss", "relevance", "--out", models / "relevance-ce")
+    for name in CORPORA:
+        elsewhere = ("--first-stage-only", "--out", models / f"trained-on-{name}")
+        pearl("train", "fit", "--history", histories[name], *fitted, *elsewhere)
     shipped = EMBEDDED if out == SHIPPED else out
-    models = [part for model in (shipped, *BASELINES, *own.values()) for part in ("--model", model)]
+    baselines = [*named(*BASELINES), "--baseline", models / "relevance-ce"]
+    ablations = named(*(models / name for name in ("first-stage", "plain-kl", "distill")))
+    compared = [*named(shipped), *ablations, *baselines]
 
-    # retrieval and calibration, on both projects, on each, and across them
+    # retrieval and calibration, on both projects, on each, and across them; UPR reads for minutes, so once
     test = {name: ("--gains", work / f"gains-test-{name}.jsonl.gz") for name in CORPORA}
     all_of_them = [part for option in test.values() for part in option]
-    pearl("eval", "retrieval", *all_of_them, *models, "--json", RESULTS / "retrieval.json")
-    pearl(
-        *("eval", "calibration", *all_of_them, *models, "--json", RESULTS / "calibration.json"),
-        *("--picture", RESULTS / "calibration.svg"),
-    )
+    pearl("eval", "retrieval", *all_of_them, *compared, *named("likelihood"), "--json", RESULTS / "retrieval.json")
     for name, other in (CORPORA, CORPORA[::-1]):
-        elsewhere = work / "models" / f"trained-on-{other}"
-        pearl("train", "fit", "--history", histories[other], *fitted, "--first-stage-only", "--out", elsewhere)
-        across = ("--model", elsewhere, *models)
-        pearl("eval", "retrieval", *test[name], *across, "--json", RESULTS / f"retrieval-{name}.json")
+        across = named(models / f"trained-on-{other}")
+        pearl("eval", "retrieval", *test[name], *compared, *across, "--json", RESULTS / f"retrieval-{name}.json")
+    calibration = ("--json", RESULTS / "calibration.json", "--picture", RESULTS / "calibration.svg")
+    pearl("eval", "calibration", *all_of_them, *compared, *calibration)
 
     # what the embedded model writes with it
-    written = ["--template", "commit", "--limit", given.drafted, "--generations", work / "generations.jsonl"]
-    pearl(
-        *("eval", "generation", *all_of_them, *models, *written, "--json", RESULTS / "generation.json"),
-    )
-    pearl(
-        *("eval", "revision", *all_of_them, "--model", shipped, *written, "--json", RESULTS / "revision.json"),
-        *("--picture", RESULTS / "revision.svg"),
-    )
+    written = ["--template", "commit", "--limit", given.drafted, "--max-tokens", DRAFT_TOKENS]
+    written += ["--generations", work / "generations.jsonl"]
+    drafted = [*named(shipped), *baselines, "--k-shot"]
+    pearl("eval", "generation", *all_of_them, *drafted, *written, "--json", RESULTS / "generation.json")
+    revision = ("--json", RESULTS / "revision.json", "--picture", RESULTS / "revision.svg")
+    pearl("eval", "revision", *all_of_them, *named(shipped), *written, *revision)
     subprocess.run([sys.executable, "docs/generate.py"], check=True)
 
 
