@@ -272,7 +272,7 @@ def _tried(rows: list[dict[str, float]]) -> str:
 def _second(training: dict[str, Any]) -> str:
     found = training["second_stage"]
     if found is None:
-        return "The shipped artifact has none."
+        return "The shipped artifact has no cross-encoder."
     losses = ", ".join(f"{loss:.4f}" for loss in found["dev_losses"])
     minutes = found["seconds"] / 60
     return (

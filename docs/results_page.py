@@ -32,10 +32,9 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "retrieval.json",
         "What the retrievers choose",
         "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over "
-        "the target's tokens (equation 1 of the paper). `first-stage` is what ships without its cross-encoder; "
-        "`plain-kl` and `distill` are its first stage under the other losses; `relevance-ce` is the cross-encoder "
-        "trained on relevance, `likelihood` the paper's UPR, `dense-requests` the cosine with the documents' own "
-        "requests.",
+        "the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
+        "losses; `relevance-ce` is the cross-encoder trained on relevance, `likelihood` the paper's UPR, "
+        "`dense-requests` the cosine with the documents' own requests.",
         retrieval_tables,
         None,
     ),
