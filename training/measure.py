@@ -38,13 +38,15 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
 
 
 def floor_of(scores: Floats, gains: Floats) -> float | None:
-    """The highest score below which documents have not helped on the whole (mean gain at most 0); None for nowhere.
+    """The score up to which documents are not expected to help (gain at most 0); None where all are.
 
-    Both (N,), over all documents of all requests.
+    What is expected is the isotonic regression of the gains, (N,), on the scores, (N,): the best fit that only rises.
     """
+    from scipy.optimize import isotonic_regression
+
     order = np.argsort(scores, kind="stable")
-    total = gains[order].cumsum()
-    places = np.flatnonzero(total <= 0.0)
-    if not len(places) or places[-1] + 1 == len(order):
-        return None if not len(places) else float(scores.max())
-    return float(scores[order][places[-1] + 1])
+    expected = isotonic_regression(gains[order]).x
+    useless = int((expected <= 0.0).sum())
+    if useless == 0:
+        return None
+    return float(scores[order][min(useless, len(order) - 1)])

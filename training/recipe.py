@@ -181,6 +181,7 @@ def fit_artifact(
         second = fit_second_stage(model, head, data, signals, options.loss, anchor, fitting, options.work, left)
         scores = second.dev_scores
     gains = [each.gains for each in signals.dev]
+    floor, ask_below = floors(scores, gains)
     artifact = Artifact(
         name=options.out.name,
         encoder=encoder.name,
@@ -189,8 +190,8 @@ def fit_artifact(
         normalize=options.normalize,
         max_tokens=fitting.max_tokens,
         signals=NAMES,
-        floor=floor_of(np.concatenate(scores), np.concatenate(gains)),
-        ask_below=floor_of(*_best_of(scores, gains)),
+        floor=floor,
+        ask_below=ask_below,
         training={
             "auxiliary": options.aux,
             "base": None if options.first_stage_only else options.base,
@@ -249,6 +250,19 @@ def _warm_started(
     }
     folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
     return fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+
+
+def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:
+    """Below which score a document is not worth showing, and below which s1 the user is asked.
+
+    A question costs the user more than a draft that is not theirs: asked is only where nothing is worth showing, where
+    dev's chosen documents were not expected to help either, and where dev had such requests at all.
+    """
+    top, chosen = _best_of(scores, gains)
+    floor, ask = floor_of(np.concatenate(scores), np.concatenate(gains)), floor_of(top, chosen)
+    if floor is None or ask is None or not (top < min(floor, ask)).any():
+        return floor, None
+    return floor, min(floor, ask)
 
 
 def _best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -36,11 +36,11 @@ def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list
     ("scores", "gains", "floor"),
     [
         ([1, 2, 3, 4], [1, 1, 1, 1], None),  # all help
-        ([1, 2, 3, 4], [-2, 1, 1, 5], 4.0),  # -2 + 1 + 1 = 0: the first three have not helped on the whole
-        ([4, 3, 2, 1], [5, 1, 1, -3], 4.0),  # the same in another order
+        ([1, 2, 3, 4], [-2, 1, 1, 5], 2.0),  # only the worst hinders
+        ([4, 3, 2, 1], [5, 1, 1, -3], 2.0),  # the same in another order
         ([1, 2, 3, 4], [-2, -1, -1, 5], 4.0),
         ([1, 2, 3, 4], [-2, -1, -1, -5], 4.0),  # none helps: only the very best stays
-        ([1, 2, 3, 4], [2, -1, -1, 5], 4.0),
+        ([1, 2, 3, 4], [2, -1, -1, 5], 4.0),  # a fit that only rises gives the first three their mean, 0
         ([1], [1], None),
     ],
 )
