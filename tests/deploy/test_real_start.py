@@ -193,7 +193,7 @@ def test_a_draft_is_written_from_what_was_posted(service: Running, endpoint: Any
     draft = answer.json()
     assert answer.status_code == 200, draft
     assert draft["text"] == endpoint.text
-    assert draft["retrieval"]["documents"][0]["id"] == "tea"
+    assert "tea" in [document["id"] for document in draft["retrieval"]["documents"]]
     assert "bring the good biscuits" in endpoint.prompts[-1]
 
 

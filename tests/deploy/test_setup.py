@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-TARGETS = {"help", "setup", "serve", "test", "lint", "types", "format", "docs", "bench", "lock", "clean"}
+TARGETS = {"help", "setup", "serve", "test", "train", "lint", "types", "format", "docs", "bench", "lock", "clean"}
 
 
 def make(root: Path, *words: str) -> str:
