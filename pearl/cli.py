@@ -20,6 +20,7 @@ COMMANDS = {
     "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
     "train": ("training.commands", "Train a retriever from histories, step by step."),
     "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
+    "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }

@@ -10,6 +10,7 @@
     ├── AccessError            the key does not allow it (HTTP 403)
     │   └── Unauthenticated    no key, or not a valid one (HTTP 401)
     ├── StoreError             the database cannot do it now (HTTP 503)
+    ├── Overloaded             too many wait already (HTTP 503 with retry-after)
     └── ChatError              the chat model did not answer (HTTP 502)
         ├── ChatTimeout        it took too long (HTTP 504)
         ├── ChatRateLimited    it asks us to wait (HTTP 503 with retry-after)
@@ -96,6 +97,12 @@ class Unauthenticated(AccessError):
 class StoreError(PearlError):
     http_status = 503
     default_code = "store_unavailable"
+
+
+class Overloaded(PearlError):
+    http_status = 503
+    type = "overloaded_error"
+    default_code = "overloaded"
 
 
 class ChatError(PearlError):

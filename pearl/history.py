@@ -63,11 +63,18 @@ def parse_lines(
     path: Path, parse: Callable[[dict[str, Any]], T], advance: Callable[[int], None] = lambda read: None
 ) -> Iterator[T]:
     """What ``parse`` makes of each object. Raises InputError that names file, line and field of the first bad one."""
+    return parse_numbered_lines(path, lambda value, number: parse(value), advance)
+
+
+def parse_numbered_lines(
+    path: Path, parse: Callable[[dict[str, Any], int], T], advance: Callable[[int], None] = lambda read: None
+) -> Iterator[T]:
+    """As :func:`parse_lines`; ``parse`` gets the line's number, too."""
     for line in read_json_lines(path, advance):
         try:
             if isinstance(line.value, InputError):
                 raise line.value
-            parsed = parse(line.value)
+            parsed = parse(line.value, line.number)
         except InputError as error:
             field = f"{error.param}: " if error.param else ""
             raise InputError(f"{path}:{line.number}: {field}{error.message}", code=error.code) from None

@@ -1,7 +1,9 @@
-"""Options that commands of several packages share, and writing JSON where ``--json`` says."""
+"""Options that commands of several packages share, checks of what they were given, and writing where they say."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,30 @@ ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 
 
+def known(option: str, name: str, among: Iterable[str]) -> str:
+    """The name that was given for an option. Raises InputError where there is none such."""
+    if name not in among:
+        raise InputError(f"--{option} {name}: there are {', '.join(among)}.", param=option)
+    return name
+
+
 def write_json(target: str, value: Any) -> None:
     """One JSON document and a line break. Raises InputError when the file cannot be written."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     if target == "-":
         typer.echo(text)
         return
-    try:
+    with writing(f"--json {target}"):
         Path(target).write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def writing(called: str) -> Iterator[None]:
+    """Raises InputError for a file that cannot be written; ``called`` is how it names the file."""
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"--json {target}: {error.strerror}", code="unwritable_file") from error
+        raise InputError(f"{called}: {error.strerror}", code="unwritable_file") from error
 
 
 def check_writable(option: str, target: str | Path | None) -> None:

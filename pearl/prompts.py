@@ -17,6 +17,7 @@ LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
 FENCE = re.compile(r"<(?=/?(?:document|request|draft)\b)", re.IGNORECASE)
 OPENING, CLOSING = "<document>", "</document>"
+BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[^\w\n]*", re.IGNORECASE | re.MULTILINE)
 
 CountTokens = Callable[[str], int]
@@ -35,11 +36,13 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """``used`` are the documents in it, best first; ``shortened`` of them were cut."""
+    """``used`` are the documents in it, best first; ``shortened`` of them were cut. ``begun`` is what the answer begins
+    with, where the last message is its beginning."""
 
     messages: tuple[Message, ...]
     used: tuple[Document, ...]
     shortened: int
+    begun: str = ""
 
 
 def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
@@ -59,7 +62,12 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
 
 
 def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
-    """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded."""
+    """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
+
+    Where the model can go on with an answer, it begins where the edited draft does: one of 135M parameters never came
+    to that line by itself.
+    """
+    begun = BEGUN if model.continues else ""
 
     def ask(documents: str) -> tuple[Message, ...]:
         slots = {
@@ -69,12 +77,13 @@ def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int)
             "draft": fenced(draft),
             "instructions": _instructions(brief.instructions),
         }
-        return _system(brief), Message("user", _tidy(fill(frame()["revise"], **slots)))
+        asked = (_system(brief), Message("user", _tidy(fill(frame()["revise"], **slots))))
+        return (*asked, Message("assistant", begun)) if begun else asked
 
     room = _room(ask(""), model, max_tokens)
     shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in shown for message in turn)
-    return Prompt(ask(quoted), brief.documents[: len(shown)], shortened)
+    return Prompt(ask(quoted), brief.documents[: len(shown)], shortened, begun)
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
@@ -99,9 +108,10 @@ def unfenced(answer: str) -> str:
 
 
 def edited_draft(answer: str) -> str | None:
-    """The text below the line EDITED DRAFT; None when the answer has no such line or nothing below it."""
+    """The text below the line EDITED DRAFT; None when the answer, its beginning included, has no such line or nothing
+    below it. A model whose answer was begun with the mark may have set it again."""
     marked = EDITED.search(answer)
-    return (unfenced(answer[marked.end() :]) or None) if marked else None
+    return (unfenced(unfenced(answer[marked.end() :])) or None) if marked else None
 
 
 def listed_questions(answer: str) -> tuple[str, ...]:

@@ -71,8 +71,19 @@ class Settings(BaseSettings):
         description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package) or a sentence-transformers "
         "model name or folder.",
     )
+    retrieval_budget_ms: float = Field(
+        default=1000.0,
+        gt=0,
+        description="When retrieval has taken so long, waiting included, the cross-encoder is left out, and the answer "
+        "says so; milliseconds.",
+    )
+    retrieval_queue: int = Field(
+        default=128, ge=0, description="How many requests may wait for retrieval; more are answered 503 at once."
+    )
     history_cache_documents: int = Field(
-        default=200_000, ge=1, description="How many documents' indexes are kept in memory per process."
+        default=50_000,
+        ge=1,
+        description="How many documents' indexes are kept in memory per process, about 6 kB each.",
     )
     embed_in_background: bool = Field(
         default=True, description="Compute missing embeddings after an import, while nobody waits."

@@ -89,7 +89,7 @@ async def _sweep(services: Services) -> None:
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
-            await in_thread(services.histories.drop_stale)
+            await in_thread(services.histories.sweep)
         except PearlError as error:  # the store is busy or away: next time
             log.warning("sweeping: %s", error.message)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message, complete
+from pearl.clock import Clock
 from pearl.errors import ChatError, ChatRefused, ContextExceeded
 from pearl.prompts import (
     CLOSING,
@@ -34,6 +34,7 @@ from service.threads import FairThreads, in_thread
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
+TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -77,46 +78,36 @@ class Finished:
 Event = Retrieved | Delta | Finished
 
 
-@dataclass(slots=True)
-class Clock:
-    """Milliseconds by stage."""
-
-    timings: dict[str, float] = field(default_factory=dict)
-    started: float = field(default_factory=time.perf_counter)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings[name] = self.timings.get(name, 0.0) + _milliseconds_since(start)
-
-    def read(self) -> dict[str, float]:
-        return {**self.timings, "total_ms": _milliseconds_since(self.started)}
-
-
-def _milliseconds_since(start: float) -> float:
-    return round((time.perf_counter() - start) * 1000, 3)
-
-
 class Drafter:
     """Writes drafts for users from what they wrote before."""
 
-    def __init__(self, database: Database, histories: HistoryCache, model: ChatModel) -> None:
+    def __init__(
+        self,
+        database: Database,
+        histories: HistoryCache,
+        model: ChatModel,
+        threads: FairThreads,
+        *,
+        retrieval_budget_ms: float | None = None,
+    ) -> None:
+        """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included."""
         self._database = database
         self._histories = histories
-        self._threads = FairThreads()
+        self._threads = threads
+        self._budget_ms = retrieval_budget_ms
         self.model = model
 
     async def draft(self, user: User, commission: Commission) -> AsyncGenerator[Event, None]:
         """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished.
 
-        Raises NotFound (voice), ContextExceeded, ChatError, StoreError. Closing the iterator stops the generation.
+        Raises NotFound (voice), Overloaded, ContextExceeded, ChatError, StoreError. Closing the iterator stops the
+        generation.
         """
         clock, draft_id = Clock(), new_id("draft")
+        retrieving = Clock(self._budget_ms)
         with clock.stage("retrieve_ms"):
-            voice, ranking = await self._threads.run(user.id, self._retrieve, user, commission)
+            voice, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
+        clock.timings |= retrieving.timings
         calibration = self._histories.calibration
         template = load_template(voice.template)
         chosen = choose(ranking, commission.k or voice.k or template.k, calibration)
@@ -130,7 +121,7 @@ class Drafter:
         with clock.stage("prompt_ms"):
             # in a thread: counting the tokens of a long request takes a while
             prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
-        retrieval = evidence(ranking, chosen, prompt, calibration, commission.voice)
+        retrieval = evidence(ranking, chosen, prompt, calibration, commission.voice, cut_short=retrieving.cut_short)
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, retrieval, calibration)
@@ -158,13 +149,14 @@ class Drafter:
             await in_thread(self._record, user, commission, draft)
         yield Finished(replace(draft, timings=clock.read()))
 
-    def _retrieve(self, user: User, commission: Commission) -> tuple[voices.Voice, list[ScoredDocument]]:
+    def _retrieve(self, user: User, commission: Commission, clock: Clock) -> tuple[voices.Voice, list[ScoredDocument]]:
         voice = voices.Voice("", template=DEFAULT_TEMPLATE)
         if commission.voice is not None:
             with self._database.read() as connection:
                 voice = voices.get(connection, user.id, commission.voice)
-        history = self._histories.get(user.id, commission.voice)
-        return voice, history.rank(Request(commission.request))
+        with clock.stage("history_ms"):
+            history = self._histories.get(user.id, commission.voice)
+        return voice, history.rank(Request(commission.request), clock)
 
     async def _ask(self, brief: Brief, draft: Draft, clock: Clock) -> Draft:
         """With questions for the user; without any, where the model has none, the draft is written and revised."""
@@ -208,7 +200,7 @@ class Drafter:
                 return replace(draft, revision=_kept("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         stops = StopFilter(commission.stop)
-        edited = stops.feed(edited_draft(storable(reply.text)) or "") + stops.finish()
+        edited = stops.feed(edited_draft(prompt.begun + storable(reply.text)) or "") + stops.finish()
         if not edited or reply.finish_reason == "length":
             return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
         return replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
@@ -232,12 +224,14 @@ def evidence(
     prompt: Prompt,
     calibration: Calibration,
     voice: str | None,
+    *,
+    cut_short: bool = False,
 ) -> Retrieval:
     """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them."""
     used = chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
     below = calibration.is_below_threshold(top_score)
-    notes = tuple(_notes(ranking, chosen, prompt, voice))
+    notes = (*_notes(ranking, chosen, prompt, voice), *((TIME_LIMIT,) if cut_short else ()))
     return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
 
 

@@ -1,4 +1,5 @@
-"""Embeddings of stored documents: looked up, computed where missing, kept; in the background where nobody waits."""
+"""Embeddings of stored documents and their requests: looked up, computed where missing, kept; in the background where
+nobody waits."""
 
 from __future__ import annotations
 
@@ -58,9 +59,9 @@ class StoredEncoder:
         self._precedence = precedence
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        with self._database.read() as connection:
-            known = embeddings.of_user(connection, self._user_id, self.name)
         keys = [embeddings.text_key(text) for text in texts]
+        with self._database.read() as connection:
+            known = embeddings.of_user(connection, self._user_id, self.name, set(keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         # texts of like length in a batch: none is padded to the length of a much longer one
         wanted = sorted(missing.values(), key=len)

@@ -7,23 +7,29 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import Calibration, Index, Retriever, order
 from service.store import documents, users
 from service.store.database import Database
+from service.store.documents import Digests
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The documents of a user, or of one voice, oldest first, and their index, as of one version."""
+    """The documents of a user, or of one voice, oldest first, and their index, as of one version.
+
+    ``checked`` is the version at which each of these documents was last seen in the store.
+    """
 
     version: int
     documents: tuple[Document, ...]
     index: Index
+    checked: int
 
-    def rank(self, request: Request) -> list[ScoredDocument]:
+    def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
         """Every document with its score, best first."""
-        return order(self.documents, self.index.scores(request)) if self.documents else []
+        return order(self.documents, self.index.scores(request, clock)) if self.documents else []
 
 
 Key = tuple[int, str | None]  # user's row id, voice
@@ -33,7 +39,7 @@ class HistoryCache:
     """The least recently used histories make room when there are too many documents.
 
     The version in the store says whether a kept history is still true, so that changes made by another process count
-    at once. Of several calls for one history, one builds it.
+    at once. Of several calls for one history, one builds it, from the kept one where there is one.
     """
 
     def __init__(self, database: Database, retriever_of: Callable[[int], Retriever], *, max_documents: int) -> None:
@@ -62,26 +68,55 @@ class HistoryCache:
         with building:
             return self._current(key, version) or self._build(key, building)
 
-    def forget(self, user_id: int) -> None:
-        """Drop whatever is kept of this user."""
+    def forget_deleted(self, user_id: int) -> None:
+        """Let go of those of this user's documents that are not in the store any more."""
         with self._lock:
-            for key in [key for key in self._kept if key[0] == user_id]:
-                del self._kept[key]
+            kept = [key for key in self._kept if key[0] == user_id]
             for key in [key for key in self._building if key[0] == user_id]:
-                del self._building[key]
+                del self._building[key]  # whoever builds now may have read before the deletion
+        version: int | None = None
+        there: set[Digests] = set()
+        try:
+            with self._database.read() as connection:
+                version = users.history_versions(connection, {user_id}).get(user_id)
+                there = documents.all_digests(connection, user_id)
+        finally:  # when the store does not answer nothing stays
+            for key in kept:
+                self._keep_only(key, there, version)
 
-    def drop_stale(self) -> None:
-        """Drop what another process changed or deleted, so that its texts do not stay in memory unused."""
+    def sweep(self) -> None:
+        """Let go of what another process deleted, so that its texts do not stay in memory unused."""
         with self._lock:
-            kept = {user_id for user_id, _ in self._kept}
-        if not kept:
+            checked = {(user_id, history.checked) for (user_id, _), history in self._kept.items()}
+        if not checked:
             return
         with self._database.read() as connection:
-            versions = users.history_versions(connection, kept)
-        with self._lock:
-            for key, history in list(self._kept.items()):
-                if versions.get(key[0], -1) != history.version and key[0] in kept:
+            versions = users.history_versions(connection, {user_id for user_id, _ in checked})
+        for user_id in {user_id for user_id, version in checked if versions.get(user_id) != version}:
+            self.forget_deleted(user_id)
+
+    def _keep_only(self, key: Key, there: set[Digests], version: int | None) -> None:
+        """Of what is kept, the documents that are in the store as of this version; None: the user is gone."""
+        while True:
+            with self._lock:
+                history = self._kept.get(key)
+            if history is None or (version is not None and history.version > version):
+                return  # it was made of what the store held later
+            remaining = tuple(document for document in history.documents if documents.digests(document) in there)
+            smaller = None
+            if version is not None and remaining:
+                index = history.index
+                if len(remaining) < len(history.documents):
+                    index = self._retriever_of(key[0]).update(index, remaining)
+                smaller = History(history.version, remaining, index, version)
+            with self._lock:
+                if self._kept.get(key) is not history:
+                    continue
+                if smaller is None:
                     del self._kept[key]
+                else:
+                    self._kept[key] = smaller
+                return
 
     def _current(self, key: Key, version: int) -> History | None:
         with self._lock:
@@ -95,8 +130,12 @@ class HistoryCache:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
-            found = documents.all_of_user(connection, user_id, voice)
-        history = History(version, tuple(found), self._retriever_of(user_id).index(found))
+            found = tuple(documents.all_of_user(connection, user_id, voice))
+        with self._lock:
+            previous = self._kept.get(key)
+        retriever = self._retriever_of(user_id)
+        index = retriever.index(found) if previous is None else retriever.update(previous.index, found)
+        history = History(version, found, index, checked=version)
         with self._lock:
             if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
                 self._kept[key] = history
@@ -105,8 +144,12 @@ class HistoryCache:
         return history
 
     def _make_room(self) -> None:
-        total = sum(len(history.documents) for history in self._kept.values())
+        total = sum(map(_size, self._kept.values()))
         while total > self._max_documents and len(self._kept) > 1:
             key, dropped = self._kept.popitem(last=False)
             self._building.pop(key, None)
-            total -= len(dropped.documents)
+            total -= _size(dropped)
+
+
+def _size(history: History) -> int:
+    return max(len(history.documents), 1)  # so that there is an end to empty ones, too

@@ -18,7 +18,7 @@ from service.history_cache import HistoryCache
 from service.metrics import Metrics
 from service.rate_limits import RateLimits
 from service.store.database import Database
-from service.threads import in_thread
+from service.threads import FairThreads, in_thread
 
 log = logging.getLogger("pearl.service")
 
@@ -39,11 +39,16 @@ class Services:
             settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
         )
         self.encoder = encoder or SentenceEncoder(settings.encoder)
-        self._check_retriever()
+        check_retriever(settings, self.encoder)
         self._precedence = Precedence()
         self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
+        self.ranking = FairThreads(settings.retrieval_queue)
         self.drafter = Drafter(
-            self.database, self.histories, model or make_chat_model(settings, self._precedence.of_request)
+            self.database,
+            self.histories,
+            model or make_chat_model(settings, self._precedence.of_request),
+            self.ranking,
+            retrieval_budget_ms=settings.retrieval_budget_ms,
         )
         self.metrics = Metrics()
         self.rate_limits = RateLimits(settings)
@@ -63,21 +68,9 @@ class Services:
             )
         return make_retriever(name or self.settings.retriever, self.encoder)
 
-    def _check_retriever(self) -> None:
-        name = self.settings.retriever
-        if name in NOT_SERVED:
-            raise InputError(
-                f"PEARL_RETRIEVER={name!r}: reads for seconds on all cores; it is for 'pearl rank' and 'pearl eval'.",
-                code="invalid_setting",
-            )
-        try:
-            make_retriever(name, self.encoder)
-        except InputError as error:
-            raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
-
     def forget_deleted(self, user_id: int) -> None:
         """After a deletion: nothing of it stays in memory or, as far as the database can, in its files."""
-        self.histories.forget(user_id)
+        self.histories.forget_deleted(user_id)
         self.database.forget_deleted()
 
     def _retriever_of(self, user_id: int) -> Retriever:
@@ -112,3 +105,17 @@ class Services:
         await in_thread(self._embedder.stop)
         await self.drafter.model.close()
         self.database.close()
+
+
+def check_retriever(settings: Settings, encoder: Encoder) -> None:
+    """Raises InputError where PEARL_RETRIEVER cannot be served."""
+    name = settings.retriever
+    if name in NOT_SERVED:
+        raise InputError(
+            f"PEARL_RETRIEVER={name!r}: reads for seconds on all cores; it is for 'pearl rank' and 'pearl eval'.",
+            code="invalid_setting",
+        )
+    try:
+        make_retriever(name, encoder)
+    except InputError as error:
+        raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -10,8 +11,12 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 
+from pearl.errors import Overloaded
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+MEAN_STEP = 0.05
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -22,17 +27,37 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 class FairThreads:
     """Threads for work that may take long for one user, apart from those of the store.
 
-    A user whose history is being embedded for the first time holds a few of them, so nobody else waits for it.
+    A user whose history is being embedded for the first time holds a few of them, so nobody else waits for it. Who
+    would wait behind too many others is turned away at once.
     """
 
     IN_ALL, PER_USER = 32, 4
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: int) -> None:
+        """``waiting``: how many may wait for a thread."""
         self._all = anyio.CapacityLimiter(self.IN_ALL)
         self._of_user: WeakValueDictionary[int, anyio.CapacityLimiter] = WeakValueDictionary()
+        self._most = self.IN_ALL + waiting
+        self._inside = 0
+        self._seconds = 0.0  # a recent mean of what one took
 
     async def run(self, user_id: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As :func:`in_thread`, in the user's turn."""
+        """As :func:`in_thread`, in the user's turn. Raises Overloaded when the queue is full."""
+        if self._inside >= self._most:
+            seconds = max(1.0, self._seconds * self._inside / self.IN_ALL)
+            raise Overloaded("Too many requests wait for retrieval; try again a little later.", retry_after=seconds)
         turn = self._of_user.setdefault(user_id, anyio.CapacityLimiter(self.PER_USER))
-        async with turn:
-            return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._all)
+        self._inside += 1
+        try:
+            async with turn:
+                timed = partial(self._timed, function, *args, **kwargs)
+                return await anyio.to_thread.run_sync(timed, limiter=self._all)
+        finally:
+            self._inside -= 1
+
+    def _timed(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        start = time.perf_counter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self._seconds += MEAN_STEP * (time.perf_counter() - start - self._seconds)

@@ -1,15 +1,19 @@
-"""What tests of every package share: real databases, the folder of shared data, tiny models of the kinds hubs hold."""
+"""What tests of every package share: the command line, real databases, shared data, tiny models as hubs hold them."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, create_engine, text
 
+from pearl.cli import main
 from retriever.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
 from retriever.encoder import Vectors
 from retriever.head import SignalHead
@@ -38,6 +43,53 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the shared data are not at {folder}; set PEARL_SHARED")
     return folder.resolve()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def run_pearl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """The command line in this process: words, then options by name; a list repeats one, None gives it no value."""
+
+    def run(*words: object, **options: object) -> Run:
+        arguments = [str(word) for word in words]
+        for name, given in options.items():
+            for value in given if isinstance(given, list) else [given]:
+                arguments += [f"--{name.replace('_', '-')}", *([] if value is None else [str(value)])]
+        monkeypatch.setattr(sys, "argv", ["pearl", *arguments])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Run(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def write_lines(tmp_path: Path) -> Callable[..., Path]:
+    """A JSON Lines file, compressed where its name says so, of objects, and of strings as they are."""
+
+    def write(lines: Iterable[Any], name: str = "lines.jsonl") -> Path:
+        content = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines).encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write
 
 
 @pytest.fixture(scope="session")

@@ -19,12 +19,18 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How to choose tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A)."""
+    """How to choose tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A).
+
+    ``seed`` and ``choices`` are for a model on this machine: it draws the same from the same, and can be held to one of
+    these answers. An endpoint draws anew each time, and is only asked.
+    """
 
     max_tokens: int = 512
     temperature: float = 0.0
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
+    seed: int = 0
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,14 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation."""
+    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation.
+
+    ``continues``: it goes on with an answer that the last message, of the assistant, begins.
+    """
 
     name: str
     context_tokens: int
+    continues: bool
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, at least; an estimate errs upwards."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -26,6 +27,9 @@ class EmbeddedChatModel:
     """Loaded once, on first use; one generation at a time, further ones wait their turn."""
 
     name = "SmolLM2-135M-Instruct"
+    # what kept answers depend on, and so part of their keys
+    identity = f"{name}, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+    continues = True
 
     def __init__(
         self, *, context_tokens: int = 4096, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -40,6 +44,7 @@ class EmbeddedChatModel:
     def _llama(self) -> Any:
         from llama_cpp import Llama
 
+        _leave_the_streams_alone()
         return Llama(
             str(embedded_model_file()),
             n_ctx=self.context_tokens,
@@ -109,7 +114,8 @@ class EmbeddedChatModel:
             top_p=decoding.top_p,
             stop=list(decoding.stop),
             repeat_penalty=REPEAT_PENALTY,
-            seed=0,
+            seed=decoding.seed,
+            grammar=_grammar(decoding.choices),
             stream=True,
         ):
             if left.is_set():
@@ -125,10 +131,12 @@ class EmbeddedChatModel:
         """The model's chat format. Only our own markers become control tokens: the same characters inside a
         document or a request stay plain text, so no document can end its turn and speak as someone else."""
         start, end = self._control("<|im_start|>"), self._control("<|im_end|>")
+        *asked, last = messages
+        begun = last.content if last.role == "assistant" else ""
         prompt = []
-        for message in messages:
+        for message in asked if begun else messages:
             prompt += [*start, *self._tokens(f"{message.role}\n{message.content}"), *end, *self._tokens("\n")]
-        return [*prompt, *start, *self._tokens("assistant\n")]
+        return [*prompt, *start, *self._tokens(f"assistant\n{begun}")]
 
     def _tokens(self, text: str) -> list[int]:
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
@@ -139,6 +147,25 @@ class EmbeddedChatModel:
     async def close(self) -> None:
         """Generations that wait for their turn fail; one that runs may end."""
         self._turns.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_the_streams_alone() -> None:
+    """The library swaps the process's standard output and error while it loads and frees a model, in whatever thread
+    that happens: what others write meanwhile is lost, and what they put in their place is overwritten. Its log is
+    silent without that."""
+    from llama_cpp._utils import suppress_stdout_stderr
+
+    swaps: Any = suppress_stdout_stderr
+    swaps.__enter__, swaps.__exit__ = (lambda self: self), (lambda self, *raised: None)
+
+
+def _grammar(choices: Sequence[str]) -> Any:
+    """What holds an answer to one of the choices; None where it is free."""
+    if not choices:
+        return None
+    from llama_cpp.llama_grammar import LlamaGrammar
+
+    return LlamaGrammar.from_string("root ::= " + " | ".join(json.dumps(choice) for choice in choices), verbose=False)
 
 
 def _closed() -> ChatError:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import openai
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.base import Chunk, Decoding, Message, Reply
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -29,6 +29,8 @@ BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of
 
 class EndpointChatModel:
     """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates."""
+
+    continues = False  # the protocol does not say what a last message of the assistant means
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class EndpointChatModel:
             # as plain objects: making the SDK's typed ones of them takes four times as long as all the rest
             chunks = await self._client.post(
                 "/chat/completions",
-                body=self._arguments(messages, decoding),
+                body=self._arguments(messages, decoding) | {"stream": True, "stream_options": {"include_usage": True}},
                 cast_to=object,
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
@@ -92,14 +94,32 @@ class EndpointChatModel:
                         if delta.get("content"):
                             yield Chunk(str(delta["content"]))
         if not readable:
-            raise ChatError(
-                "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
-            )
+            raise _unreadable()
         if finish_reason is None:
             raise ChatInterrupted(f"The model '{self.name}' broke off before the end of its answer; try again.")
-        if finish_reason == "content_filter":
+        yield Chunk(finish_reason=self._finish(finish_reason), usage=usage)
+
+    async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
+        """The whole answer in one piece: of many calls at once, each costs us a fraction of a stream's."""
+        with _translated(self._timeout_s):
+            answer = _fields(
+                await self._client.post("/chat/completions", body=self._arguments(messages, decoding), cast_to=object)
+            )
+        choices = answer.get("choices")
+        choice = _fields(choices[0]) if isinstance(choices, list) and choices else {}
+        message = _fields(choice.get("message"))
+        if not message:
+            raise _unreadable()
+        if message.get("refusal"):
+            raise ChatRefused(f"The model '{self.name}' declined to answer.")
+        finish = self._finish(choice.get("finish_reason"))
+        return Reply(str(message.get("content") or ""), finish, _usage(answer) or Usage())
+
+    def _finish(self, reason: object) -> str:
+        """Raises ChatRefused where a filter stopped it."""
+        if reason == "content_filter":
             raise ChatRefused(f"A content filter stopped the model '{self.name}'.", code="llm_content_filter")
-        yield Chunk(finish_reason="length" if finish_reason == "length" else "stop", usage=usage)
+        return "length" if reason == "length" else "stop"
 
     def _arguments(self, messages: Sequence[Message], decoding: Decoding) -> dict[str, Any]:
         return {
@@ -109,12 +129,16 @@ class EndpointChatModel:
             "temperature": decoding.temperature,
             "top_p": decoding.top_p,
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
-            "stream": True,
-            "stream_options": {"include_usage": True},
         }
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _unreadable() -> ChatError:
+    return ChatError(
+        "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
+    )
 
 
 def _usage(chunk: object) -> Usage | None:

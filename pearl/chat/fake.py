@@ -15,6 +15,8 @@ class FakeChatModel:
     A tuple is streamed item by item; an error among its items breaks the answer off there.
     """
 
+    continues = False
+
     def __init__(
         self,
         replies: Iterable[str | Exception | tuple[str | Exception, ...]] = (),

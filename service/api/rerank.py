@@ -12,7 +12,6 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import Text
 from service.services import Services
 from service.store.ids import new_id
-from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/rerank", tags=["rerank"])
 
@@ -80,7 +79,7 @@ class RerankOut(BaseModel):
 
 @router.post("", summary="Score documents for a request", response_model_exclude_none=True)
 async def rerank(services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
-    return await in_thread(_rerank, services, body)
+    return await services.ranking.run(caller.user.id, _rerank, services, body)
 
 
 def _rerank(services: Services, body: RerankIn) -> RerankOut:

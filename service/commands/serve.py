@@ -41,6 +41,12 @@ def serve(
         if value is not None:
             os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
     settings = load_settings()
+    if workers > 1:
+        from retriever.encoder import SentenceEncoder
+        from service.services import check_retriever
+
+        # here, for a worker that cannot start is started again and again
+        check_retriever(settings, SentenceEncoder(settings.encoder))
     with open_database(settings) as database:
         key = None
         if sample:

@@ -12,11 +12,13 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, tu
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import jobs, users, voices
+from service.store import embeddings, jobs, users, voices
 from service.store.ids import digest
-from service.store.tables import documents, drafts, embeddings, feedback
+from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
+
+Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
 
 class Outcome(Enum):
@@ -90,6 +92,18 @@ def _known_contents(connection: Connection, additions: Sequence[Addition]) -> di
     return known
 
 
+def digests(document: Document) -> Digests:
+    return digest(document.text), digest(document.request) if document.request else None
+
+
+def all_digests(connection: Connection, user_id: int) -> set[Digests]:
+    """Those of every document of the history."""
+    rows = connection.execute(
+        select(documents.c.text_digest, documents.c.request_digest).where(documents.c.user_id == user_id)
+    )
+    return {(bytes(text), request and bytes(request)) for text, request in rows}
+
+
 def _content_digest(document: Document) -> bytes:
     # without the time: a document sent twice without one would be dated twice
     return digest(document.text, document.request, document.voice)
@@ -105,7 +119,7 @@ def _row(addition: Addition, content: bytes) -> dict[str, object]:
         "voice": document.voice,
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
         "content_digest": content,
-        "text_digest": digest(document.text),
+        **dict(zip(("text_digest", "request_digest"), digests(document), strict=True)),
     }
 
 
@@ -174,24 +188,21 @@ def count(connection: Connection, user_id: int) -> int:
 
 
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
-    """The document, the draft it was sent from, and, where no other document has the same text, its embeddings.
+    """The document, the draft it was sent from, and its embeddings where no other document has the same text.
 
     Raises NotFound.
     """
     users.lock(connection, {user_id})  # so that nobody adds an embedding of its text meanwhile
     mine = documents.c.user_id == user_id
-    found = select(documents.c.seq, documents.c.text_digest).where(mine, documents.c.document_id == document_id)
-    row = connection.execute(found).first()
+    found = select(documents.c.seq, documents.c.text_digest, documents.c.request_digest)
+    row = connection.execute(found.where(mine, documents.c.document_id == document_id)).first()
     if row is None:
         raise _not_found(document_id)
-    text_digest = row.text_digest
     sent_from = select(feedback.c.draft_id).where(feedback.c.document_seq == row.seq)
     connection.execute(delete(drafts).where(drafts.c.user_id == user_id, drafts.c.id.in_(sent_from)))
     connection.execute(delete(documents).where(mine, documents.c.document_id == document_id))
-    still_used = select(documents.c.seq).where(mine, documents.c.text_digest == text_digest).exists()
-    connection.execute(
-        delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest == text_digest, ~still_used)
-    )
+    keys = [bytes(key) for key in (row.text_digest, row.request_digest) if key is not None]
+    embeddings.drop_unused(connection, user_id, keys)
     users.touch_history(connection, {user_id})
 
 

@@ -1,12 +1,12 @@
-"""Embeddings, cached by the content of the text they stand for."""
+"""Embeddings, cached by the content of the text they stand for: of documents' texts and of their requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Subquery, delete, select, union_all
 
 from service.store import users
 from service.store.ids import digest
@@ -15,37 +15,32 @@ from service.store.upsert import upsert
 
 Vector = NDArray[np.float32]
 
+LOOKED_UP = 500  # keys; of more, all of the user's are read, which is no slower
+
 
 def text_key(text: str) -> bytes:
     """What an embedding of this text is kept under."""
     return digest(text)
 
 
-def of_user(connection: Connection, user_id: int, encoder: str) -> dict[bytes, Vector]:
-    """Every embedding of the user's texts under this encoder, by text key."""
-    rows = connection.execute(
-        select(embeddings.c.text_digest, embeddings.c.vector).where(
-            embeddings.c.user_id == user_id, embeddings.c.encoder == encoder
-        )
+def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
+    """The user's embeddings under this encoder by text key, at least those of ``keys`` that there are."""
+    wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(
+        embeddings.c.user_id == user_id, embeddings.c.encoder == encoder
     )
-    return {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+    if len(keys) <= LOOKED_UP:
+        wanted = wanted.where(embeddings.c.text_digest.in_(keys))
+    return {bytes(key): np.frombuffer(vector, dtype="<f4") for key, vector in connection.execute(wanted)}
 
 
 def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> list[str]:
-    """Texts of the user that have no embedding yet, at most ``limit``, each once."""
-    there = (
-        select(embeddings.c.text_digest)
-        .where(
-            embeddings.c.user_id == user_id,
-            embeddings.c.encoder == encoder,
-            embeddings.c.text_digest == documents.c.text_digest,
-        )
-        .exists()
-    )
+    """Texts and requests of the user that have no embedding yet, at most ``limit``, each once."""
+    used = _texts(user_id)
+    there = select(embeddings.c.text_digest).where(embeddings.c.user_id == user_id, embeddings.c.encoder == encoder)
     rows = connection.execute(
-        select(documents.c.text_digest, documents.c.text)
-        .where(documents.c.user_id == user_id, ~there)
-        .order_by(documents.c.timestamp.desc())
+        select(used.c.digest, used.c.text)
+        .where(used.c.digest.not_in(there))  # NOT EXISTS took PostgreSQL a second before it knew the tables' sizes
+        .order_by(used.c.timestamp.desc())
         .limit(limit)
     )
     return list({bytes(key): text for key, text in rows}.values())
@@ -54,14 +49,32 @@ def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> l
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:
     """Keep those whose text is still in the history: a document deleted meanwhile must not leave a trace."""
     users.lock(connection, {user_id})
-    wanted = select(documents.c.text_digest).where(
-        documents.c.user_id == user_id, documents.c.text_digest.in_(list(vectors))
-    )
-    alive = {bytes(key) for (key,) in connection.execute(wanted)}
+    used = _used(connection, user_id, vectors.keys())
     rows = [
         {"user_id": user_id, "encoder": encoder, "text_digest": key, "vector": vector.astype("<f4").tobytes()}
         for key, vector in vectors.items()
-        if key in alive
+        if key in used
     ]
     if rows:
         connection.execute(upsert(connection, embeddings).on_conflict_do_nothing(), rows)
+
+
+def drop_unused(connection: Connection, user_id: int, keys: Collection[bytes]) -> None:
+    """Drop those of these embeddings, of any encoder, whose text is not in the history any more."""
+    unused = set(keys) - _used(connection, user_id, keys)
+    connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.in_(unused)))
+
+
+def _used(connection: Connection, user_id: int, keys: Collection[bytes]) -> set[bytes]:
+    """Those of the keys that a text or a request of the history has."""
+    used = _texts(user_id)
+    return {bytes(key) for key in connection.scalars(select(used.c.digest).where(used.c.digest.in_(keys)))}
+
+
+def _texts(user_id: int) -> Subquery:
+    """``digest``, ``text`` and ``timestamp`` of every text and every request of the history."""
+    columns = documents.c
+    texts = select(columns.text_digest.label("digest"), columns.text.label("text"), columns.timestamp)
+    requests = select(columns.request_digest, columns.request, columns.timestamp)
+    mine = columns.user_id == user_id
+    return union_all(texts.where(mine), requests.where(mine, columns.request_digest.is_not(None))).subquery()

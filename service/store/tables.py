@@ -101,6 +101,7 @@ documents = Table(
     Column("timestamp", Float, nullable=False),
     Column("content_digest", LargeBinary(16), nullable=False),  # of text, request and voice: "same id, same content"
     Column("text_digest", LargeBinary(16), nullable=False),  # of the text, which embeddings are cached by
+    Column("request_digest", LargeBinary(16), nullable=True),  # of the request, which is embedded as well
     UniqueConstraint("user_id", "document_id"),
     Index("ix_documents_user_id_timestamp_seq", "user_id", "timestamp", "seq"),
 )
@@ -110,7 +111,7 @@ embeddings = Table(
     metadata,
     _owned_by_user(primary_key=True),
     Column("encoder", String(200), primary_key=True),
-    Column("text_digest", LargeBinary(16), primary_key=True),
+    Column("text_digest", LargeBinary(16), primary_key=True),  # of a document's text or of its request
     Column("vector", LargeBinary, nullable=False),  # float32, little-endian, of unit length
 )
 

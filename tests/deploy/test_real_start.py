@@ -182,8 +182,16 @@ def test_two_workers_answer(service: Running) -> None:
 
 
 def test_the_declared_health_checks_pass(service: Running) -> None:
+    """Repeated as they are declared to be: the other worker may still be loading its models."""
     for words in service.health_checks:
-        run(words, service.environment)
+        for left in (2, 1, 0):
+            try:
+                run(words, service.environment)
+                break
+            except AssertionError:
+                if not left:
+                    raise
+                time.sleep(2.0)
 
 
 def test_a_draft_is_written_from_what_was_posted(service: Running, endpoint: Any) -> None:

@@ -2,65 +2,48 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pearl import __version__
-from pearl.cli import COMMANDS, main
+from pearl.cli import COMMANDS
 
 PEARL = Path(sys.executable).with_name("pearl")
 
 
-@pytest.fixture
-def pearl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line: exit status, standard output, standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pearl", *arguments])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-def test_help_lists_every_command(pearl):
-    status, out, err = pearl("--help")
-    assert (status, err) == (0, "")
+def test_help_lists_every_command(run_pearl):
+    run = run_pearl("--help")
+    assert (run.status, run.err) == (0, "")
     for name, (_, text) in COMMANDS.items():
-        assert f"  {name} " in out
-        assert text in " ".join(out.split())
+        assert f"  {name} " in run.out
+        assert text in " ".join(run.out.split())
 
 
-def test_without_anything_it_shows_help(pearl):
-    status, out, err = pearl()
-    assert status == 2
-    assert "Commands" in out + err
+def test_without_anything_it_shows_help(run_pearl):
+    run = run_pearl()
+    assert run.status == 2
+    assert "Commands" in run.out + run.err
 
 
-def test_the_version(pearl):
-    assert pearl("--version") == (0, f"pearl {__version__}\n", "")
+def test_the_version(run_pearl):
+    run = run_pearl("--version")
+    assert (run.status, run.out, run.err) == (0, f"pearl {__version__}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [["dance"], ["--dance"], ["rank", "--dance"], ["rank", "extra"]])
-def test_unusable_options(pearl, arguments):
-    status, out, err = pearl(*arguments)
-    assert (status, out) == (2, "")
-    assert "dance" in err or "extra" in err or "Missing option" in err
+def test_unusable_options(run_pearl, arguments):
+    run = run_pearl(*arguments)
+    assert (run.status, run.out) == (2, "")
+    assert "dance" in run.err or "extra" in run.err or "Missing option" in run.err
 
 
-def test_an_unusable_setting_is_one_line(pearl, monkeypatch):
+def test_an_unusable_setting_is_one_line(run_pearl, monkeypatch):
     monkeypatch.setenv("PEARL_LLM", "magic")
-    status, out, err = pearl("keys", "list")
-    assert (status, out) == (2, "")
-    assert err.startswith("pearl: PEARL_LLM='magic': ")
-    assert err.count("\n") == 1
+    run = run_pearl("keys", "list")
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith("pearl: PEARL_LLM='magic': ")
+    assert run.err.count("\n") == 1
 
 
 def test_as_a_program():

@@ -203,6 +203,16 @@ def test_revision_quotes_the_documents_the_request_and_the_draft():
     assert prompt.used == brief.documents
 
 
+def test_for_a_model_that_continues_the_revision_is_begun():
+    model = FakeChatModel()
+    asked = revision_prompt(Brief(FREE, "Ask Bo."), "Bo?", model, 100)
+    assert asked.begun == ""
+    model.continues = True
+    prompt = revision_prompt(Brief(FREE, "Ask Bo."), "Bo?", model, 100)
+    assert prompt.messages == (*asked.messages, Message("assistant", prompt.begun))
+    assert edited_draft(prompt.begun + "Dear Bo.\n</document>") == "Dear Bo."
+
+
 def test_a_draft_that_leaves_no_room_for_its_revision():
     with pytest.raises(ContextExceeded):
         revision_prompt(Brief(FREE, "Ask Bo."), words(2000), FakeChatModel(context_tokens=1000), 100)
@@ -278,6 +288,7 @@ def test_an_answer_without_its_marks(answer, text):
         ("**Edited draft:**\n<document>\nDear Bo.\n</document>\nDone.", "Dear Bo."),
         ("## EDITED  DRAFT ##\n\nDear\n\nBo.", "Dear\n\nBo."),
         ("EDITED DRAFT: Dear Bo.", "Dear Bo."),
+        ("EDITED DRAFT\n<document>\n<document>\nDear Bo.\n</document>", "Dear Bo."),
         ("Dear Bo.", None),
         ("EDITED DRAFT\n  \n", None),
         ("EDITED DRAFT\n</document>", None),

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from pearl.settings import Settings, load_settings
 from retriever.base import Calibration, Index, Retriever
@@ -54,7 +55,7 @@ class FixedIndex:
     def __init__(self, scores: Any) -> None:
         self._scores = scores
 
-    def scores(self, request: Request) -> Any:
+    def scores(self, request: Request, clock: Clock | None = None) -> Any:
         return self._scores
 
 
@@ -63,6 +64,7 @@ class SilentModel:
 
     name = "silent"
     context_tokens = 2000
+    continues = False
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words = words
@@ -144,10 +146,12 @@ class House:
         """Whether the bytes are in any file of the database."""
         return any(text.encode() in path.read_bytes() for path in self.settings.home.glob("pearl.db*"))
 
-    def retrieve_with(self, retriever: Retriever) -> None:
+    def retrieve_with(self, retriever: Retriever, budget_ms: float | None = None) -> None:
         """Draft with another retriever than the settings can name."""
         self.services.histories = HistoryCache(self.database, lambda user_id: retriever, max_documents=1000)
-        self.services.drafter = Drafter(self.database, self.services.histories, self.model)
+        self.services.drafter = Drafter(
+            self.database, self.services.histories, self.model, self.services.ranking, retrieval_budget_ms=budget_ms
+        )
 
 
 @dataclass
@@ -203,7 +207,8 @@ def pearl(house: Callable[..., House]) -> House:
 
 @contextmanager
 def _listening(app: FastAPI) -> Iterator[str]:
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none", lifespan="on"))
+    config = uvicorn.Config(app, port=0, log_config=None, log_level="critical", ws="none", lifespan="on")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

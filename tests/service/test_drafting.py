@@ -22,6 +22,7 @@ from pearl.errors import (
 )
 from pearl.records import Document, Draft
 from pearl.templates import template_names
+from retriever.artifact import artifact_retriever
 from retriever.base import UNCALIBRATED, Calibration
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 
@@ -96,7 +97,8 @@ def test_the_events_are_the_evidence_the_text_and_the_recorded_draft(pearl: Any,
     assert run.draft.stage == "draft"
     assert run.draft.revision.reason == "no_threshold"
     assert run.shown[0] == "d1"
-    assert set(run.draft.timings) == {"retrieve_ms", "prompt_ms", "generate_ms", "record_ms", "total_ms"}
+    stages = {"retrieve_ms", "history_ms", "prompt_ms", "generate_ms", "record_ms", "total_ms"}
+    assert set(run.draft.timings) == stages
     (row,) = pearl.rows("drafts")
     assert row.id == run.draft.id
     assert (row.request, row.text, row.model) == ("swap with Bea", "Yes, swap away.", "fake")
@@ -250,6 +252,11 @@ def test_revise_always_streams_only_the_revision(pearl: Any, write: Any) -> None
     assert "revise_ms" in run.draft.timings
     assert run.draft.usage.completion_tokens == 3 + len(EDITED.split(" "))
     assert pearl.rows("drafts")[0].text == "The better text."
+
+
+def test_a_model_that_continues_is_given_the_beginning_of_the_revision(pearl: Any, write: Any) -> None:
+    pearl.model.continues = True
+    assert write(replies=["The first text.", "The better text."], revise="always").draft.text == "The better text."
 
 
 @pytest.mark.parametrize(
@@ -412,3 +419,21 @@ def test_nobody_waits_for_another_users_embeddings(pearl: Any) -> None:
 def test_the_chunks_of_a_stream_are_the_models(pearl: Any, write: Any) -> None:
     run = write(replies=[("One", " two", " ", " three")])
     assert [event.text for event in run.events if isinstance(event, Delta)] == ["One", " two", "  three"]
+
+
+@pytest.mark.parametrize(("budget_ms", "notes"), [(None, []), (0.001, ["time_limit"])])
+def test_past_the_budget_the_cross_encoder_is_left_out_and_the_answer_says_so(
+    pearl: Any,
+    write: Any,
+    make_artifact: Any,
+    cross_encoder_folder: Any,
+    word_encoder: Any,
+    budget_ms: float | None,
+    notes: list[str],
+) -> None:
+    folder = make_artifact(cross_encoder=cross_encoder_folder)
+    pearl.retrieve_with(artifact_retriever(folder, word_encoder()), budget_ms)
+    run = write("swap with Bea")
+    assert run.notes == notes
+    assert run.shown  # a draft as good as the first stage makes it
+    assert {"history_ms", "first_stage_ms", "cross_encoder_ms"} < set(run.draft.timings)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pearl.records import Document
+from retriever.artifact import artifact_retriever
 from service.embedding import AT_ONCE, BATCH, IDLE_S, BackgroundEmbedder, Precedence, StoredEncoder, encode
 from service.store import documents, jobs, users
 
@@ -75,6 +77,28 @@ def test_an_import_queues_a_job_that_is_worked_off(pearl: Any, embedder: Backgro
     assert not embedder.work_once()
     assert pearl.rows("jobs") == []
     assert len(pearl.rows("embeddings")) == BATCH + 4
+
+
+def test_requests_are_embedded_with_the_texts(pearl: Any, embedder: BackgroundEmbedder, make_artifact: Any) -> None:
+    """So that the first draft after an import has nothing left to embed but its own request."""
+    pearl.add(
+        "ann", Document("a", "One.", 1.0, "Write one"), Document("b", "Two.", 2.0), Document("c", "3", 3.0, "One.")
+    )
+    assert embedder.work_once()
+    assert sorted(pearl.encoder.encoded) == ["3", "One.", "Two.", "Write one"]
+    stored = StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id, Precedence())
+    with pearl.database.read() as connection:
+        history = documents.all_of_user(connection, pearl.user("ann").id)
+    artifact_retriever(make_artifact(), stored).index(history)
+    assert len(pearl.encoder.encoded) == 4
+
+
+def test_what_the_request_path_embeds_of_requests_is_kept(pearl: Any) -> None:
+    pearl.add("ann", Document("a", "One.", 1.0, "Write one"))
+    stored = StoredEncoder(pearl.database, pearl.encoder, pearl.user("ann").id, Precedence())
+    stored.encode_documents(["One.", "Write one"])
+    stored.encode_documents(["One.", "Write one"])
+    assert sorted(pearl.encoder.encoded) == ["One.", "Write one"]
 
 
 def test_documents_deleted_meanwhile_leave_no_vector(pearl: Any, embedder: BackgroundEmbedder) -> None:

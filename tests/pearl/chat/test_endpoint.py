@@ -380,3 +380,65 @@ def test_from_settings():
 def test_counts_err_upwards():
     model = EndpointChatModel(model="m", base_url="http://h/v1")
     assert [model.count_tokens(text) for text in ("", "a", "abc", "abcd", "日本", "\U0001f600")] == [0, 1, 1, 2, 2, 2]
+
+
+def whole(content: str | None = "Dear Bo.", finish: str | None = "stop", **fields: Any) -> Answer:
+    """An answer in one piece."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content, **fields}, "finish_reason": finish}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3}
+    return in_one_piece({"choices": [choice], "usage": usage})
+
+
+def in_one_piece(value: Any) -> Answer:
+    return Answer([json.dumps(value).encode()], headers={"content-type": "application/json"})
+
+
+async def ask_at_once(model: EndpointChatModel, endpoint: Endpoint) -> tuple[Reply, Endpoint]:
+    return await model.answer(ASKED, Decoding(max_tokens=9, stop=("x",))), endpoint
+
+
+def test_a_whole_answer_at_once(talk):
+    reply, endpoint = talk(ask_at_once, whole())
+    assert reply == Reply("Dear Bo.", "stop", Usage(7, 3))
+    (body,) = endpoint.bodies
+    assert (body["max_tokens"], body["stop"]) == (9, ["x"])
+    assert not body.keys() & {"stream", "stream_options", "seed"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [
+        (whole(None), Reply("", "stop", Usage(7, 3))),
+        (whole(finish="length"), Reply("Dear Bo.", "length", Usage(7, 3))),
+        (whole(finish=None), Reply("Dear Bo.", "stop", Usage(7, 3))),
+        (in_one_piece({"choices": [{"message": {"content": "Yes."}}]}), Reply("Yes.", "stop", Usage())),
+    ],
+)
+def test_whole_answers_of_other_shapes(talk, answer, reply):
+    assert talk(ask_at_once, answer)[0] == reply
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "code"),
+    [
+        (whole(None, refusal="No, secret."), ChatRefused, "llm_refused"),
+        (whole(finish="content_filter"), ChatRefused, "llm_content_filter"),
+        (in_one_piece({"choices": []}), ChatError, "llm_unreadable"),
+        (in_one_piece({"hello": "secret"}), ChatError, "llm_unreadable"),
+        (in_one_piece([1]), ChatError, "llm_unreadable"),
+        (Answer([b"<html>secret</html>"], headers={"content-type": "text/html"}), ChatError, "llm_unreadable"),
+        (refusal(429, **{"retry-after": "7"}), ChatRateLimited, "llm_rate_limited"),
+        (refusal(400, "context_length_exceeded"), ContextExceeded, "context_length_exceeded"),
+        (Answer([b'{"choices": [{"mess'], headers={"content-type": "application/json"}, then="cut"), ChatError, None),
+        (Answer(then="wait"), ChatTimeout, "llm_timeout"),
+    ],
+)
+def test_a_whole_answer_that_is_none(talk, answer, kind, code):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> PearlError:
+        with pytest.raises(kind) as caught:
+            await model.answer(ASKED, Decoding())
+        return caught.value
+
+    error = talk(work, answer, timeout_s=0.5)
+    assert code in (None, error.code)
+    assert "secret" not in error.message

@@ -200,3 +200,13 @@ def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any) -> N
     assert seen[0] == "event: retrieval"
     assert seen.count(": keep-alive") >= 3
     assert [name for name, _ in events("\n".join(seen))] == ["retrieval", "delta", "draft"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_when_too_many_wait_it_says_when_to_come_back(pearl: Any, ann: Any, stream: bool) -> None:
+    pearl.services.ranking._inside = 10**6
+    answer = ann.post("/v1/drafts", {"request": "swap with Bea", "stream": stream})
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) >= 1
+    assert answer.json()["error"]["code"] == "overloaded"
+    assert pearl.rows("drafts") == []

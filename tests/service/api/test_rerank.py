@@ -111,3 +111,9 @@ def test_the_services_own_may_be_an_artifact(house: Any, make_artifact: Any) -> 
 def test_what_cannot_be_scored(ann: Any, body: Any, status: int, param: str) -> None:
     answer = ann.post("/v1/rerank", body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (status, param)
+
+
+def test_when_too_many_wait_it_says_when_to_come_back(pearl: Any, ann: Any) -> None:
+    pearl.services.ranking._inside = 10**6
+    answer = ann.post("/v1/rerank", {"query": "tide", "documents": TEXTS})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "overloaded")

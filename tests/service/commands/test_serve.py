@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import openai
+import pytest
 
 
 def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path) -> None:
@@ -56,6 +57,16 @@ def test_options_that_cannot_be(command: Any) -> None:
     for arguments in (("--port", "70000"), ("--workers", "0"), ("--nonsense",)):
         ran = command("serve", *arguments)
         assert (ran.status, ran.out) == (2, "")
+
+
+def test_with_workers_a_retriever_that_cannot_be_is_refused_before_they_start(
+    command: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PEARL_RETRIEVER", str(tmp_path))
+    ran = command("serve", "--workers", "2")
+    assert (ran.status, ran.out) == (2, "")
+    assert "is not an artifact" in ran.err
+    assert not (tmp_path / "home").exists()
 
 
 def test_help_has_examples(command: Any) -> None:

@@ -71,10 +71,8 @@ DUMP = [
 ]
 
 
-def test_a_dump(read, tmp_path):
-    source = tmp_path / "tea.ndjson"
-    source.write_text("".join(json.dumps(line) + "\n" for line in DUMP))
-    reading = read("reddit", source, "u/ann_lee")
+def test_a_dump(read, write_lines):
+    reading = read("reddit", write_lines(DUMP, "tea.ndjson"), "u/ann_lee")
     assert [(document.id, document.text, document.request) for document in reading.documents] == [
         ("t1_c2", "Tea & milk.", "What goes with it?"),
         ("t3_p1", "Six.", "My cups"),
@@ -109,13 +107,10 @@ def test_a_bad_line_is_named(read, tmp_path, line, field):
     assert [(error.where, error.field) for error in reading.errors] == [(f"{source}:2", field)]
 
 
-def test_a_dump_that_breaks_off_keeps_what_came_before(read, tmp_path):
-    source = tmp_path / "tea.gz"
-    lines = "".join(
-        json.dumps(comment(f"c{number}", "ann_lee", f"Cup {number}, {number**7 % 999_983}")) + "\n"
-        for number in range(5_000)
-    )
-    source.write_bytes(gzip.compress(lines.encode())[:-5_000])
+def test_a_dump_that_breaks_off_keeps_what_came_before(read, write_lines):
+    cups = (comment(f"c{number}", "ann_lee", f"Cup {number}, {number**7 % 999_983}") for number in range(5_000))
+    source = write_lines(cups, "tea.gz")
+    source.write_bytes(source.read_bytes()[:-5_000])
     reading = read("reddit", source, "ann_lee")
     assert len(reading.found) > 100
     assert [error.reason for error in reading.errors] == ["unreadable file"]

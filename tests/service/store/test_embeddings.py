@@ -4,7 +4,7 @@ import numpy as np
 
 from pearl.records import Document
 from service.store import embeddings, users
-from service.store.embeddings import text_key
+from service.store.embeddings import LOOKED_UP, text_key
 
 
 def add(person, vectors: dict[str, list[float]], encoder: str = "words") -> None:
@@ -13,9 +13,12 @@ def add(person, vectors: dict[str, list[float]], encoder: str = "words") -> None
         embeddings.add(connection, person.id, encoder, made)
 
 
-def of(person, encoder: str = "words") -> dict[bytes, list[float]]:
+def of(person, encoder: str = "words", keys: list[bytes] | None = None) -> dict[bytes, list[float]]:
+    """Those of the keys, or all."""
+    wanted = [b""] * (LOOKED_UP + 1) if keys is None else keys
     with person.database.read() as connection:
-        return {key: vector.tolist() for key, vector in embeddings.of_user(connection, person.id, encoder).items()}
+        found = embeddings.of_user(connection, person.id, encoder, wanted)
+    return {key: vector.tolist() for key, vector in found.items()}
 
 
 def missing(person, limit: int = 10, encoder: str = "words") -> list[str]:
@@ -44,6 +47,36 @@ def test_each_encoder_and_each_user_for_itself(ann, bob):
     assert of(ann, "other") == {}
     assert of(bob) == {}
     assert missing(bob) == missing(ann, encoder="other") == ["one"]
+
+
+def test_only_those_that_are_asked_for(ann):
+    ann.add("one", "two")
+    add(ann, {"one": [1.0], "two": [2.0]})
+    assert of(ann, keys=[text_key("two"), text_key("three")]) == {text_key("two"): [2.0]}
+    assert of(ann, keys=[]) == {}
+
+
+def test_requests_are_embedded_too(ann):
+    ann.add(Document("a", "one", 1.0, "asked"), Document("b", "two", 2.0, ""), Document("c", "asked", 3.0))
+    assert sorted(missing(ann)) == ["asked", "one", "two"]
+    add(ann, {"asked": [1.0], "one": [1.0], "two": [2.0]})
+    assert missing(ann) == []
+    assert len(of(ann)) == 3
+
+
+def test_an_embedding_goes_with_the_last_text_or_request_that_it_stands_for(ann):
+    ann.add(Document("a", "one", 1.0, "two"), Document("b", "two", 2.0, "three"), Document("c", "four", 3.0, "one"))
+    add(ann, {text: [1.0] for text in ("one", "two", "three", "four")})
+
+    def left() -> set[str]:
+        return {text for text in ("one", "two", "three", "four") if text_key(text) in of(ann)}
+
+    ann.remove("a")
+    assert left() == {"one", "two", "three", "four"}
+    ann.remove("b")
+    assert left() == {"one", "four"}
+    ann.remove("c")
+    assert left() == set()
 
 
 def test_of_a_text_that_is_not_in_the_history_nothing_is_kept(ann):

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, inspect
 from pearl.errors import StoreError
 from service.store import users
 from service.store.database import Database, _alembic_config
+from service.store.ids import digest
 from service.store.tables import metadata
 
 
@@ -88,6 +89,31 @@ def test_down_and_up_again(empty):
     assert tables(empty) == {"alembic_version"}
     empty.migrate()
     assert set(metadata.tables) < tables(empty)
+
+
+def test_requests_that_were_there_can_be_embedded(empty):
+    config = _alembic_config()
+    with empty.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.exec_driver_sql("INSERT INTO tenants (id, name, created_at) VALUES (1, 'default', 0)")
+        connection.exec_driver_sql("INSERT INTO users (id, tenant_id, name, created_at) VALUES (1, 1, 'ann', 0)")
+        for number, request in enumerate(["NULL", "''", "'asked'"] * 500):
+            connection.exec_driver_sql(
+                "INSERT INTO documents (user_id, document_id, text, request, timestamp, content_digest, text_digest) "
+                f"SELECT 1, 'd{number}', 'text {number}', {request}, 0, content, content "
+                "FROM (SELECT CAST('0123456789abcdef' AS {}) AS content) AS of".format(
+                    "BLOB" if empty.is_sqlite else "BYTEA"
+                )
+            )
+    empty.migrate()
+    with empty.read() as connection:
+        rows = connection.exec_driver_sql("SELECT request, request_digest FROM documents").all()
+    assert {(request, digested and bytes(digested)) for request, digested in rows} == {
+        (None, None),
+        ("", None),
+        ("asked", digest("asked")),
+    }
 
 
 def test_threads_that_migrate_at_once(empty_database_url, at_once):

@@ -1,0 +1,44 @@
+"""What the stages of a piece of work take, and when its time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Clock:
+    """Milliseconds by stage. ``limit_ms`` None: as long as it takes. ``cut_short`` says whether work was left out."""
+
+    limit_ms: float | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+    cut_short: bool = False
+    started: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[name] = self.timings.get(name, 0.0) + _milliseconds_since(start)
+
+    @property
+    def is_late(self) -> bool:
+        return self.left_s == 0.0
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the limit, 0 when it has passed; -1 without one, as locks say for ever."""
+        if self.limit_ms is None:
+            return -1.0
+        return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)
+
+    def read(self) -> dict[str, float]:
+        return {**self.timings, "total_ms": _milliseconds_since(self.started)}
+
+
+def _milliseconds_since(start: float) -> float:
+    return round((time.perf_counter() - start) * 1000, 3)
