@@ -79,7 +79,10 @@ async def write_revisions(desk: Desk, briefs: Sequence[Brief], drafts: Sequence[
         for brief, draft in zip(briefs, drafts, strict=True)
     ]
     answers = await _answers(desk, "revisions", prompts, decoding)
-    return [draft if draft.text is None else _revision(answer) for draft, answer in zip(drafts, answers, strict=True)]
+    return [
+        draft if draft.text is None else _revision(answer, "" if prompt is None else prompt.begun)
+        for draft, prompt, answer in zip(drafts, prompts, answers, strict=True)
+    ]
 
 
 def _prompt(build: Callable[[], Prompt]) -> Prompt | None:
@@ -106,10 +109,10 @@ def _draft(answer: Generation | None) -> Written:
     return Written(text or None, None if text else EMPTY, answer.finish_reason == CUT_OFF)
 
 
-def _revision(answer: Generation | None) -> Written:
+def _revision(answer: Generation | None, begun: str) -> Written:
     if answer is None or answer.error:
         return _failed(answer)
-    text = edited_draft(answer.text)
+    text = edited_draft(begun + answer.text)
     if text is None or answer.finish_reason == CUT_OFF:
         return Written(None, UNREADABLE, answer.finish_reason == CUT_OFF)
     return Written(text)

@@ -70,15 +70,19 @@ class Bootstrap:
         draws = np.random.default_rng(seed).multinomial(self._size, even, size=resamples)
         self._times = draws.astype(np.uint16 if self._size < 2**16 else np.uint32)  # (R, U) how often each was drawn
 
-    def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
-        """A statistic that is a function of sums over the records: ``features`` (N, F), ``function`` (R, F) -> (R,)."""
+    def totals(self, features: ArrayLike) -> tuple[Floats, Floats]:
+        """The sums of ``features`` (N, F) over the records, and over each resample of them: (F,), (R, F)."""
         each = np.asarray(features, np.float64)
         by_cluster = np.zeros((self._size, each.shape[1]))  # (U, F)
         np.add.at(by_cluster, self._cluster, each)
         resampled = [times.astype(np.float64) @ by_cluster for times in self._parts()]
+        return each.sum(axis=0), np.concatenate(resampled)
+
+    def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
+        """A statistic that is a function of sums over the records: ``features`` (N, F), ``function`` (R, F) -> (R,)."""
+        all_of_them, resampled = self.totals(features)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(function(each.sum(axis=0, keepdims=True))[0])
-            return Estimate(value, function(np.concatenate(resampled)))
+            return Estimate(float(function(all_of_them[None])[0]), function(resampled))
 
     def weights(self, function: Callable[[Floats], Floats]) -> Estimate:
         """Any statistic of weighted records: ``function`` takes how often each record counts, (R, N) -> (R,)."""
@@ -138,6 +142,11 @@ def pearson_of_sums(sums: Floats) -> Floats:
     # what is left of a constant after rounding is no spread
     constant = (spread_x <= 1e-12 * xx) | (spread_y <= 1e-12 * yy)
     return np.asarray(np.where(constant, np.nan, (xy - x * y / n) / np.sqrt(spread_x * spread_y)))
+
+
+def or_nan(divisor: Floats | float) -> Floats | float:
+    """NaN for what cannot be divided by, also after rounding."""
+    return np.where(np.abs(divisor) < 1e-12, np.nan, divisor)
 
 
 def _centred(values: ArrayLike) -> Floats:

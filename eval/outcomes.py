@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.records import Document
+from retriever.base import oldest_first
 
 Floats = NDArray[np.float64]
 
@@ -80,11 +81,6 @@ def _discounts(size: int) -> Floats:
 
 def ages(documents: Sequence[Document]) -> Floats:
     """Places in time, the oldest 0: by their timestamps, or, where one has none, by their order. (C,)"""
-    places = np.arange(len(documents), dtype=np.float64)
-    times = [document.timestamp for document in documents if document.timestamp is not None]
-    if len(times) < len(documents):
-        return places
-    oldest_first = np.argsort(np.asarray(times), kind="stable")
-    by_time = np.empty_like(places)
-    by_time[oldest_first] = places
-    return by_time
+    places = np.empty(len(documents), np.float64)
+    places[oldest_first(documents)] = np.arange(len(documents))
+    return places

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pearl.errors import InputError
+from pearl.options import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +21,8 @@ Json = Mapping[str, Any]
 FORMATS = (".svg", ".png")
 HISTOGRAM_BINS = 20
 BLUE, GREY = "#3b6ea5", "#c9c9c9"
+# the same file for the same figures, and text that stays text
+STYLE: dict[Any, str] = {"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}
 
 
 def check_format(path: Path | None) -> None:
@@ -75,8 +78,7 @@ def draw_panels(
     import matplotlib
     from matplotlib.figure import Figure
 
-    # the same file for the same figures, and text that stays text
-    with matplotlib.rc_context({"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
         grid = figure.subplots(len(rows), len(models), squeeze=False, sharex="col", sharey="row")
         for way, line in zip(rows, grid, strict=True):
@@ -86,11 +88,10 @@ def draw_panels(
                 axes.label_outer()
         for model, axes in zip(models, grid[0], strict=True):
             axes.set_title(f"{model['model']}\n{said(model)}", fontsize=10)
-        _save(figure, path)
+        save_figure(figure, path)
 
 
-def _save(figure: Figure, path: Path) -> None:
-    try:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Raises InputError when the file cannot be written."""
+    with writing(f"--picture {path}"):
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
-    except OSError as error:
-        raise InputError(f"--picture {path}: {error.strerror}", code="unwritable_file") from error

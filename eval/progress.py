@@ -15,11 +15,22 @@ from eval.generations import Generation
 QUIET_S = 60.0  # between two lines where nobody can see a bar
 
 
+def bars(console: Console) -> Progress:
+    """Nothing is drawn where nobody can see it; a bar's ``rest`` is said behind it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+def duration(seconds: float) -> str:
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
 @contextmanager
 def watched(console: Console) -> Iterator[Watch]:
     """What tells of each generation as it comes, with an estimate from those that were really made."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with bars(console) as progress:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
             bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
@@ -29,7 +40,7 @@ def watched(console: Console) -> Iterator[Watch]:
                 nonlocal done, failed, told, seconds
                 done, failed = done + 1, failed + bool(generation.error)
                 seconds += generation.seconds
-                rest = f"{seconds / done:.1f} s each, {_minutes(seconds / done * (total - done))} left"
+                rest = f"{seconds / done:.1f} s each, {duration(seconds / done * (total - done))} left"
                 rest += f", {failed} failed" if failed else ""
                 progress.update(bar, advance=1, rest=rest)
                 if not console.is_terminal and (done == total or time.monotonic() - told > QUIET_S):
@@ -39,7 +50,3 @@ def watched(console: Console) -> Iterator[Watch]:
             return advance
 
         yield watch
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.gains import GainsRecord
-from eval.outcomes import ages
 from pearl.errors import InputError
-from retriever.base import Retriever
+from retriever.base import Retriever, oldest_first
 from retriever.encoder import Encoder, Vectors
 
 Floats = NDArray[np.float64]
@@ -49,12 +48,12 @@ def score_records(
 
 def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
     """A retriever wants its documents oldest first."""
-    oldest_first = np.argsort(ages(record.documents))
-    ranked = retriever.index([record.documents[position] for position in oldest_first]).scores(record.request)
-    if len(ranked) != len(oldest_first):
+    order = oldest_first(record.documents)
+    ranked = retriever.index([record.documents[position] for position in order]).scores(record.request)
+    if len(ranked) != len(order):
         return np.empty(0)
     scores = np.empty(len(ranked), np.float64)
-    scores[oldest_first] = ranked
+    scores[order] = ranked
     return scores
 
 

@@ -11,13 +11,12 @@ from itertools import chain, compress, zip_longest
 import numpy as np
 
 from eval.gains import GainsRecord
-from eval.outcomes import ages
 from eval.overlap import kept_documents
 from eval.scoring import Floats, score_records
 from eval.stance import STANCES, stance
 from pearl.errors import InputError
 from pearl.records import Document, ScoredDocument
-from retriever.base import Retriever, choose, order
+from retriever.base import Retriever, choose, oldest_first, order
 
 ZERO_SHOT, K_SHOT = "zero-shot", "k-shot"
 MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
@@ -105,8 +104,8 @@ def retrieved(name: str, retriever: Retriever, found: Sequence[Case], k: int, *,
 
 
 def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
-    oldest_first = np.argsort(ages(record.documents))
-    return order([record.documents[place] for place in oldest_first], scores[oldest_first].astype(np.float32))
+    places = oldest_first(record.documents)
+    return order([record.documents[place] for place in places], scores[places].astype(np.float32))
 
 
 def zero_shot_system(found: Sequence[Case]) -> System:

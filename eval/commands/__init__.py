@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands import calibration, generation, retrieval, revision
+from eval.commands import agreement, calibration, generation, personalized, retrieval, revision, style
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Measure retrieval, calibration, generation and revision, every figure with its interval.",
+    help="Measure retrieval, calibration, generation, revision and judges, every figure with its interval.",
 )
 app.command(epilog=retrieval.EXAMPLES)(retrieval.retrieval)
 app.command(epilog=generation.EXAMPLES)(generation.generation)
 app.command(epilog=calibration.EXAMPLES)(calibration.calibration)
 app.command(epilog=revision.EXAMPLES)(revision.revision)
+app.command(epilog=agreement.EXAMPLES)(agreement.agreement)
+app.command(epilog=personalized.EXAMPLES)(personalized.personalized)
+app.command(epilog=style.EXAMPLES)(style.style)
 
 
 @app.callback()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from eval.commands.options import (
@@ -29,6 +31,8 @@ Examples:
 \b
   pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --template commit
   pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json
+  pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --drafts drafts.jsonl
+  pearl judge authorship --items drafts.jsonl --systems embedded bm25
 """
 
 
@@ -50,6 +54,9 @@ def generation(
     generations: GenerationsFile = None,
     encoder: str | None = ENCODER_OPTION,
     bertscore: BertScoreModel = "embedded",
+    drafts: Path | None = typer.Option(
+        None, "--drafts", metavar="FILE.jsonl", help="Write what every system drafted, as pearl judge authorship reads."
+    ),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Draft real requests and compare with what the users really wrote: ROUGE, BERTScore, stance.
@@ -61,6 +68,8 @@ def generation(
     from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems
     from eval.drafts import write_drafts
     from eval.generation import generation_report
+    from eval.judges.authorship_items import items_of
+    from eval.judges.json_lines import write_lines
     from eval.systems import k_shot_system, zero_shot_system
     from eval.text_metrics import BertScore
     from eval.writing_tables import generation_tables
@@ -68,6 +77,7 @@ def generation(
     from pearl.settings import load_settings
 
     check_writable("--json", json)
+    check_writable("--drafts", drafts)
     plan = Plan(
         settings=load_settings(llm=llm, encoder=encoder),
         gains=gains,
@@ -94,6 +104,9 @@ def generation(
         systems.insert(0, zero_shot_system(material.cases))
     briefs = [plan.briefs(material.cases, system) for system in systems]
     written = at_desk(plan, chat_model, console, lambda desk: write_drafts(desk, briefs))
+    if drafts:
+        items = items_of(material.cases, [system.name for system in systems], written, chat_model.name)
+        write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with console.status("Measuring..."):
         report = generation_report(material.cases, systems, written, scorer, stances=stances)
     head = plan.head("generation", bertscore, no_zero_shot=not zero_shot, k_shot=k_shot)

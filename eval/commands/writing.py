@@ -18,7 +18,7 @@ from eval.progress import watched
 from eval.scoring import RememberingEncoder
 from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from pearl.chat.base import ChatModel, Decoding
-from pearl.chat.embedded import REPEAT_PENALTY, REPEAT_WINDOW, EmbeddedChatModel
+from pearl.chat.embedded import EmbeddedChatModel
 from pearl.errors import InputError
 from pearl.prompts import CLOSING, Brief
 from pearl.settings import Settings
@@ -60,7 +60,7 @@ class Plan:
         """What the answers depend on: the model, and its rules where they are ours."""
         if self.settings.uses_endpoint:
             return f"{self.settings.llm_model} at {self.settings.llm_base_url or 'the default endpoint'}"
-        return f"{EmbeddedChatModel.name}, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+        return EmbeddedChatModel.identity
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
         """What the system has written for each case."""

@@ -1,63 +1,57 @@
-"""What tests of the eval commands share: the real command line, and gains files."""
+"""What tests of the eval commands share: the real command line, and the metric that needs a model."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from eval.text_metrics import BertScore
-from pearl.cli import main
-
-
-@dataclass(frozen=True)
-class Run:
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture
-def pearl_eval(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def pearl_eval(run_pearl: Callable[..., Any]) -> Callable[..., Any]:
     """`pearl eval` with these words."""
-
-    def run(*words: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["pearl", "eval", *map(str, words)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        captured = capsys.readouterr()
-        return Run(status, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture
-def write_lines(tmp_path: Path) -> Callable[..., Path]:
-    """A JSON Lines file, compressed where its name says so, of objects, and of strings as they are."""
-
-    def to_file(lines: Sequence[Any], name: str = "gains.jsonl") -> Path:
-        content = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines).encode()
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-        return path
-
-    return to_file
+    return partial(run_pearl, "eval")
 
 
 @pytest.fixture(scope="session")
 def bertscore() -> BertScore:
     """With the real embedded encoder, loaded once."""
     return BertScore()
+
+
+PEOPLE = ("a baker in Porto", "a sailor from Bergen", "a teacher near Graz", "a nurse of Leeds", "a smith at Vaduz")
+
+
+@pytest.fixture
+def judged() -> Callable[..., list[dict[str, Any]]]:
+    """Recorded judgements about made-up people: sound ones, half right, the surer the righter."""
+
+    def make(count: int = 40, **fields: Any) -> list[dict[str, Any]]:
+        return [_judged(place) | fields for place in range(count)]
+
+    return make
+
+
+def _judged(place: int) -> dict[str, Any]:
+    gold = "AB"[place // 2 % 2]
+    right = place % 4 in (0, 3)
+    answer = gold if right else "BA"["BA".index(gold) - 1]
+    certainty = (90 if right else 50) + place % 7 - 3
+    texts = [f"Text number {2 * place} of somebody.", f"Text number {2 * place + 1} of someone else."]
+    persona = f"The person is {PEOPLE[place % len(PEOPLE)]}."
+    return {
+        "prompt": f"Who wrote it? Say [[A]] or [[B]], and your certainty from 1 to 100.\n[User Profile]\n{persona}\n"
+        f"[Response A]\n{texts[0]}\n[Response B]\n{texts[1]}\n[Answer]\n[[",
+        "answer": answer,
+        "certainty": str(certainty),
+        "acc": right,
+        "ground_truth": gold,
+        "user_info": persona,
+        "asst_A": texts[0],
+        "asst_B": texts[1],
+        "res": f"{answer}]] [[{certainty}]]",
+    }

@@ -77,6 +77,13 @@ def test_a_revision_is_prompted_and_read_as_the_service_does(desk):
     assert tuple(messages) == revision_prompt(asked, "The draft.", model, 150).messages
 
 
+def test_a_revision_that_was_begun_is_read_with_its_beginning(desk):
+    model = FakeChatModel(["Better.\n</document>", ""])
+    model.continues = True
+    found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2")], [Written("one"), Written("two")]))
+    assert found == [Written("Better."), Written(None, UNREADABLE)]
+
+
 def test_an_unreadable_revision_says_so_and_a_failed_draft_is_not_revised(desk):
     model = FakeChatModel(["Better, no mark.", ChatRefused("no")])
     drafts = [Written("one"), Written(None, EMPTY), Written("two")]

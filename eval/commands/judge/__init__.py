@@ -1,0 +1,25 @@
+"""``pearl judge``: one module per command."""
+
+from __future__ import annotations
+
+import typer
+
+from eval.commands.judge import authorship, personalized, style_detect, style_pairs, style_prompts, style_rank
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Let a chat model judge texts. Every reply is kept, so that nothing is asked twice.",
+)
+app.command(epilog=authorship.EXAMPLES)(authorship.authorship)
+app.command(epilog=personalized.EXAMPLES)(personalized.personalized)
+app.command(epilog=style_detect.EXAMPLES)(style_detect.style_detect)
+app.command(epilog=style_rank.EXAMPLES)(style_rank.style_rank)
+app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)
+app.command(epilog=style_prompts.EXAMPLES)(style_prompts.style_prompts)
+
+
+@app.callback()
+def root() -> None:
+    pass

@@ -1,0 +1,150 @@
+"""What all judges share: the command they name, the model, the kept replies, and asking what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from eval.judges.cost import NO_PRICES, Prices, Purse, Survey
+from eval.judges.elicit import Asked, Judge, Terms, check_complete, elicit, replies, survey
+from eval.judges.patience import asking
+from eval.judges.replies import Question, Replies, open_replies
+from eval.judges.verdict import Failed
+from eval.judges.watching import watching
+from pearl import __version__
+from pearl.chat.base import Decoding, Message, Reply
+from pearl.chat.choose import make_chat_model
+from pearl.errors import InputError
+from pearl.settings import Settings, load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The options of a run."""
+
+    llm: str | None
+    in_flight: int
+    replies: Path | None
+    replay: bool
+    temperature: float
+    max_tokens: int
+    prices: Prices = NO_PRICES
+    cap: float | None = None
+
+    def check(self) -> None:
+        """Raises InputError for a cap without prices."""
+        Purse(self.prices, self.cap)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What was asked, and what came of it; ``replies`` gives a reply to each question anew each time."""
+
+    survey: Survey
+    asked: Asked
+    replies: Callable[[], Iterator[Reply | Failed]]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
+
+
+class Bench:
+    """A judge and its kept replies; open it with :func:`bench`."""
+
+    def __init__(self, asking: Asking, judge: Judge, kept: Replies, console: Console, runner: asyncio.Runner) -> None:
+        self.judge = judge
+        self._asking = asking
+        self._kept = kept
+        self._console = console
+        self._runner = runner
+
+    def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
+        """What asking would come to at most."""
+        return {"estimate": survey(self.judge, questions, self._kept).to_json(self._asking.prices)}
+
+    def after(self, before: Round, decoding: Decoding) -> Bench:
+        """The same judge, asked otherwise, for what is left below the cap."""
+        cap = self._asking.cap
+        left = None if cap is None else max(cap - (before.asked.cost or 0.0), 0.0)
+        judge = replace(self.judge, decoding=decoding)
+        return Bench(replace(self._asking, cap=left), judge, self._kept, self._console, self._runner)
+
+    def ask(self, label: str, questions: Iterable[Question]) -> Round:
+        """Everything that is not kept; of a replay that is an error."""
+        found = survey(self.judge, questions, self._kept)
+        if self._asking.replay:
+            check_complete(found)
+        asked = Asked()
+        if found.missing:
+            with watching(self._console, label, found.missing) as watch:
+                terms = Terms(self._asking.in_flight, self._asking.prices, self._asking.cap)
+                asked = self._runner.run(elicit(self.judge, questions, self._kept, terms, watch))
+        return Round(found, asked, partial(replies, self.judge, questions, self._kept, asked))
+
+
+def described(name: str, **options: object) -> dict[str, Any]:
+    """What makes a result: the command without where it wrote, and our version. True is a flag, a tuple several words,
+    a list an option for each, and what is None or False is left out."""
+    words = ["pearl", "judge", name]
+    given = [(option, each) for option, value in options.items() for each in _each(value)]
+    for option, value in given:
+        if value is None or value is False:
+            continue
+        words.append(f"--{option.replace('_', '-')}")
+        values = value if isinstance(value, tuple) else () if value is True else (value,)
+        words += [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
+    return {"command": shlex.join(words), "version": __version__}
+
+
+def _each(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+@contextmanager
+def bench(options: Asking, console: Console) -> Iterator[Bench]:
+    """Raises InputError for settings and files that cannot be used. A replay needs no model."""
+    options.check()
+    # a failed call is repeated by eval.judges.patience, for all calls together
+    settings = load_settings(llm=options.llm, llm_max_retries=0)
+    decoding = Decoding(options.max_tokens, options.temperature)
+    name, identity = names_of(settings)
+    model = None if options.replay else make_chat_model(settings)
+    judge = Judge(asking(model) if model else _unasked, identity, decoding, model.count_tokens if model else len, name)
+    with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as kept:
+        try:
+            yield Bench(options, judge, kept, console, runner)
+        finally:
+            if model:
+                runner.run(model.close())
+
+
+def names_of(settings: Settings) -> tuple[str, str]:
+    """What the model is called, and what the replies depend on: the model, and its rules where they are ours."""
+    if not settings.uses_endpoint:
+        from pearl.chat.embedded import EmbeddedChatModel
+
+        return EmbeddedChatModel.name, EmbeddedChatModel.identity
+    if not settings.llm_model:
+        raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
+    return settings.llm_model, settings.llm_model
+
+
+def families_of(path: Path | None) -> dict[str, str]:
+    """Of the models of a file of abilities, as `pearl eval style` reads it. Raises InputError."""
+    if path is None:
+        return {}
+    from eval.style.ability import read_abilities
+
+    return {name: each.family for name, each in read_abilities(path).items() if each.family}
+
+
+async def _unasked(messages: Iterable[Message], decoding: Decoding) -> Reply:
+    raise AssertionError("a replay asks nothing")

@@ -1,0 +1,69 @@
+"""``pearl judge style-pairs``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known, write_json
+
+EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
+
+\b
+  {"id": "1", "task": "email", "request": "What is a prime number?", "text": "...", "generator": "ours",
+   "persona": "0", "scores": {"poetic and lyrical": 0.9, "storytelling": 0.4, "scholarly-yet-friendly": 0.1}}
+
+A persona is 0 to 4, the paper's, or brings "styles": [...]; a text without one was written for nobody. Scores may come
+from `pearl judge style-detect --judgements` instead, its items having the ids of the responses.
+
+Examples:
+
+\b
+  pearl judge style-pairs --responses responses.jsonl --out pairs.jsonl
+  pearl judge style-pairs --responses responses.jsonl --judgements detected.jsonl --targets own --out pairs.jsonl
+"""
+
+
+def style_pairs(
+    responses: Path = typer.Option(..., "--responses", metavar="R.jsonl", help="Texts written for personas."),
+    out: Path = typer.Option(..., "--out", metavar="PAIRS.jsonl", help="The items for `pearl judge style-rank`."),
+    judgements: Path | None = typer.Option(
+        None, "--judgements", metavar="FILE.jsonl", help="Of style-detect: scores instead of the responses' own."
+    ),
+    keep: int = typer.Option(10, "--keep", min=2, help="Of a persona's texts for a request so many different ones."),
+    targets: str = typer.Option("each", "--targets", help="Judge pairs by each persona's styles, their own, or none."),
+    encoder: str | None = ENCODER_OPTION,
+    seed: int = typer.Option(0, "--seed", min=0, help="Of the clusters, and of what is drawn at random."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Pairs of the texts that follow their persona most and least, for the style ranking judge."""
+    from eval.commands.judge.asking import described
+    from eval.judges.json_lines import write_lines
+    from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs
+    from eval.judges.style_rank_tables import pairs_table
+    from eval.judges.style_responses import detected_scores, read_responses
+    from pearl.settings import load_settings
+    from retriever.encoder import SentenceEncoder
+
+    for option, target in (("--out", out), ("--json", json)):
+        check_writable(option, target)
+    options = PairOptions(keep, known("targets", targets, TARGETS), seed)
+    found = read_responses(responses, detected_scores(judgements) if judgements else None)
+    built = build_pairs(found.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
+    write_lines(out, built.lines, called=f"--out {out}")
+    head = described(
+        "style-pairs",
+        responses=responses,
+        judgements=judgements,
+        keep=keep,
+        targets=targets,
+        encoder=encoder,
+        seed=seed,
+    )
+    result = head | {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
+    if json:
+        write_json(json, result)
+    else:
+        show([pairs_table(result)])

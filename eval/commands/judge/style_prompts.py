@@ -1,0 +1,47 @@
+"""``pearl judge style-prompts``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import show
+from pearl.options import JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """For each request, let the generator write once with a system prompt that is to steer it to the styles, and
+once without. Put both into an item of `pearl judge style-rank` with all the styles that were wanted, and into one for
+each style alone; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
+
+\b
+  {"id": "1", "task": "email", "style": ["storytelling", "poetic and lyrical"], "request": "What is a prime number?",
+   "text_a": "...", "text_b": "...", "prompt_a": "prefer", "generator": "ours"}
+
+Judge them by ab_style, and those with all styles by ab_helpfulness too. A text that was steered well is taken when its
+styles are asked for, and not otherwise: the score is (all + single + 100 - default) / 3, in percent.
+
+Examples:
+
+\b
+  pearl judge style-rank --items prompts.jsonl --judgements styles.jsonl
+  pearl judge style-rank --items all.jsonl --scheme ab_helpfulness --judgements default.jsonl
+  pearl judge style-prompts --judgements styles.jsonl --judgements default.jsonl
+"""
+
+
+def style_prompts(
+    judgements: list[Path] = typer.Option(..., "--judgements", metavar="FILE.jsonl", help="Of style-rank; repeatable."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Of the bootstrap."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Which system prompt steers a generator to wanted styles best, from judgements of style-rank."""
+    from eval.commands.judge.asking import described
+    from eval.judges.style_prompts import prompts_report
+    from eval.judges.style_rank_tables import prompts_table
+
+    check_writable("--json", json)
+    result = described("style-prompts", judgements=judgements, seed=seed) | prompts_report(judgements, seed)
+    if json:
+        write_json(json, result)
+    else:
+        show([prompts_table(result)])

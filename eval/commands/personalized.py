@@ -1,0 +1,70 @@
+"""``pearl eval personalized``"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import Resamples, Seed, show
+from pearl.options import JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """A line of the records is a judge's reply to one question about one person:
+
+\b
+  {"ground_truth": "B", "answer": "A", "certainty": "75", "res": "[[A]] [[75]]", "prompt": "...", "user_info": "..."}
+
+"ground_truth" (C is a tie) and "answer" or "res" must be there. Presets: recorded reads as the file does and counts
+every record; as_published leaves unread replies out, as the paper's tables do; corrected reads raw replies again.
+
+Examples:
+
+\b
+  pearl eval personalized --records gpt.jsonl.gz --records llama.jsonl.gz --threshold 80
+  pearl eval personalized --records judge.jsonl --preset corrected --json - | jq '.files[0].preflight'
+  pearl eval personalized --records judge.jsonl --picture certainty.svg --report judge.html
+"""
+
+
+def personalized(
+    records: list[Path] = typer.Option(..., "--records", metavar="F.jsonl", help="Recorded judgements; repeatable."),
+    threshold: float = typer.Option(80.0, "--threshold", min=1, max=100, help="A certainty at least so high is high."),
+    preset: str = typer.Option("recorded", "--preset", help="recorded, as_published or corrected."),
+    reading: str | None = typer.Option(None, "--reading", help="Instead of the preset's: recorded or strict."),
+    unparsed: str | None = typer.Option(
+        None, "--unparsed", help="Instead of the preset's: wrong, dropped or dropped_unless_tie."
+    ),
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Certainty, reliability, risk and coverage."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Everything as one page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """How often a judge says what people themselves say, whether it knows when, and what is wrong with the data."""
+    from eval.judges.page import write_page
+    from eval.judges.personalized import PersonalizedOptions, personalized_report
+    from eval.judges.pictures import draw, personalized_figure, svg
+    from eval.judges.presets import chosen
+    from eval.judges.tables import personalized_tables, sweep_tables
+    from eval.pictures import check_format
+    from pearl import __version__
+
+    check_format(picture)
+    for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
+        check_writable(option, target)
+    options = PersonalizedOptions(threshold, chosen(preset, reading, unparsed), resamples, seed)
+    words = ["pearl", "eval", "personalized", *(word for path in records for word in ("--records", str(path)))]
+    words += ["--threshold", f"{threshold:g}", "--preset", preset, "--reading", options.preset.reading]
+    words += ["--unparsed", options.preset.unparsed, "--resamples", str(resamples), "--seed", str(seed)]
+    made_by = {"command": shlex.join(words), "version": __version__}
+    result = made_by | personalized_report(records, options)
+    if picture:
+        draw(personalized_figure, result, picture)
+    if report:
+        tables = (*personalized_tables(result), *sweep_tables(result))
+        write_page(report, "A personalized judge", result["command"], [svg(personalized_figure, result)], tables)
+    if json:
+        write_json(json, result)
+    else:
+        show(personalized_tables(result))

@@ -1,0 +1,80 @@
+"""``pearl eval style``"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import Resamples, Seed, show
+from pearl.options import JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
+
+\b
+  {"item": "text 1", "style": "storytelling", "rater": "Ann", "label": "somewhat"}
+  {"item": "pair 7", "style": "storytelling", "rater": "Ben", "label": "a_slightly"}
+
+Labels: very, somewhat, not, cant_tell, or present, absent; of two texts a_much, a_slightly, tie, b_slightly, b_much, or
+a, b. Presets: as_published votes on levels before they become labels; corrected the other way round. The file of
+--ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of those that wrote.
+
+Examples:
+
+\b
+  pearl eval style --judgements judged.jsonl.gz --human people.jsonl
+  pearl eval style --judgements a.jsonl --judgements b.jsonl --human people.jsonl --json - | jq .f1
+  pearl eval style --judgements judged.jsonl --human people.jsonl --ability models.json --report style.html
+"""
+
+
+def style(
+    judgements: list[Path] = typer.Option(..., "--judgements", metavar="J.jsonl", help="Recorded; repeatable."),
+    human: Path | None = typer.Option(None, "--human", metavar="H.jsonl", help="What people said of the same."),
+    ability: Path | None = typer.Option(None, "--ability", metavar="A.json", help="Scores and families of models."),
+    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
+    votes: str | None = typer.Option(None, "--votes", help="Instead of the preset's: levels_first or labels_first."),
+    cant_tell: str | None = typer.Option(None, "--cant-tell", help="Likewise: left_out, absent or own."),
+    even: str | None = typer.Option(None, "--even", help="Likewise, of an even vote: no_label or cautious."),
+    half: str | None = typer.Option(None, "--half", help="Likewise, of a draw with one of two orders: dropped or tie."),
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="How far judges and people agree."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Everything as one page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """How well judges of style say what people say, whether they agree with themselves, and whom they judge best."""
+    from eval.judges.page import write_page
+    from eval.judges.pictures import draw, svg
+    from eval.pictures import check_format
+    from eval.style.ability import read_abilities
+    from eval.style.choices import chosen
+    from eval.style.more_tables import more_tables
+    from eval.style.picture import style_figure
+    from eval.style.report import StyleOptions, style_report
+    from eval.style.tables import style_tables
+    from pearl import __version__
+
+    check_format(picture)
+    for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
+        check_writable(option, target)
+    options = StyleOptions(chosen(preset, votes=votes, cant_tell=cant_tell, even=even, half=half), resamples, seed)
+    words = ["pearl", "eval", "style", *(word for path in judgements for word in ("--judgements", str(path)))]
+    words += [*(["--human", str(human)] if human else []), *(["--ability", str(ability)] if ability else [])]
+    words += ["--preset", preset]
+    for name, value in options.choices.to_json().items():
+        words += [f"--{name.replace('_', '-')}", value]
+    words += ["--resamples", str(resamples), "--seed", str(seed)]
+    made_by = {"command": shlex.join(words), "version": __version__}
+    abilities = read_abilities(ability) if ability else {}
+    result = made_by | style_report(judgements, human, abilities, options)
+    if picture:
+        draw(style_figure, result, picture)
+    if report:
+        tables = (*style_tables(result), *more_tables(result))
+        write_page(report, "Judges of style", result["command"], [svg(style_figure, result)], tables)
+    if json:
+        write_json(json, result)
+    else:
+        show(style_tables(result))

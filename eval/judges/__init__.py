@@ -1,0 +1,1 @@
+"""Judges of texts, and what is known of the judges: replies to verdicts, verdicts to figures."""

@@ -1,0 +1,89 @@
+"""What judging costs: an estimate before it, a cap while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.records import Usage
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Money per million tokens, in whatever currency; None where nobody said."""
+
+    prompt: float | None = None
+    completion: float | None = None
+
+    def of(self, usage: Usage) -> float | None:
+        if self.prompt is None or self.completion is None:
+            return None
+        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / MILLION
+
+
+NO_PRICES = Prices()
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is to be asked: of ``questions`` different ones so many are ``kept``. ``most``: prompt tokens as the model
+    counts them, which errs upwards, and answers that all are as long as they may be."""
+
+    questions: int
+    kept: int
+    most: Usage
+
+    @property
+    def missing(self) -> int:
+        return self.questions - self.kept
+
+    def to_json(self, prices: Prices) -> dict[str, Any]:
+        return {
+            "questions": self.questions,
+            "kept": self.kept,
+            "calls": self.missing,
+            "prompt_tokens": self.most.prompt_tokens,
+            "completion_tokens_at_most": self.most.completion_tokens,
+            "cost_at_most": prices.of(self.most),
+        }
+
+
+class Purse:
+    """``cap`` is for one run. What a call may cost at most is set aside until it is known what it did cost."""
+
+    def __init__(self, prices: Prices = NO_PRICES, cap: float | None = None) -> None:
+        if cap is not None and prices.of(Usage()) is None:
+            raise InputError("--max-cost needs --price-in and --price-out.", param="max_cost")
+        self._prices = prices
+        self._cap = cap
+        self._set_aside = 0.0
+        self._settled = asyncio.Event()
+        self.usage = Usage()
+
+    @property
+    def spent(self) -> float | None:
+        return self._prices.of(self.usage)
+
+    async def set_aside(self, most: Usage) -> bool:
+        """Whether the call may be made; waits while calls under way may still turn out cheaper."""
+        cost = self._prices.of(most) or 0.0
+        while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
+            if not self._set_aside:
+                return False
+            self._settled.clear()
+            await self._settled.wait()
+        self._set_aside += cost
+        return True
+
+    def settle(self, most: Usage, used: Usage) -> None:
+        """``used`` is nothing where the call came to nothing."""
+        self.usage += used
+        self._set_aside = max(self._set_aside - (self._prices.of(most) or 0.0), 0.0)
+        if self._set_aside < 1e-12:
+            self._set_aside = 0.0
+        self._settled.set()

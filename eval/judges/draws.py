@@ -1,0 +1,25 @@
+"""What chance decides of a run of a judge: which items are a sample, and in which order two texts are shown."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from eval.judges.authorship_presets import BOTH
+
+T = TypeVar("T")
+
+
+def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
+    """At most ``limit`` of them at random, in their order."""
+    if limit is None or limit >= len(items):
+        return tuple(items)
+    return tuple(items[place] for place in sorted(random.Random(seed).sample(range(len(items)), limit)))
+
+
+def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
+    """Whether the second text comes first, in each of the orders to ask in."""
+    if order == BOTH:
+        return False, True
+    return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)

@@ -1,0 +1,90 @@
+"""The files of judges: JSON Lines, optionally gzipped to read, an item, a record or a judgement a line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from pearl.errors import InputError
+from pearl.history import parse_numbered_lines
+from pearl.options import writing
+from pearl.texts import check_id, json_type
+
+
+class _Item(Protocol):
+    @property
+    def id(self) -> str | None: ...
+
+
+T = TypeVar("T")
+ItemT = TypeVar("ItemT", bound=_Item)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Generic[T]):
+    """What was made of each line, at least one; ``passed_over``: how many lines have a field that nobody knows."""
+
+    parsed: tuple[T, ...]
+    passed_over: Mapping[str, int]
+
+
+def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], T], noun: str) -> Lines[T]:
+    """``fields`` are those that are known; ``parse`` makes a ``noun`` of a line's object and its number.
+
+    Raises InputError that names file, line and field of the first bad one, and for a file without any.
+    """
+    passed_over: Counter[str] = Counter()
+
+    def counted(value: dict[str, Any], number: int) -> T:
+        parsed = parse(value, number)
+        passed_over.update(value.keys() - fields)
+        return parsed
+
+    found = tuple(parse_numbered_lines(path, counted))
+    if not found:
+        raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
+    return Lines(found, dict(sorted(passed_over.items())))
+
+
+def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
+    """As :func:`read_lines`; two items with one id are an error, too."""
+    lines: dict[str, int] = {}
+
+    def distinct(value: dict[str, Any], number: int) -> ItemT:
+        item = parse(value, number)
+        if item.id in lines:
+            raise InputError(f"'{item.id}' is on line {lines[item.id]} already.", param="id", code="duplicate_id")
+        if item.id is not None:
+            lines[item.id] = number
+        return item
+
+    return read_lines(path, fields, distinct, "item")
+
+
+def check_fields(value: Mapping[str, Any], *names: str) -> None:
+    """Raises InputError that names the first that is not there, and those that are."""
+    for name in names:
+        if name not in value:
+            found = ", ".join(sorted(value)) or "no field"
+            raise InputError(f"is missing; the line has {found}.", param=name, code="missing_field")
+
+
+def optional_id(value: Mapping[str, Any], name: str = "id") -> str | None:
+    return None if value.get(name) is None else check_id(value[name], param=name)
+
+
+def optional_string(value: Mapping[str, Any], name: str) -> str | None:
+    text = value.get(name)
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"must be a string, not {json_type(text)}.", param=name, code="wrong_type")
+    return text
+
+
+def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:
+    """Raises InputError when the file cannot be written; ``called`` is how it names the file."""
+    with writing(called), path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)

@@ -1,0 +1,101 @@
+"""Calls that fail for now are repeated, unchanged; what a rate limit says holds for every call to the endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from eval.judges.verdict import Failed
+from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ContextExceeded
+
+TRIES = 4
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+LONGEST_LIMIT_S = 900.0  # without one answer; then the limit is no passing one
+DOWN = 5  # questions in a row that failed every time: the endpoint is taken to be down
+FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_unreadable", "llm_closed"})  # for every question alike
+
+Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
+
+
+def asking(model: ChatModel) -> Ask:
+    """In one piece where the model can answer so, which is much cheaper than a stream."""
+    whole: Ask | None = getattr(model, "answer", None)
+    return whole or partial(complete, model)
+
+
+class Patience:
+    """``tell`` hears, once for each pause, how many seconds the rate limit makes everybody wait."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        tell: Callable[[float], None] = lambda seconds: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._ask = ask
+        self._tell = tell
+        self._clock = clock
+        self._sleep = sleep
+        self._open_at = 0.0  # by the clock; before it nobody calls
+        self._pause = FIRST_PAUSE_S
+        self._limited_since: float | None = None
+        self._failed_in_a_row = 0
+        self.repeated = 0  # calls that were made again
+
+    async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
+        """The reply, or why there is none. Raises ChatError where no other question would fare better."""
+        tries = 0
+        while True:
+            await self._wait_for_limit()
+            try:
+                reply = await self._ask(messages, decoding)
+            except (ContextExceeded, ChatRefused) as error:
+                self._answered()
+                return Failed(error.code)
+            except ChatRateLimited as error:
+                self._limited(error)
+            except ChatError as error:
+                tries += 1
+                if error.code in FATAL:
+                    raise
+                if tries == TRIES:
+                    return self._give_up(error)
+                await self._sleep(min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1))
+            else:
+                self._answered()
+                return reply
+            self.repeated += 1
+
+    def _answered(self) -> None:
+        self._pause, self._limited_since, self._failed_in_a_row = FIRST_PAUSE_S, None, 0
+
+    def _give_up(self, error: ChatError) -> Failed:
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row == DOWN:
+            raise error
+        return Failed(error.code)
+
+    def _limited(self, error: ChatRateLimited) -> None:
+        now = self._clock()
+        since = self._limited_since = now if self._limited_since is None else self._limited_since
+        asked_for = error.retry_after or FIRST_PAUSE_S
+        if now - since + asked_for > LONGEST_LIMIT_S:
+            raise error
+        if now < self._open_at:  # a call that was under way when another one heard of the limit
+            self._open_at = max(self._open_at, now + asked_for)
+            return
+        self._pause = min(self._pause * 2, LONGEST_PAUSE_S)
+        wait = max(asked_for, self._pause)
+        self._open_at = now + wait
+        self._tell(wait)
+
+    async def _wait_for_limit(self) -> None:
+        while (left := self._open_at - self._clock()) > 0:
+            await self._sleep(left + random.uniform(0, min(left, 1.0)))  # not everybody in the same moment

@@ -1,0 +1,131 @@
+"""Raw replies of judges, kept in an SQLite file, so that an interrupted run goes on and every later step reruns free.
+
+A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages.
+Only replies are kept: what failed is asked again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pearl.chat.base import Decoding, Message, Reply
+from pearl.errors import InputError, StoreError
+from pearl.records import Usage
+from pearl.texts import storable
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x5045524A  # in the file's header: a database of something else is not written to
+LOCK_TIMEOUT_S = 10.0
+TABLE = (
+    "CREATE TABLE replies (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL, "
+    "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL) WITHOUT ROWID"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked; ``sample`` tells the draws of one question apart."""
+
+    messages: tuple[Message, ...]
+    sample: int = 0
+
+
+def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
+    """The same for the same question to the same model, and for nothing else. ``model`` names it and its rules."""
+    said = [
+        SCHEMA_VERSION,
+        model,
+        [decoding.max_tokens, decoding.temperature, decoding.top_p, list(decoding.stop), list(decoding.choices)],
+        question.sample,
+        [[message.role, message.content] for message in question.messages],
+    ]
+    # lone surrogates cannot be encoded; as escapes they can
+    return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest()
+
+
+class Replies:
+    """The replies of a file, and those added to it; open it with :func:`open_replies`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._new: dict[bytes, Reply] = {}  # not committed yet
+
+    def __contains__(self, key: bytes) -> bool:
+        return (
+            key in self._new
+            or self._connection.execute("SELECT 1 FROM replies WHERE key = ?", (key,)).fetchone() is not None
+        )
+
+    def get(self, key: bytes) -> Reply | None:
+        if key in self._new:
+            return self._new[key]
+        row = self._connection.execute(
+            "SELECT text, finish_reason, prompt_tokens, completion_tokens FROM replies WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]))
+
+    def add(self, key: bytes, reply: Reply) -> None:
+        """Kept for good from the next :meth:`commit` on, which must follow within milliseconds."""
+        self._new[key] = Reply(storable(reply.text), reply.finish_reason, reply.usage)
+
+    def commit(self) -> None:
+        """Raises StoreError when the file cannot be written."""
+        if not self._new:
+            return
+        rows = [
+            (key, reply.text, reply.finish_reason, reply.usage.prompt_tokens, reply.usage.completion_tokens)
+            for key, reply in self._new.items()
+        ]
+        try:
+            with self._connection:
+                self._connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._path}: a reply could not be kept: {error}.") from error
+        self._new.clear()
+
+
+@contextmanager
+def open_replies(path: Path) -> Iterator[Replies]:
+    """The file's replies; it is made where there is none. What was committed outlives a kill of the process.
+
+    Raises InputError when it cannot be used, or holds something else.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
+    except (OSError, sqlite3.Error) as error:
+        raise InputError(f"{path}: cannot be used: {error}; give another --replies.", param="replies") from error
+    with closing(connection):
+        try:
+            _prepare(connection, path)
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: {error}; give another --replies.", param="replies") from error
+        replies = Replies(connection, path)
+        try:
+            yield replies
+        finally:
+            replies.commit()
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Two runs may open a new file at once, so the table is made where nobody else can be making it."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise InputError(
+            f"{path}: is a database, but not of replies; give another --replies.", param="replies", code="not_replies"
+        )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")  # a kill loses nothing; only a power cut may lose the last ones
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            connection.execute(TABLE)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -1,0 +1,92 @@
+"""Reading replies: what of a reply is the judge's own word, and which marks stand in it.
+
+A judge repeats what it was shown: a text with a verdict inside it must not become the verdict. So what is quoted is set
+aside before anything is read, and two different verdicts are none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# why a reply is invalid
+EMPTY = "empty"
+CUT_OFF = "cut_off"  # it ended with its tokens, so it never came to its verdict
+NO_VERDICT = "no_verdict"
+NOT_OFFERED = "not_offered"
+SEVERAL_VERDICTS = "several_verdicts"
+NO_CERTAINTY = "no_certainty"
+SEVERAL_CERTAINTIES = "several_certainties"
+CERTAINTY_OUT_OF_RANGE = "certainty_out_of_range"
+
+CONTEXT = 12  # characters before a mark that tell a quotation from a judge's own words
+OWN_WORDS = 4  # with fewer of them in front it is the judge that starts so
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
+_QUOTE_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
+_QUOTED = re.compile(r'"[^"\n]+"|“[^“”]+”|«[^«»]+»|「[^「」]+」')
+_MARK = re.compile(r"\[\[([^\[\]]{1,60})\]\]")
+_ONLY_MARKS = re.compile(r"[^\w\[\]]*(?:\[\[[^\[\]]{1,60}\]\][^\w\[\]]*){1,2}")
+_NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
+
+
+def clean(reply: str) -> str:
+    """Compatible forms made one (NFKC), and without characters that nobody sees."""
+    text = unicodedata.normalize("NFKC", reply)
+    return "".join(letter for letter in text if letter in "\n\t" or unicodedata.category(letter) not in ("Cf", "Cc"))
+
+
+def own_words(text: str) -> str:
+    """Without quoted lines, quotations and code, unless marks are all there is in them: so prompts spell the answer."""
+    parts = _FENCE.split(text)  # text, fence, inside, fence, text, ...
+    if len(parts) > 1:
+        outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
+        text = "".join(outside if "".join(outside).strip() else parts[0::2])
+    text = _QUOTE_LINE.sub("", text)
+    return _QUOTED.sub(lambda found: found[0] if _ONLY_MARKS.fullmatch(found[0]) else " ", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """``[[content]]``, and where it ends in the text."""
+
+    content: str
+    end: int
+
+
+def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
+    """The marks that are neither denied ("not [[A]]") nor repeated from the texts ``shown`` to the judge."""
+    known = [_folded(each) for each in shown]
+    for found in _MARK.finditer(text):
+        before = text[max(found.start() - 3 * CONTEXT, 0) : found.start()]
+        near = _folded(before)[-CONTEXT:]
+        repeated = len(near.strip()) >= OWN_WORDS and any(near + found[0].casefold() in each for each in known)
+        if not repeated and not _NOT.search(before):
+            yield Mark(found[1].strip(" \n\t*_`'\".:"), found.end())
+
+
+def _folded(text: str) -> str:
+    """However it was broken into lines."""
+    return re.sub(r"\s+", " ", text).casefold()
+
+
+def leading_object(text: str) -> tuple[dict[str, Any], str] | None:
+    """The JSON object a reply begins with, in a fence or not, and what follows; None where it names a field twice."""
+    start = _FENCE.sub("", text, count=1).lstrip() if text.lstrip().startswith("```") else text.lstrip()
+    if not start.startswith("{"):
+        return None
+    try:
+        value, end = json.JSONDecoder(object_pairs_hook=_each_once).raw_decode(start)
+    except (ValueError, RecursionError):
+        return None
+    return value, start[end:]
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a field stands twice")
+    return dict(pairs)

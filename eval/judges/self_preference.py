@@ -1,0 +1,104 @@
+"""Whether a judge takes what it wrote itself, or what its family wrote, where the items say which models wrote them.
+
+Dimensions in comments: N judgements, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eval.intervals import Bootstrap, Estimate, Floats
+
+Generators = tuple[str | None, str | None]  # of the first text and the second, None where nobody says
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """What the judge is called, and the families of models, where somebody says so."""
+
+    names: frozenset[str] = frozenset()
+    families: Mapping[str, str] = field(default_factory=dict)
+
+    def wrote(self, generator: str) -> bool:
+        return generator in self.names
+
+    def is_related_to(self, generator: str) -> bool | None:
+        """A judge is of its own family; None where one of the families is not known."""
+        mine = next((self.families[name] for name in sorted(self.names) if name in self.families), None)
+        return None if mine is None or generator not in self.families else self.families[generator] == mine
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Judgements of two texts, (N,) each: 1 is the first of the item, -1 the second, 0 neither. ``right`` is None where
+    no answer is."""
+
+    generators: Sequence[Generators]
+    taken: Floats
+    right: Floats | None
+    bootstrap: Bootstrap
+
+
+def self_preference(itself: Itself, choices: Choices) -> dict[str, Any]:
+    """How often the judge takes its own of two texts only one of which it wrote; with families, its family's too."""
+    parts = {"own": itself.wrote} | ({"family": itself.is_related_to} if itself.families else {})
+    return {name: _preference(choices, _own(choices.generators, is_own)) for name, is_own in parts.items()}
+
+
+def _own(generators: Sequence[Generators], is_own: Callable[[str], bool | None]) -> Floats:
+    """1 where only the first text is its own, -1 where only the second, else 0; NaN where it is not known: (N,)"""
+    sides = []
+    for pair in generators:
+        first, second = (None if name is None else is_own(name) for name in pair)
+        sides.append(np.nan if first is None or second is None else float(first) - float(second))
+    return np.array(sides)
+
+
+def _preference(choices: Choices, own: Floats) -> dict[str, Any]:
+    """Where one of two texts is right, taking its own is held against how often that is; else against how often the
+    same side is taken in the judgements of texts both of which are its own, or neither."""
+    right = choices.right
+    one = np.nan_to_num(own) != 0
+    decided = one & (choices.taken != 0) & (True if right is None else right != 0)
+    takes = choices.bootstrap.ratio(decided & (choices.taken == own), decided)
+    expected = (
+        _elsewhere(choices, own, decided)
+        if right is None
+        else choices.bootstrap.ratio(decided & (right == own), decided)
+    )
+    why = _why(np.isfinite(own), one, decided, expected)
+    return {
+        "known": int(np.isfinite(own).sum()),
+        "one_is_own": int(one.sum()),
+        "n": int(decided.sum()),
+        "takes_own": takes.to_json(),
+        "against": "others" if right is None else "gold",
+        "expected": expected.to_json(),
+        "difference": (takes - expected).to_json(),
+        **({"undefined": why} if why else {}),
+    }
+
+
+def _elsewhere(choices: Choices, own: Floats, decided: Floats) -> Estimate:
+    """The first and the second each count as often as they are its own."""
+    sides = [decided & (own == side) for side in (1, -1)] + [(own == 0) & (choices.taken == side) for side in (1, -1)]
+
+    def fold(sums: Floats) -> Floats:  # (R, 4)
+        mine, others = sums[:, :2], sums[:, 2:]
+        return np.asarray((mine * others).sum(axis=1) / (mine.sum(axis=1) * others.sum(axis=1)))
+
+    return choices.bootstrap.sums(np.column_stack(sides), fold)
+
+
+def _why(known: Floats, one: Floats, decided: Floats, expected: Estimate) -> str | None:
+    if not known.any():
+        return "no item says which models, or which families, wrote both of its texts"
+    if not one.any():
+        return "of no item only one text is its own"
+    if not decided.any():
+        return "no answer takes one of two texts of which one is its own, and one is right"
+    return None if expected.interval else "there is no judgement of texts both of which are its own, or neither"

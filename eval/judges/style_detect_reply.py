@@ -1,0 +1,228 @@
+"""Replies of the style detection judge, "Answer: Yes", "Answer: Somewhat exhibits", "Answer: 7", "Answer: 0.7", to
+scores of the scale that was asked for.
+
+The answer stands behind its announcement, wherever that is, or is a line of its own, the first or the last; what comes
+after it must not take it back. Words and numbers within sentences say nothing, and a reply that can be read in two ways
+is invalid. So is a number that is none of the scale: 70 is no probability, 0.5% may be meant as 0.5 or as 0.005, 3/5 is
+of another scale than 1 to 10. 70% and 7/10 are probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from eval.judges.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
+from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
+from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Points, Scored
+from eval.judges.style_scales import Scale
+from eval.judges.verdict import Invalid
+
+FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
+LARGEST_WHOLE = 100  # that a probability may be said to be out of
+MOST_ANSWERS = 50  # lines that look like one; a reply with more says nothing, and takes long to compare
+
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # with these it is not read as it is written
+
+# signs that decorate; those that deny, or change a number, are not among them
+_OPENING = r"[\s*_#`\"'“‘(\[•|]*"
+_BEHIND = r"[\s*_`\"'”’)\]|]*"
+_SAYS = re.compile(
+    r"[\s*_#`\"'“‘(\[•|–—-]*(?:(?:so|thus|hence|therefore)\b\W{0,3})?(?:my\s+|the\s+)?(?:final\s+|overall\s+)?"
+    r"(?P<noun>answer|verdict|label|rating|score|probability|estimate|judge?ment)(?:\s+(?:estimate|rating|score|label))?"
+    rf"(?P<sign>\s*[*_`\"]*\s*[:=]|\s+is\b:?){_OPENING}",
+    re.IGNORECASE,
+)
+_ENUMERATED = re.compile(r"[0-9]+[.)]\s")
+
+_NUMBER = r"-?(?:[0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})"
+_SCORE = re.compile(
+    rf"(?P<number>{_NUMBER})(?:\s*(?P<percent>%)|\s*/\s*(?P<of>{_NUMBER})|\s+out\s+of\s+(?P<out_of>{_NUMBER}))?"
+    r"(?![\w%/])(?![.,][0-9])",
+    re.IGNORECASE,
+)
+_NO = r"no\b(?!\s+(?!(?:it|this|that|the|i|is|there)\b)[a-z])"  # and not the one of "no rhymes"
+_EXHIBITS = r"\s+exhibits?(?:\s+(?:the|this)\s+(?:writing\s+)?style)?\b"
+
+
+def _words(patterns: Mapping[float, str]) -> Mapping[float, re.Pattern[str]]:
+    return {score: re.compile(rf"\b{pattern}", re.IGNORECASE) for score, pattern in patterns.items()}
+
+
+_WORDS: Mapping[str, Mapping[float, re.Pattern[str]]] = {
+    "yes_no": _words({0: _NO, 1: r"yes\b"}),
+    "likert_3": _words(
+        {1: rf"(?:does\s+not|doesn['’]t){_EXHIBITS}", 2: rf"somewhat{_EXHIBITS}", 3: rf"clearly{_EXHIBITS}"}
+    ),
+}
+
+# between an answer and more about it; then it is not the answer that goes on
+_APART = re.compile(rf"{_BEHIND}(?:[.;,:!]|\s[–—-])[\s*_`\"'”’)\]]|\s*[*_]*\s+\(")
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|actually|second\s+thoughts?|reconsider\w*|correction|scratch\s+that|mistaken?|sorry|instead|rather|wrong"
+    r"|revis\w+|should\s+(?:have\s+been|be)|chang\w+\s+(?:my|the)|take\s+(?:that|it)\s+back"
+    r"|(?:cannot|can['’]t|could\s*n[o'’]t|unable)\W+(?:\w+\W+){0,2}"
+    r"(?:tell|say|determine|judge|assess|evaluate|answer|decide|help|rate|score|provide|analy[sz]e))\b",
+    re.IGNORECASE,
+)
+_NOT_REALLY = re.compile(r"\bnot\s+(?:really|at\s+all|quite)\b", re.IGNORECASE)  # of a yes
+_ANOTHER = re.compile(
+    rf"\b(?:say|be|is|give|giving|rate|rating|score|probability|answer|to)\b[^.\n0-9]{{0,20}}(?P<number>{_NUMBER})",
+    re.IGNORECASE,
+)
+_THE_SCALE = re.compile(r"\b(?:1\s*(?:to|[–—-])\s*10|0(?:\.0)?\s*(?:to|and|[–—-])\s*1(?:\.0)?)\b(?!\.[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An answer and what follows it on its line; ``score`` is None of an announcement without one."""
+
+    score: float | None
+    rest: str
+    announced: bool
+
+
+def parse_detection(reply: str, scale: Scale, shown: Sequence[str] = ()) -> Points:
+    """``shown`` are the texts that the judge had before it: a line that it repeats from there is not its own."""
+    if _DIRECTION.search(reply):
+        return Invalid(NO_VERDICT)
+    text = clean(reply)
+    if not text.strip():
+        return Invalid(EMPTY)
+    if given := leading_object(text):
+        return _of_object(*given, scale)
+    lines = _joined(own_lines(text, lambda line: _said(line, scale)))
+    every = list(islice(_answers(lines, scale), MOST_ANSWERS + 1))
+    if len(every) > MOST_ANSWERS:
+        return Invalid(SEVERAL_VERDICTS)
+    every = [(place, said) for place, said in every if not _quoted(lines, place, shown)]
+    found = [each for each in every if each[1].announced] or _at_an_end(every, len(lines))
+    if not found:
+        return Invalid(NO_VERDICT)
+    place, last = found[-1]
+    return _agreed([said for _, said in found], scale, last.rest, lines[place + 1 :])
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """With the line below an announcement that stands alone."""
+    joined: list[str] = []
+    for line in lines:
+        alone = joined and len(joined[-1]) < LONGEST_LINE and _SAYS.fullmatch(joined[-1].rstrip(" *_`"))
+        if alone and not _ENUMERATED.match(line):
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _answers(lines: Sequence[str], scale: Scale) -> Iterator[tuple[int, _Said]]:
+    for place, line in enumerate(lines):
+        said = _said(line, scale)
+        if said is not None:
+            yield place, said
+
+
+def _said(line: str, scale: Scale) -> _Said | None:
+    """None where a line is no answer at all."""
+    if quotes_half(line):
+        return None
+    start = line[:LONGEST_LINE]
+    announced = _SAYS.match(start)
+    place = announced.end() if announced else len(start) - len(start.lstrip(" \t*_#`\"'“‘([•|"))
+    found = _read(start, place, scale)
+    rest = line[found[1] :] if found else ""
+    if found and _is_end(rest):
+        return None if not announced and ":" in rest else _Said(found[0], "", announced is not None)
+    if found and announced and _APART.match(rest):
+        return _Said(found[0], rest, True)
+    unread = announced is not None and announced["noun"].casefold() == "answer" and ":" in announced["sign"]
+    return _Said(None, "", True) if unread else None
+
+
+def _is_end(rest: str) -> bool:
+    return not rest.strip(" \t*_`\"'”’)]|.,;:!")
+
+
+def _read(line: str, place: int, scale: Scale) -> tuple[float, int] | None:
+    """The score that stands there, and where it ends; infinity for a number that is of no such scale."""
+    if words := _WORDS.get(scale.name):
+        for score, word in words.items():
+            if found := word.match(line, place):
+                return score, found.end()
+        return None
+    number = _SCORE.match(line, place)
+    return (_score(number, scale), number.end()) if number else None
+
+
+def _score(found: re.Match[str], scale: Scale) -> float:
+    value, of = float(found["number"]), found["of"] or found["out_of"]
+    if found["percent"]:
+        sure = scale.highest == 1 and (value == 0 or value >= 1)
+        return value / 100 if sure else math.inf
+    if of is None or float(of) == scale.highest:
+        return value
+    whole = float(of)
+    counted = value.is_integer() and whole.is_integer() and 0 < whole <= LARGEST_WHOLE
+    return value / whole if scale.highest == 1 and counted else math.inf
+
+
+def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
+    """Repeated beside its neighbour, or led in by a colon."""
+    if not shown:
+        return False
+    led_in = place > 0 and lines[place - 1].endswith(":")
+    return is_repeated(lines, place, shown) or (
+        led_in and any(folded(lines[place]) == folded(clean(line)) for text in shown for line in text.splitlines())
+    )
+
+
+def _at_an_end(every: Sequence[tuple[int, _Said]], lines: int) -> list[tuple[int, _Said]]:
+    """Without an announcement, where the first line is an answer, or the last."""
+    return list(every) if every and (every[0][0] == 0 or every[-1][0] == lines - 1) else []
+
+
+def _agreed(every: Sequence[_Said], scale: Scale, rest: str, below: Sequence[str]) -> Points:
+    scores = {said.score for said in every}
+    if len(scores) > 1:
+        return Invalid(SEVERAL_VERDICTS)
+    (score,) = scores
+    if score is None:
+        return Invalid(NOT_OFFERED)
+    if _TAKEN_BACK.search("\n".join((rest, *below))) or _others(score, scale, rest, below):
+        return Invalid(SEVERAL_VERDICTS)
+    return Scored(float(score)) if scale.lowest <= score <= scale.highest else Invalid(SCORE_OUT_OF_RANGE)
+
+
+def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:
+    """Whether another answer follows: a label anywhere, a number on the same line, or where it is said to be one."""
+    if words := _WORDS.get(scale.name):
+        text = "\n".join((rest, *below))
+        return bool(score and _NOT_REALLY.search(rest)) or any(
+            word.search(text) for each, word in words.items() if each != score
+        )
+    numbers = re.findall(_NUMBER, _THE_SCALE.sub(" ", rest))
+    numbers += [found["number"] for line in below for found in _ANOTHER.finditer(_THE_SCALE.sub(" ", line))]
+    return any(float(number) != score for number in numbers)
+
+
+def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
+    said = [each for name, each in value.items() if name.strip().casefold() in FIELDS]
+    if not said:
+        return Invalid(NO_VERDICT)
+    read = [_said(_spelled(each), scale) or _Said(None, "", True) for each in said]
+    lines = own_lines(rest, lambda line: _said(line, scale))
+    if "{" in rest or any(each.rest for each in read):
+        return Invalid(SEVERAL_VERDICTS)
+    return _agreed([*read, *(each for _, each in _answers(lines, scale))], scale, "", lines)
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, float):
+        return f"{value:.9f}"
+    return str(value) if isinstance(value, (str, int)) else ""

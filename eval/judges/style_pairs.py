@@ -1,0 +1,122 @@
+"""Pairs of texts for the style ranking judge, from texts that were written for personas, three styles each, and scored
+for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
+
+Texts that name a style of their persona are dropped, of those that are left so many different ones are kept, and of
+these the one that follows its persona most and the one that follows it least; without a persona two at random. All
+pairs of one generator's texts for one request are formed: 12 texts of six personas make 66.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eval.judges.style_responses import Response
+from eval.judges.styles import names_style
+from retriever.encoder import Vectors
+
+EACH, OWN, NONE = "each", "own", "none"
+TARGETS = {
+    EACH: "each pair by the styles of every persona of its texts' group, as published",
+    OWN: "each pair by the styles of its own texts' personas",
+    NONE: "each pair once and by no style, for helpfulness",
+}
+Encode = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """``keep`` so many texts of a persona; ``targets`` is a key of TARGETS."""
+
+    keep: int = 10
+    targets: str = EACH
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Built:
+    """Lines of items, and what became of the responses."""
+
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Encode) -> Built:
+    """``encode`` gives a vector for each text, and is asked only where a persona has more than are kept."""
+    built = Built()
+    groups: dict[tuple[str, str, str], list[Response]] = defaultdict(list)
+    for response in responses:
+        groups[response.task, response.request, response.generator or ""].append(response)
+    built.counts.update(responses=len(responses), groups=len(groups))
+    for key, group in groups.items():
+        chance = random.Random(f"{options.seed} {key}")
+        chosen = list(_chosen(group, options, encode, chance, built.counts))
+        pairs = [tuple(chance.sample(pair, 2)) for pair in combinations(chosen, 2)]
+        personas = {each.persona: each.styles for each in chosen if each.styles}
+        for a, b in pairs:
+            built.counts["pairs"] += 1
+            built.lines += _lines(a, b, personas, options.targets, f"pair {built.counts['pairs']}")
+    return built
+
+
+def _chosen(
+    group: Iterable[Response], options: PairOptions, encode: Encode, chance: random.Random, counts: Counter[str]
+) -> Iterator[Response]:
+    """The two of each persona."""
+    by_persona: dict[str | None, list[Response]] = defaultdict(list)
+    for response in group:
+        by_persona[response.persona].append(response)
+    for mine in by_persona.values():
+        silent = [response for response in mine if not names_style(response.text, response.styles)]
+        kept = [silent[place] for place in distinct([response.text for response in silent], options, encode)]
+        two = extremes(kept) if kept and kept[0].styles else chance.sample(kept, min(2, len(kept)))
+        counts["dropped_naming_a_style"] += len(mine) - len(silent)
+        counts["dropped_as_similar"] += len(silent) - len(kept)
+        counts["personas_with_fewer_than_two"] += len(two) < 2
+        counts["personas_all_alike"] += len(two) == 2 and bool(two[0].styles) and two[0].score == two[1].score
+        yield from two
+
+
+def extremes(responses: Sequence[Response]) -> Sequence[Response]:
+    """The one that follows its persona most, and the one that does least; of equal ones the first, and the last."""
+    if len(responses) < 2:
+        return responses
+    ordered = sorted(responses, key=lambda response: -response.score)
+    return ordered[0], ordered[-1]
+
+
+def distinct(texts: Sequence[str], options: PairOptions, encode: Encode) -> list[int]:
+    """The places of at most ``keep`` texts: of each cluster (k-means of their vectors) the one nearest to its mean."""
+    if len(texts) <= options.keep:
+        return list(range(len(texts)))
+    from sklearn.cluster import KMeans
+
+    vectors = encode(texts)
+    # copies of a text are one point, and there are no more clusters than points
+    clusters = min(options.keep, len(np.unique(vectors, axis=0)))
+    found = KMeans(clusters, n_init=10, random_state=options.seed).fit(vectors)
+    distances = found.transform(vectors)  # (texts, clusters)
+    return sorted(
+        min(np.flatnonzero(found.labels_ == cluster).tolist(), key=lambda place: distances[place, cluster])
+        for cluster in range(clusters)
+    )
+
+
+def _lines(
+    a: Response, b: Response, personas: Mapping[str | None, Sequence[str]], targets: str, name: str
+) -> Iterator[dict[str, Any]]:
+    line: dict[str, Any] = {"task": a.task, "request": a.request, "text_a": a.text, "text_b": b.text}
+    about = {"generator": a.generator, "persona_a": a.persona, "persona_b": b.persona}
+    line |= {key: value for key, value in about.items() if value is not None}
+    if targets == NONE:
+        yield {"id": name, **line}
+        return
+    for persona, styles in personas.items():
+        if targets == EACH or persona in (a.persona, b.persona):
+            yield {"id": f"{name}, {persona}", "style": list(styles), **line}

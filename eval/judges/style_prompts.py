@@ -1,0 +1,141 @@
+"""Which system prompt steers a generator to wanted styles best (papers/style-judges.txt, appendix D).
+
+Each item sets a text that was steered by some prompt against one that was not, and is judged by all the styles that
+were wanted, by each of them alone, and by helpfulness, where a prompt that steers should lose: a judge that is not told
+the styles prefers what it is used to. Here is what the judge said of them, as ``pearl judge style-rank --judgements``
+writes it; the item says which text was steered, and by what.
+
+⚠ Five of the 48 scores in tables 14 to 16 are not what their own rates come to: one is another figure of its row
+(Claude's tweets, prompt 1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.intervals import Bootstrap, Estimate, Floats
+from eval.judges.json_lines import check_fields, optional_id, read_lines
+from pearl.errors import InputError
+from pearl.texts import check_id
+
+ALL, SINGLE, DEFAULT = "all", "single", "default"
+RATES = (ALL, SINGLE, DEFAULT)
+STYLED, UNSTYLED = "ab_style", "ab_helpfulness"
+
+
+def alignment(all_styles: float, single_style: float, default: float) -> float:
+    """From how often the steered text is taken, in percent: 100 where it always is when the styles are asked for, and
+    never when they are not."""
+    return (all_styles + single_style + 100 - default) / 3
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One judgement: which of RATES it belongs to, and whether the steered text was ``taken``, None without answer."""
+
+    task: str
+    generator: str
+    prompt: str
+    item: str
+    rate: str
+    taken: bool | None
+
+
+def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
+    """By task and generator, every prompt with its rates and its score. Raises InputError."""
+    found: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
+    lines = 0
+    for path in paths:
+        for each in read_lines(path, frozenset(), _parse, "judgement").parsed:
+            lines += 1
+            if each is not None:
+                found[each.task, each.generator, each.prompt].append(each)
+    if not found:
+        raise InputError(
+            f'{paths[0]}: no judgement by {STYLED} or {UNSTYLED} is of an item with "prompt_a" or "prompt_b".',
+            code="no_prompt",
+        )
+    rows = [
+        {"task": task, "generator": generator or None, "prompt": prompt} | _figures(each, seed)
+        for (task, generator, prompt), each in sorted(found.items())
+    ]
+    return {"lines": lines, "lines_used": sum(map(len, found.values())), "prompts": list(_with_best(rows))}
+
+
+def _figures(every: Sequence[Comparison], seed: int) -> dict[str, Any]:
+    """Judgements without an answer are left out, and counted."""
+    taken = np.array([[each.rate == rate and each.taken is True for rate in RATES] for each in every], float)  # (N, 3)
+    answered = np.array([[each.rate == rate and each.taken is not None for rate in RATES] for each in every], float)
+    rates = {
+        rate: {
+            "percent": float(100 * wins / number) if number else None,
+            "taken": int(wins),
+            "answered": int(number),
+            "not_answered": sum(each.rate == rate and each.taken is None for each in every),
+        }
+        for rate, wins, number in zip(RATES, taken.sum(axis=0), answered.sum(axis=0), strict=True)
+    }
+    lacking = [rate for rate in RATES if rates[rate]["percent"] is None]
+    return rates | {
+        "alignment": None if lacking else _score(every, taken, answered, seed).to_json(),
+        "undefined": f"there is no judgement for {', '.join(lacking)}" if lacking else None,
+    }
+
+
+def _score(every: Sequence[Comparison], taken: Floats, answered: Floats, seed: int) -> Estimate:
+    def fold(sums: Floats) -> Floats:  # (R, 6)
+        percent = 100 * sums[:, :3] / sums[:, 3:]
+        return np.asarray(alignment(percent[:, 0], percent[:, 1], percent[:, 2]))  # type: ignore[arg-type]
+
+    bootstrap = Bootstrap([each.item for each in every], seed=seed)
+    return bootstrap.sums(np.concatenate((taken, answered), axis=1), fold)
+
+
+def _with_best(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The highest score of each task and generator; of equal ones all."""
+    every = list(rows)
+    highest: dict[tuple[str, str | None], float] = {}
+    for row in every:
+        if row["alignment"]:
+            key = row["task"], row["generator"]
+            highest[key] = max(highest.get(key, -np.inf), row["alignment"]["value"])
+    for row in every:
+        score = row["alignment"]
+        yield row | {"best": bool(score) and score["value"] == highest[row["task"], row["generator"]]}
+
+
+def _parse(value: dict[str, Any], number: int) -> Comparison | None:
+    """None of what compares no prompt."""
+    check_fields(value, "item", "task", "scheme", "verdict")
+    prompts = [optional_id(value, name) for name in ("prompt_a", "prompt_b")]
+    if value["scheme"] not in (STYLED, UNSTYLED) or prompts == [None, None]:
+        return None
+    if None not in prompts:
+        raise InputError('stands beside "prompt_b"; one of the two texts is steered by no prompt.', param="prompt_a")
+    side = "a" if prompts[0] else "b"
+    first = value.get("order")
+    if first not in ("ab", "ba"):
+        raise InputError("must be 'ab' or 'ba'.", param="order", code="invalid_value")
+    answer = {"A": first[0], "B": first[1]}.get(value["verdict"])
+    generator = optional_id(value, "generator") or optional_id(value, f"generator_{side}")
+    return Comparison(
+        check_id(value["task"], param="task"),
+        generator or "",
+        prompts[0] or prompts[1] or "",
+        check_id(value["item"], param="item"),
+        _rate(value),
+        None if answer is None else answer == side,
+    )
+
+
+def _rate(value: dict[str, Any]) -> str:
+    if value["scheme"] == UNSTYLED:
+        return DEFAULT
+    style = value.get("style")
+    return ALL if isinstance(style, list) and len(style) > 1 else SINGLE

@@ -1,0 +1,82 @@
+"""What the style ranking judge compares: JSON Lines, optionally gzipped, two texts for one request a line.
+
+``{"id"?, "task", "style"?: name | [name, ...], "request", "text_a", "text_b", "generator"? | "generator_a"? and
+"generator_b"?, "persona"? | "persona_a"? and "persona_b"?, "prompt_a"?, "prompt_b"?}``; several styles are wanted
+together. ``prompt_a`` names the system prompt that steered text a to the styles, where prompts are compared. Other
+fields are passed over and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from eval.judges.json_lines import Lines, check_fields, optional_id, read_items
+from eval.judges.styles import TASKS, check_style
+from pearl.errors import InputError
+from pearl.texts import check_text, json_type
+
+NEEDED = ("task", "request", "text_a", "text_b")
+ABOUT = (
+    *("generator", "generator_a", "generator_b"),
+    *("persona", "persona_a", "persona_b", "prompt_a", "prompt_b"),
+)
+FIELDS = frozenset({"id", "style", *NEEDED, *ABOUT})
+
+
+@dataclass(frozen=True, slots=True)
+class RankItem:
+    """``texts`` are a and b; ``about``: the fields of ABOUT that it has."""
+
+    line: int
+    id: str
+    task: str
+    styles: tuple[str, ...]
+    request: str
+    texts: tuple[str, str]
+    about: Mapping[str, str]
+
+    @property
+    def cluster(self) -> str:
+        """Pairs of texts for one request are not independent of each other."""
+        return f"{self.task} {self.request}"
+
+
+def read_rank_items(path: Path, *, styled: bool) -> Lines[RankItem]:
+    """``styled``: each must name what style is wanted. Raises InputError that names file, line and field."""
+    return read_items(path, FIELDS, partial(_parse, styled=styled))
+
+
+def _parse(value: dict[str, Any], number: int, *, styled: bool) -> RankItem:
+    check_fields(value, *NEEDED, *(("style",) if styled else ()))
+    return RankItem(
+        number,
+        optional_id(value) or f"line {number}",
+        check_task(value["task"]),
+        styles_of(value.get("style"), needed=styled),
+        check_text(value["request"], param="request"),
+        (check_text(value["text_a"], param="text_a"), check_text(value["text_b"], param="text_b")),
+        {name: said for name in ABOUT if (said := optional_id(value, name)) is not None},
+    )
+
+
+def check_task(value: Any) -> str:
+    if value not in TASKS:
+        raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
+    return str(value)
+
+
+def styles_of(value: Any, *, needed: bool) -> tuple[str, ...]:
+    """A style, or several, as STYLES has them. Raises InputError."""
+    names = value if isinstance(value, list) else [] if value is None else [value]
+    if needed and not names:
+        raise InputError("names no style.", param="style", code="missing_field")
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"must be a style or an array of styles, not {json_type(name)}.", param="style", code="wrong_type"
+            )
+    return tuple(dict.fromkeys(map(check_style, names)))

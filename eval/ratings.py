@@ -1,0 +1,143 @@
+"""A file of ratings: CSV with the columns item, rater and label; others are passed over."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.errors import InputError
+
+COLUMNS = ("item", "rater", "label")
+NOT_RATED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """``codes`` is the place of each rating in ``labels``, NOT_RATED where there is none: (items, raters).
+
+    Labels are sorted, as numbers where all of them are."""
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    labels: tuple[str, ...]
+    codes: NDArray[np.intp]
+
+    @property
+    def numbers(self) -> tuple[float, ...] | None:
+        """The labels as numbers; None where one is none."""
+        return numbers(self.labels)
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """How many raters gave each label: (items, labels)."""
+        return np.asarray((self.codes[:, :, None] == np.arange(len(self.labels))).sum(axis=1))
+
+    @property
+    def used(self) -> dict[str, int]:
+        """How often each label was given."""
+        return dict(zip(self.labels, map(int, self.counts.sum(axis=0)), strict=True))
+
+
+def read_ratings(path: Path, labels: Sequence[str] = ()) -> Ratings:
+    """``labels`` are all that could be given, where more were offered than used.
+
+    Raises InputError that names file, line and column.
+    """
+    given: dict[tuple[str, str], tuple[int, str]] = {}
+    for line, item, rater, label in _rows(path):
+        if (item, rater) in given:
+            raise InputError(
+                f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {given[item, rater][0]}; "
+                "an item has one label from each rater.",
+                code="duplicate_rating",
+            )
+        if labels and label not in labels:
+            raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
+        given[item, rater] = line, label
+    if not given:
+        raise InputError(f"{path}: there is no rating in it.", code="empty_file")
+    return ratings_of({key: label for key, (_, label) in given.items()}, labels)
+
+
+def ratings_of(given: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
+    """From the label of each item by each rater."""
+    items = tuple(dict.fromkeys(item for item, _ in given))
+    raters = tuple(dict.fromkeys(rater for _, rater in given))
+    known = _sorted({*given.values(), *labels})
+    place = [{name: i for i, name in enumerate(names)} for names in (items, raters, known)]
+    codes = np.full((len(items), len(raters)), NOT_RATED)
+    for (item, rater), label in given.items():
+        codes[place[0][item], place[1][rater]] = place[2][label]
+    return Ratings(items, raters, known, codes)
+
+
+def numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
+    try:
+        found = tuple(map(float, labels))
+    except ValueError:
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _sorted(labels: set[str]) -> tuple[str, ...]:
+    ordered = tuple(sorted(labels))
+    if numbers(ordered) is None:
+        return ordered
+    return tuple(sorted(ordered, key=lambda label: (float(label), label)))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """The line, the item, the rater and the label of each row."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}", code="unreadable_file") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}:{line}: is not UTF-8 (byte {error.start}); re-encode the file.", code="invalid_unicode"
+        ) from None
+    rows = csv.reader(text.splitlines(keepends=True), strict=True)
+    try:
+        places = _places(path, next(rows, []))
+        for row in rows:
+            if any(cell.strip() for cell in row):
+                yield rows.line_num, *_cells(path, rows.line_num, row, places)
+    except csv.Error as error:
+        raise InputError(f"{path}:{rows.line_num}: is not CSV: {error}.", code="invalid_csv") from None
+
+
+def _places(path: Path, header: Sequence[str]) -> tuple[int, ...]:
+    names = [name.strip().casefold() for name in header]
+    if not any(names):
+        raise InputError(f"{path}: there is no rating in it.", code="empty_file")
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise InputError(
+            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}, and needs "
+            f"{', '.join(COLUMNS)}.",
+            param=missing[0],
+            code="missing_column",
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1 and name in COLUMNS]
+    if twice:
+        raise InputError(f"{path}:1: {twice[0]}: two columns have that name.", code="duplicate_column")
+    return tuple(names.index(name) for name in COLUMNS)
+
+
+def _cells(path: Path, line: int, row: Sequence[str], places: Sequence[int]) -> tuple[str, str, str]:
+    found = []
+    for name, place in zip(COLUMNS, places, strict=True):
+        cell = row[place].strip() if place < len(row) else ""
+        if not cell:
+            raise InputError(f"{path}:{line}: {name}: is empty; leave out a rating that is not there.", code="empty")
+        found.append(cell)
+    item, rater, label = found
+    return item, rater, label

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+RATINGS = "item,rater,label\n" + "".join(
+    f"text {item},{rater},{(item * (2 + place) // 3) % 3}\n"
+    for item in range(12)
+    for place, rater in enumerate(("Ann", "Ben", "Cy"))
+)
+
+
+@pytest.fixture
+def ratings_file(tmp_path):
+    def write(content=RATINGS):
+        path = tmp_path / "ratings.csv"
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_coefficients_picture_and_page(pearl_eval, ratings_file, tmp_path):
+    path, picture, page = ratings_file(), tmp_path / "a.svg", tmp_path / "a.html"
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-", "--picture", picture, "--report", page)
+    assert (run.status, run.err) == (0, "")
+    assert run.json["n"] == 36
+    assert run.json["raters"] == ["Ann", "Ben", "Cy"]
+    assert set(run.json["coefficients"]["fleiss_kappa"]) == {"value", "low", "high"}
+    assert run.json["undefined"] == {}
+    assert len(run.json["pairs"]) == 3
+    assert b"Ben" in picture.read_bytes()
+    assert "Krippendorff" in page.read_text(encoding="utf-8")
+
+
+def test_tables_for_the_eye(pearl_eval, ratings_file):
+    run = pearl_eval("agreement", "--ratings", ratings_file())
+    assert (run.status, run.err) == (0, "")
+    assert "36 ratings of 12 items by 3 raters" in run.out
+
+
+def test_what_is_undefined_is_null(pearl_eval, ratings_file, tmp_path):
+    path = ratings_file("item,rater,label\n1,a,yes\n2,a,no\n")
+    picture = tmp_path / "a.svg"
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-", "--picture", picture)
+    assert (run.status, run.err) == (0, "")
+    assert set(run.json["coefficients"].values()) == {None}
+    assert run.json["undefined"]["fleiss_kappa"] == "there is only one rater"
+    assert picture.exists()
+    assert "there is only one rater" in pearl_eval("agreement", "--ratings", path).out
+
+
+def test_labels_that_were_offered(pearl_eval, ratings_file):
+    words = ("agreement", "--ratings", ratings_file(), "--json", "-")
+    plain = pearl_eval(*words).json["coefficients"]["randolph_kappa"]["value"]
+    offered = pearl_eval(*words, "--labels", "0, 1, 2, 3").json["coefficients"]["randolph_kappa"]["value"]
+    assert offered > plain
+
+
+def test_other_columns_are_listed(pearl_eval, ratings_file):
+    path = ratings_file("text,who,score\n1,a,3\n")
+    run = pearl_eval("agreement", "--ratings", path, "--json", "-")
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(f"pearl: {path}:1: item: there is no such column; the file has text, who, score")

@@ -1,0 +1,69 @@
+"""The figures of an ablation against arithmetic by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.judges.persona_ablation import ablation_report
+from eval.judges.persona_items import PersonaItem
+from eval.judges.persona_prompt import Mode
+from eval.judges.persona_report import heard
+from eval.judges.persona_trials import PersonaTrials, told
+from eval.judges.personalized import PersonalizedOptions
+from eval.judges.presets import PRESETS
+from eval.judges.verdict import Answer, Failed
+from pearl.chat.base import Reply
+from pearl.records import Usage
+
+MODES = (Mode(), Mode(fields=("age",)))
+
+
+def report(*by_mode, personas=("x", "x", "y"), preset="corrected"):
+    """A reply for each item, whose right answer is A, in each order; None for one that failed."""
+    items = [
+        PersonaItem(f"i{n}", {"age": "9", "home": persona}, "", (f"hills {n}", f"sea {n}"), Answer.A)
+        for n, persona in enumerate(personas)
+    ]
+    modes = []
+    for mode, said in zip(MODES, by_mode, strict=True):
+        trials = PersonaTrials(items, mode, 1, "both", 0)
+        replies = [Failed("refused") if text is None else Reply(text, "stop", Usage()) for text in said]
+        modes.append(heard(trials, told(trials, iter(replies)), PRESETS[preset]))
+    return ablation_report(modes, PersonalizedOptions(80, PRESETS[preset]))
+
+
+def test_only_trials_that_count_in_both_are_compared():
+    # in the other order the right one is B
+    full = ["A]] [[90]]", "B]] [[90]]", "A]] [[90]]", None, "A]] [[50]]", "A]] [[70]]"]
+    less = ["A]] [[90]]", "A]] [[30]]", "what?", "B]] [[90]]", "B]] [[50]]", "B]] [[40]]"]
+    found = report(full, less)
+    assert (found["items"], found["personas"]) == (3, 2)
+    first, second = found["modes"]
+    assert (first["n"], first["failed"], first["accuracy"]["part"]) == (5, {"refused": 1}, 4)
+    assert (second["n"], second["failed"], second["accuracy"]["part"]) == (6, {}, 3)
+    dropped = second["accuracies"]["invalid_dropped"]
+    assert (dropped["part"], dropped["of"]) == (3, 5)
+    assert (second["high_share"]["part"], second["high_share"]["of"], second["high"]["part"]) == (2, 6, 2)
+    # right with 90, 90, 90 and 50, wrong with 70: it beats one of four
+    assert first["auroc"]["value"] == pytest.approx(3 / 4)
+    (row,) = found["differences"]
+    # without the fourth: right are 1 1 1 - 1 0 and 1 0 0 - 0 1
+    assert (row["n"], row["accuracy"]["value"]) == (5, pytest.approx(2 / 5 - 4 / 5))
+    # high are 1 1 1 - 0 0 and 1 0 0 - 0 0
+    assert row["high_share"]["value"] == pytest.approx(1 / 5 - 3 / 5)
+    # of the last item one order is better and the other worse
+    assert (row["items_better"], row["items_worse"], row["p_value"]) == (0, 2, 0.5)
+
+
+def test_an_unread_reply_is_left_out_of_the_pairs_where_the_preset_says_so():
+    found = report(["A]] [[90]]"] * 6, ["what?"] * 3 + ["B]] [[9]]"] * 3, preset="as_published")
+    assert found["differences"][0]["n"] == 3
+    assert found["modes"][1]["accuracies"]["invalid_wrong"]["of"] == 6
+
+
+def test_the_interval_draws_personas_however_little_the_judge_is_told():
+    """Two personas, on one of which all is lost: 0, 1/2 and 1 are all there is to draw."""
+    right, wrong = ["A]] [[90]]", "B]] [[90]]"], ["B]] [[90]]", "A]] [[90]]"]
+    found = report(right * 4, right * 2 + wrong * 2, personas=("x", "x", "y", "y"))
+    difference = found["differences"][0]["accuracy"]
+    assert difference == {"value": -0.5, "low": -1, "high": 0}

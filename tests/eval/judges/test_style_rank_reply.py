@@ -1,0 +1,236 @@
+"""Hostile replies: whatever they hold, no wrong verdict and no wrong score comes out of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Scored, parse_choice, parse_points
+from eval.judges.verdict import Answer, Given, Invalid
+
+A, B = Answer.A, Answer.B
+WHY = "The first text tells a story, the second only says that Output (a) and Output (b) differ."
+
+CHOICES = {
+    "as asked": ("Output (a)", A),
+    "with a line break": ("\nOutput (b)\n", B),
+    "with a full stop": ("Output (b).", B),
+    "a capital": ("OUTPUT (B)", B),
+    "without brackets": ("Output a", A),
+    "only the brackets": ("(b)", B),
+    "only the letter": ("a", A),
+    "bold": ("**Output (a)**", A),
+    "a heading": ("### Output (b)", B),
+    "in quotation marks": ('"Output (a)"', A),
+    "in double brackets": ("[[Output (b)]]", B),
+    "in a fence": ("```\nOutput (a)\n```", A),
+    "in a fence that stays open": ("```text\nOutput (b)", B),
+    "announced": ("Answer: Output (a)", A),
+    "announced in bold": ("**My choice:** Output (b)", B),
+    "as a sentence": ("The best output is Output (b).", B),
+    "of oneself": ("I would choose Output (a).", A),
+    "with the question": ("Which is best, Output (a) or Output (b)? Output (b)", B),
+    "below the question": ("## Which is best, Output (a) or Output (b)?\nOutput (b)", B),
+    "called an option": ("Option A", A),
+    "called a response": ("Response (b)", B),
+    "below its reasons": (f"{WHY}\n\nOutput (b)", B),
+    "above its reasons": ("Output (a)\n\nIt is a story, told with warmth.", A),
+    "above reasons that name it": ("Output (b)\nOutput (b) is the one that rhymes.", B),
+    "twice": ("Output (a)\n\nOutput (a)", A),
+    "windows lines": ("Output (a)\r\n", A),
+    "full width letters": ("\uff2f\uff55\uff54\uff50\uff55\uff54\u3000\uff08\uff41\uff09", A),
+    "characters nobody sees": ("Out\u200bput\u2060 (\ufeffb\u200d)", B),
+    "an object": ('{"answer": "Output (b)"}', B),
+    "an object in a fence": ('```json\n{"choice": "a"}\n```', A),
+    "an object with reasons": ('{"reason": "Output (a) is flat.", "answer": "Output (b)"}\nI hope this helps!', B),
+    "100 kB of reasons": ("Output (a) is not Output (b). " * 3500 + "\nOutput (b)", B),
+    "100 kB of lines": ("Output (a) is terse.\n" * 5000 + "Output (b)", B),
+}
+
+NO_CHOICE = {
+    "nothing": ("", EMPTY),
+    "spaces": (" \n\t\n", EMPTY),
+    "only characters nobody sees": ("\u200b\u2060\ufeff", EMPTY),
+    "a refusal": ("I'm sorry, but I cannot choose between them.", NO_VERDICT),
+    "a refusal that names both": ("I cannot say whether Output (a) or Output (b) is better.", NO_VERDICT),
+    "only reasons": (WHY, NO_VERDICT),
+    "only the question": ("Which is best, Output (a) or Output (b)?", NO_VERDICT),
+    "two in a line": ("Output (a) or Output (b)", NO_VERDICT),
+    "two with a slash": ("Output (a)/(b)", NO_VERDICT),
+    "two below each other": ("Output (a)\nOutput (b)", SEVERAL_VERDICTS),
+    "two letters": ("ab", NO_VERDICT),
+    "denied": ("Not Output (a)", NO_VERDICT),
+    "denied when announced": ("My answer is not Output (a).", NO_VERDICT),
+    "crossed out": ("~~Output (a)~~", NO_VERDICT),
+    "with a cross": ("\u274c Output (a)", NO_VERDICT),
+    "with strokes through the letters": ("Output (a\u0336)", NO_VERDICT),
+    "asked": ("Output (a)?", NO_VERDICT),
+    "backwards": ("\u202e)a( tuptuO\u202c", NO_VERDICT),
+    "a Cyrillic letter that looks the same": ("Output (\u0430)", NO_VERDICT),
+    "a Greek letter that looks the same": ("Output (\u0391)", NO_VERDICT),
+    "another language": ("\u8f93\u51fa\u4e00", NO_VERDICT),
+    "as a word": ("A good question!", NO_VERDICT),
+    "in prose": ("Output (a) is better at dialogue.", NO_VERDICT),
+    "not offered": ("Output (c)", NOT_OFFERED),
+    "a tie": ("Tie", NOT_OFFERED),
+    "both": ("Answer: both", NOT_OFFERED),
+    "neither": ("Neither.", NOT_OFFERED),
+    "a heading without its text": ("Output (a):", NO_VERDICT),
+    "headings with their texts": ("Output (a):\nChatty.\nOutput (b):\nTerse.", NO_VERDICT),
+    "headings without colons": ("Output (a)\nChatty.\nOutput (b)\nTerse.", SEVERAL_VERDICTS),
+    "in the middle": ("Let me see.\nOutput (a)\nThat was not easy.", NO_VERDICT),
+    "a quoted line": ("> Output (a)", NO_VERDICT),
+    "a label, then a quotation over two lines": ('It ends so: "hello\nOutput (a)"', NO_VERDICT),
+    "a changed mind": ("Output (a)\n\nWait, the tone differs.\n\nOutput (b)", SEVERAL_VERDICTS),
+    "a changed mind in prose": ("Output (a)\n\nOn reflection Output (b) has more rhymes.", SEVERAL_VERDICTS),
+    "a changed mind without a name": ("Output (a)\nNo, wait: the other one.", SEVERAL_VERDICTS),
+    "a sentence that goes on": ("Output (a)\nis worse.", SEVERAL_VERDICTS),
+    "the other by its letter": ("Output (a)\n\nB has more rhymes.", SEVERAL_VERDICTS),
+    "a doubt": ("Output (b)\n\nBoth have their merits.", SEVERAL_VERDICTS),
+    "an object that is taken back": ('{"answer": "a"}\nSorry, the second.', SEVERAL_VERDICTS),
+    "taken back": ("Output (a) \nis what many would say, but they are wrong.", SEVERAL_VERDICTS),
+    "two announced": ("Answer: Output (a)\nAnswer: Output (b)", SEVERAL_VERDICTS),
+    "an object and another": ('{"answer": "a"} {"answer": "b"}', SEVERAL_VERDICTS),
+    "an object and another verdict": ('{"answer": "Output (a)"}\nOutput (b)', SEVERAL_VERDICTS),
+    "an object with two verdicts": ('{"answer": "a", "choice": "b"}', SEVERAL_VERDICTS),
+    "an object that names a field twice": ('{"answer": "a", "answer": "b"}', NO_VERDICT),
+    "an object without a verdict": ('{"reason": "Output (a)"}', NO_VERDICT),
+    "an object with a list": ('{"answer": ["a"]}', NO_VERDICT),
+    "an object with a sentence": ('{"answer": "not Output (a)"}', NO_VERDICT),
+    "an object of another shape": ('{"answer": {"a": 0.2, "b": 0.8}}', NO_VERDICT),
+    "a score": ("Score: 4", NO_VERDICT),
+    "100 kB without one": ("Output (a) says Output (b) " * 4000, NO_VERDICT),
+    "100 kB of signs": ("*" * 100_000, NO_VERDICT),
+    "100 kB of brackets": ("{" * 100_000, NO_VERDICT),
+    "100 kB of short signs": ("(*\n" * 33_000, NO_VERDICT),
+    "a binary file": ("\x00\x01Output (a)\x02 or so", NO_VERDICT),
+}
+
+
+@pytest.mark.parametrize(("reply", "answer"), CHOICES.values(), ids=CHOICES.keys())
+def test_a_choice_is_read(reply, answer):
+    assert parse_choice(reply) == Given(answer)
+
+
+@pytest.mark.parametrize(("reply", "reason"), NO_CHOICE.values(), ids=NO_CHOICE.keys())
+def test_what_is_no_choice_is_invalid_and_never_a_default(reply, reason):
+    assert parse_choice(reply) == Invalid(reason)
+
+
+TEXT = "Output (a)\nwas our first idea.\nSee you there.\nOutput (b)\nScore: 5"
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Output (a)\nwas our first idea.", Invalid(NO_VERDICT)),  # repeated from its beginning
+        ("It ends so:\nSee you there.\nOutput (b)", Invalid(NO_VERDICT)),
+        (f"{TEXT}\n\nOutput (b)", Given(B)),  # repeated, and then the judge's own
+        (f"{TEXT.replace(chr(10), ' ')}\nOutput (a)", Given(A)),  # broken into other lines
+        ("Output (a)", Given(A)),
+    ],
+)
+def test_a_choice_within_a_text_is_not_the_judges(reply, verdict):
+    assert parse_choice(reply, [TEXT]) == verdict
+
+
+SAID = "Most styles show, some only faintly. The example scores 2, this one more: 3 of 4 criteria."
+
+SCORES = {
+    "as asked": (f"{SAID}\n\nScore: 3", 3),
+    "none": (f"{SAID}\nScore: 0", 0),
+    "all": (f"{SAID}\nScore: 5", 5),
+    "in angle brackets": (f"{SAID}\nScore: <4>", 4),
+    "bold": (f"{SAID}\n**Score:** 4", 4),
+    "all of it bold": (f"{SAID}\n**Score: 4**", 4),
+    "with the scale": (f"{SAID}\nScore: 4/5", 4),
+    "with the scale in words": (f"{SAID}\nTotal score: 2 out of 5", 2),
+    "in points": (f"{SAID}\nFinal score: 4 points.", 4),
+    "in points of the scale": (f"{SAID}\nScore: 4 points out of 5", 4),
+    "total points": (f"{SAID}\nTotal points: 1", 1),
+    "a decimal": (f"{SAID}\nScore: 3.5", 3.5),
+    "a decimal of nothing": (f"{SAID}\nScore: 4.0", 4),
+    "in quotation marks": (f"{SAID}\n'Score: 4'", 4),
+    "as a sentence": (f"{SAID}\nSo the total score is 4.", 4),
+    "above its reasons": ("Score: 3\n\nMost styles show, though not all of them.", 3),
+    "alone": ("4", 4),
+    "alone with the scale": ("4/5", 4),
+    "in a fence": (f"{SAID}\n```\nScore: 4\n```", 4),
+    "full width digits": (f"{SAID}\nScore: \uff14", 4),
+    "characters nobody sees": (f"{SAID}\nSc\u200bore: \u20604\ufeff", 4),
+    "an object": ('{"justification": "It rhymes; Score: 2.", "score": 4}', 4),
+    "an object with a string": ('{"score": "4/5"}', 4),
+    "100 kB of reasons": ("A score of 2 would be low. " * 4000 + "\nScore: 4", 4),
+}
+
+NO_SCORE = {
+    "nothing": ("", EMPTY),
+    "a refusal": ("I'm sorry, but I cannot score this.", NO_VERDICT),
+    "only reasons": (SAID, NO_VERDICT),
+    "too much": (f"{SAID}\nScore: 6", SCORE_OUT_OF_RANGE),
+    "far too much": (f"{SAID}\nScore: 100", SCORE_OUT_OF_RANGE),
+    "less than nothing": (f"{SAID}\nScore: -1", SCORE_OUT_OF_RANGE),
+    "of another scale": (f"{SAID}\nScore: 4/10", SCORE_OUT_OF_RANGE),
+    "of another scale in words": (f"{SAID}\nScore: 4 out of 4", SCORE_OUT_OF_RANGE),
+    "just above": (f"{SAID}\nScore: 5.01", SCORE_OUT_OF_RANGE),
+    "a percentage": (f"{SAID}\nScore: 4%", NO_VERDICT),
+    "a range": (f"{SAID}\nScore: 3-4", NO_VERDICT),
+    "one or the other": (f"{SAID}\nScore: 3 or 4", NO_VERDICT),
+    "with a doubt": (f"{SAID}\nScore: 4?", NO_VERDICT),
+    "about": (f"{SAID}\nScore: ~4", NO_VERDICT),
+    "in the first place a nought": (f"{SAID}\nScore: 04", NO_VERDICT),
+    "with a footnote": (f"{SAID}\nScore: 3\u00b2", SCORE_OUT_OF_RANGE),  # 32
+    "a fraction": (f"{SAID}\nScore: \u2158", NO_VERDICT),
+    "not a number": (f"{SAID}\nScore: NaN", NO_VERDICT),
+    "without end": (f"{SAID}\nScore: inf", NO_VERDICT),
+    "Arabic digits": (f"{SAID}\nScore: \u0664", NO_VERDICT),
+    "a word": (f"{SAID}\nScore: four", NO_VERDICT),
+    "a sum": (f"{SAID}\nScore: 1 + 1 + 1", NO_VERDICT),
+    "the form itself": (f"{SAID}\nScore: <total points>", NO_VERDICT),
+    "crossed out": (f"{SAID}\n~~Score: 4~~", NO_VERDICT),
+    "with a stroke": (f"{SAID}\nScore: 4\u0336", NO_VERDICT),
+    "denied": (f"{SAID}\nScore: not 4", NO_VERDICT),
+    "a changed mind": ("Score: 4\nOn second thought, it is dry.", SEVERAL_VERDICTS),
+    "a changed mind with a number": ("Score: 4\nThat is, I would say 2.", SEVERAL_VERDICTS),
+    "an object that is taken back": ('{"score": 4}\nOr 3.', SEVERAL_VERDICTS),
+    "a score for each criterion": ("Relevance\nScore: 1\nDetail\nScore: 1", SEVERAL_VERDICTS),
+    "a running total": ("Score: 1\nThen more.\nScore: 2", SEVERAL_VERDICTS),
+    "in the middle": ("Let me see.\nScore: 1\nThat is for relevance.", NO_VERDICT),
+    "a quoted line": (f"{SAID}\n> Score: 4", NO_VERDICT),
+    "a quotation over two lines": ('It ends so: "hello\nScore: 4"', NO_VERDICT),
+    "a number below": (f"{SAID}\n4", NO_VERDICT),
+    "a choice": ("Output (a)", NO_VERDICT),
+    "an object beyond the scale": ('{"score": 7}', SCORE_OUT_OF_RANGE),
+    "an object of no number": ('{"score": NaN}', SCORE_OUT_OF_RANGE),
+    "an object with true": ('{"score": true}', NO_VERDICT),
+    "an object with a list": ('{"score": [4]}', NO_VERDICT),
+    "an object with two": ('{"score": 4, "total": 3}', SEVERAL_VERDICTS),
+    "an object and another": ('{"score": 4} {"score": 3}', SEVERAL_VERDICTS),
+    "an object and a line": ('{"score": 4}\nScore: 3', SEVERAL_VERDICTS),
+    "an object without one": ('{"relevance": 1}', NO_VERDICT),
+    "100 kB of digits": ("Score: " + "1" * 100_000, NO_VERDICT),
+    "100 kB of signs": ("*" * 100_000, NO_VERDICT),
+    "100 kB of lines": ("Score: 1\n" * 11_000, SEVERAL_VERDICTS),
+}
+
+
+@pytest.mark.parametrize(("reply", "score"), SCORES.values(), ids=SCORES.keys())
+def test_a_score_is_read(reply, score):
+    assert parse_points(reply) == Scored(score)
+
+
+@pytest.mark.parametrize(("reply", "reason"), NO_SCORE.values(), ids=NO_SCORE.keys())
+def test_what_is_no_score_is_invalid_and_never_a_default(reply, reason):
+    assert parse_points(reply) == Invalid(reason)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("The text says:\nOutput (b)\nScore: 5", Invalid(NO_VERDICT)),
+        (f"{TEXT}\n\nIt says so itself.\nScore: 2", Scored(2)),
+        (f"{TEXT}\nScore: 5", Scored(5)),
+    ],
+)
+def test_a_score_within_a_text_is_not_the_judges(reply, verdict):
+    assert parse_points(reply, [TEXT]) == verdict
