@@ -18,9 +18,11 @@ import numpy as np
 
 from pearl.errors import InputError
 from retriever.base import Calibration
-from retriever.calibrated import RERANKED, CalibratedRetriever
+from retriever.calibrated import CalibratedParts, CalibratedRetriever
+from retriever.cascade import MOST, Cascade
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import Encoder
+from retriever.expectation import Expectation
 from retriever.head import SignalHead
 from retriever.signals import NAMES as SIGNAL_NAMES
 from retriever.word_weights import WordWeights
@@ -29,13 +31,16 @@ FORMAT = 1
 MANIFEST = "artifact.json"
 PARTIAL = "artifact.json.partial"
 SIGNALS = "signals.safetensors"
+EXPECTED = "expected"  # a tensor among the signals'
 CROSS_ENCODER = "cross-encoder"
 SHIPPED = Path(__file__).parent / "embedded"
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold`` and the floors are scores.
+    """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold``, ``reach`` and the floors are scores.
+
+    ``reranked``, ``weight`` and ``reach`` are the cascade's.
 
     ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on users held back, each an
     interval. ``files``: SHA-256 of every other file.
@@ -51,7 +56,9 @@ class Artifact:
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
-    reranked: int = RERANKED
+    reranked: int = MOST
+    weight: float = 1.0
+    reach: float | None = None
     training: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -60,6 +67,10 @@ class Artifact:
     @property
     def calibration(self) -> Calibration:
         return Calibration(self.threshold, self.floor, self.ask_below)
+
+    @property
+    def cascade(self) -> Cascade:
+        return Cascade(self.reranked, self.weight, self.reach)
 
     def inherited(self) -> str:
         """One paragraph: what a user of the artifact takes over from its training."""
@@ -86,10 +97,12 @@ def write_manifest(folder: Path, artifact: Artifact) -> None:
     partial.replace(folder / MANIFEST)
 
 
-def write_signals(folder: Path, weights: WordWeights, head: SignalHead) -> None:
+def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectation: Expectation | None = None) -> None:
+    """``expectation``: of the cross-encoder, where there is one."""
     from safetensors.numpy import save_file
 
-    save_file({"words": weights.weights.astype(np.float16), **head.tensors()}, folder / SIGNALS)
+    expected = {} if expectation is None else {EXPECTED: expectation.weights}
+    save_file({"words": weights.weights.astype(np.float16), **head.tensors(), **expected}, folder / SIGNALS)
     (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
 
 
@@ -107,7 +120,7 @@ def read_manifest(folder: Path) -> Artifact:
             code="other_format",
         )
     try:
-        artifact = Artifact(**content | {"signals": tuple(content["signals"])})
+        artifact = Artifact(**content | {"signals": tuple(content["signals"])})  # JSON knows lists alone
     except (TypeError, KeyError) as error:
         raise InputError(
             f"{folder / MANIFEST}: has other fields than expected: {error}", code="damaged_file"
@@ -133,16 +146,8 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     inner = folder / CROSS_ENCODER
     cross_encoder = CrossEncoderModel(inner, artifact.max_tokens) if inner.is_dir() else None
     words = WordWeights(tensors["words"].astype(np.float32))
-    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder)
-
-
-@dataclass(frozen=True, slots=True)
-class CalibratedParts:
-    """What is read from an artifact's files."""
-
-    words: WordWeights
-    head: SignalHead
-    cross_encoder: CrossEncoderModel | None
+    expectation = Expectation(tensors[EXPECTED]) if EXPECTED in tensors else None
+    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, expectation)
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
@@ -158,11 +163,9 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
     return CalibratedRetriever(
         artifact.name,
         encoder,
-        parts.words,
-        parts.head,
-        parts.cross_encoder,
+        parts,
         artifact.calibration,
-        artifact.reranked,
+        artifact.cascade,
         artifact.inherited(),
     )
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from pearl.chat.embedded import embedded_model_file
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
+from retriever.hardware import has_bfloat16
 
 BATCH_TOKENS = 8192
 DTYPES = ("auto", "float32", "bfloat16")
@@ -112,12 +113,7 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
         raise InputError(f"--dtype {name}: there are {', '.join(DTYPES)}.", param="dtype")
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
-    fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else _cpu_has_bfloat16()
-    return torch.bfloat16 if fast else torch.float32
-
-
-def _cpu_has_bfloat16() -> bool:
-    return bool(torch.cpu._is_avx512_bf16_supported())
+    return torch.bfloat16 if has_bfloat16(device.type) else torch.float32
 
 
 class TransformersAuxiliary:

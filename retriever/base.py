@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 
 Scores = NDArray[np.float32]  # (C,)
@@ -42,8 +43,12 @@ UNCALIBRATED = Calibration()
 class Index(Protocol):
     """A history made ready for many requests."""
 
-    def scores(self, request: Request) -> Scores:
-        """The score of every document for the request, (C,), in the documents' order."""
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        """The score of every document for the request, (C,), in the documents' order.
+
+        Where there are several stages, the clock is told what each took; when it is late the best is left out that
+        takes long, and the clock is told of that, too.
+        """
         ...
 
 
@@ -58,6 +63,11 @@ class Retriever(ABC):
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:
         """Prepare a history; its documents are in order of age, oldest first."""
+
+    def update(self, previous: Index, documents: Sequence[Document]) -> Index:
+        """The index of a history that changed since ``previous``, which this retriever made; as ``index`` would make
+        it, but whoever can takes over what did not change."""
+        return self.index(documents)
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
         """Every document with its score, best first; of equal ones, the newest first."""

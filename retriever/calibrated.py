@@ -1,83 +1,108 @@
 """The generation-calibrated retriever: signals over the whole history, the cross-encoder over the best of it.
 
 Its score s follows the gain: s = 0 stands where the gain is the anchor y0, and one more is tau nats more (equations 2
-and 3 of papers/pearl.txt). Dimensions in comments: C candidates.
+and 3 of papers/pearl.txt). Dimensions in comments: C candidates, S signals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
-from retriever.base import Calibration, Index, Retriever, Scores, best_first
+from retriever.base import Calibration, Index, Positions, Retriever, Scores
+from retriever.cascade import Cascade
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import Encoder
+from retriever.expectation import Expectation
 from retriever.head import SignalHead
 from retriever.signals import SignalIndex
 from retriever.word_weights import WordWeights
 
-RERANKED = 32
+
+@dataclass(frozen=True, slots=True)
+class CalibratedParts:
+    """``cross_encoder`` None: the first stage alone; ``expectation`` None: it is expected to say what that says."""
+
+    words: WordWeights
+    head: SignalHead
+    cross_encoder: CrossEncoderModel | None = None
+    expectation: Expectation | None = None
+
+    def first_stage(self, signals: Scores) -> tuple[Scores, Scores]:
+        """(C, S) -> the first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
+        first = self.head.logits(signals)
+        if self.expectation is None:
+            return first, first
+        return first, self.expectation.logits(self.head.inputs(signals), first)
 
 
 class CalibratedRetriever(Retriever):
-    """``cross_encoder`` None: the first stage alone."""
-
     def __init__(
         self,
         name: str,
         encoder: Encoder,
-        weights: WordWeights,
-        head: SignalHead,
-        cross_encoder: CrossEncoderModel | None,
+        parts: CalibratedParts,
         calibration: Calibration,
-        reranked: int = RERANKED,
+        cascade: Cascade = Cascade(),  # noqa: B008  (frozen)
         origin: str = "",
     ) -> None:
         self.name = name
         self.origin = origin
         self.calibration = calibration
         self._encoder = encoder
-        self._weights = weights
-        self._head = head
-        self._cross_encoder = cross_encoder
-        self._reranked = reranked
+        self._parts = parts
+        self._cascade = cascade
 
     def index(self, documents: Sequence[Document]) -> Index:
         return CalibratedIndex(documents, self)
 
+    def update(self, previous: Index, documents: Sequence[Document]) -> Index:
+        assert isinstance(previous, CalibratedIndex), "it is of this retriever's making"
+        return CalibratedIndex(documents, self, previous)
+
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them."""
-        if self._cross_encoder is not None:
-            self._cross_encoder.load()
+        if self._parts.cross_encoder is not None:
+            self._parts.cross_encoder.load()
 
-    def signal_index(self, documents: Sequence[Document]) -> SignalIndex:
-        return SignalIndex(documents, self._encoder, self._weights)
+    def signal_index(self, documents: Sequence[Document], previous: SignalIndex | None = None) -> SignalIndex:
+        return SignalIndex(documents, self._encoder, self._parts.words, previous)
 
-    def scores(self, request: Request, documents: Sequence[Document], signals: SignalIndex) -> Scores:
-        """(C,); what the cross-encoder did not see stands below what it saw, in the first stage's order."""
-        first = self._head.logits(signals.signals(request))
-        if self._cross_encoder is None:
+    def scores(self, request: Request, documents: Sequence[Document], signals: SignalIndex, clock: Clock) -> Scores:
+        """(C,)"""
+        parts, cascade = self._parts, self._cascade
+        cross_encoder = parts.cross_encoder
+        with clock.stage("first_stage_ms"):
+            first, expected = parts.first_stage(signals.signals(request))
+        if cross_encoder is None:
             return first
-        positions = best_first(first)
-        best, rest = positions[: self._reranked], positions[self._reranked :]
-        scores = first.copy()
-        scores[best] += self._cross_encoder.logits(request, [documents[position] for position in best])
-        if len(rest):
-            highest = np.nextafter(scores[best].min(), np.float32(-np.inf))
-            scores[rest] -= max(first[rest[0]] - highest, np.float32(0.0))
-            scores[rest] = np.minimum(scores[rest], highest)  # where the difference was rounded
-        return scores
+
+        def read(positions: Positions) -> Scores:
+            return cross_encoder.logits(request, [documents[position] for position in positions])
+
+        most = min(cascade.most, len(first))
+        with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:
+            if has_turn:
+                return cascade.scores(first, expected, read, clock)
+            clock.cut_short = True
+            return cascade.unread(first, expected)
 
 
 class CalibratedIndex:
-    def __init__(self, documents: Sequence[Document], retriever: CalibratedRetriever) -> None:
+    def __init__(
+        self, documents: Sequence[Document], retriever: CalibratedRetriever, previous: CalibratedIndex | None = None
+    ) -> None:
         self._documents = documents
         self._retriever = retriever
-        self._signals = retriever.signal_index(documents) if documents else None
+        self._signals: SignalIndex | None = None
+        if documents:
+            self._signals = retriever.signal_index(documents, None if previous is None else previous._signals)
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._signals is None:
             return np.zeros(0, np.float32)
-        return self._retriever.scores(request, self._documents, self._signals)
+        return self._retriever.scores(request, self._documents, self._signals, clock or Clock())

@@ -6,20 +6,25 @@ Dimensions in comments: C candidates.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
+from pearl.clock import Clock
+from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.quantized import read_weights
+from retriever.bert_folder import model_folder
 
 Floats = NDArray[np.float32]
 
-BATCH = 16  # pairs
 REQUEST_WORDS = 48  # a request of a page must leave the document its place in the window
+LATELY = 0.2  # what the newest measurement counts against those before it
 LONGEST = 4000  # characters: what comes later does not fit into the window, but would be cut into tokens first
 
 
@@ -32,54 +37,67 @@ def pair_of(request: str, document: Document) -> tuple[str, str]:
 
 
 class CrossEncoderModel:
-    """A fitted cross-encoder, loaded on first use; calls from several threads take turns."""
+    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once."""
 
     def __init__(self, folder: Path, max_tokens: int) -> None:
         self._folder = folder
         self._max_tokens = max_tokens
+        self._turn = threading.Lock()
+        self._seconds = 0.0  # that a document took of late
         self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
+        self._loaded: _Model | None = None
 
     def load(self) -> None:
-        """Load the weights now, so that the first request does not wait for them."""
-        with self._lock:
-            self._load()
+        """Load the weights now, so that the first request does not wait for them. Raises InputError."""
+        self._ready()
+
+    @contextmanager
+    def turn(self, documents: int, clock: Clock) -> Iterator[bool]:
+        """All of the processor for one history after the other: read side by side, many would all be late.
+
+        False where the time is up before it comes, or where what is left is too short for so many documents.
+        """
+        waits = not self._turn.acquire(blocking=False)
+        if waits and not self._turn.acquire(timeout=clock.left_s):
+            yield False
+            return
+        try:
+            # who did not wait always tries: a pace that was slow once is measured again
+            yield not waits or clock.limit_ms is None or clock.left_s >= documents * self._seconds
+        finally:
+            self._turn.release()
 
     def logits(self, request: Request, documents: Sequence[Document]) -> Floats:
         """(C,)"""
-        import torch
-
-        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=_fast()):
-            model, tokenizer = self._load()
-            pairs = [pair_of(request.text, document) for document in documents]
-            found = np.zeros(len(pairs), np.float32)
-            # texts of like length in a batch: none is padded to the length of a much longer one
-            by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
-            for start in range(0, len(pairs), BATCH):
-                some = by_length[start : start + BATCH]
-                tokens = tokenizer(
-                    [pairs[position][0] for position in some],
-                    [pairs[position][1] for position in some],
-                    truncation="longest_first",
-                    max_length=self._max_tokens,
-                    padding=True,
-                    return_tensors="pt",
-                )
-                found[some] = model(**tokens).logits[:, 0].float().numpy()
+        model, started = self._ready(), time.perf_counter()
+        found = model.outputs([pair_of(request.text, document) for document in documents])[:, 0]
+        if documents:
+            pace = (time.perf_counter() - started) / len(documents)
+            self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
         return found
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-
-            config = AutoConfig.from_pretrained(self._folder, local_files_only=True)
-            model: Any = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
-            model.load_state_dict(read_weights(self._folder / "model.safetensors"))
-            self._loaded = (model.eval(), AutoTokenizer.from_pretrained(self._folder, local_files_only=True))
-        return self._loaded
+    def _ready(self) -> _Model:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load(self._folder, self._max_tokens)
+            return self._loaded
 
 
-def _fast() -> bool:
-    import torch
+class _Model(Protocol):
+    def outputs(self, pairs: Sequence[tuple[str, str]], /) -> Floats: ...
 
-    return bool(torch.cpu._is_avx512_bf16_supported())
+
+def _load(folder: Path, max_tokens: int) -> _Model:
+    found = model_folder(folder, max_tokens)
+    try:
+        if found is None:
+            from retriever.reference import PairModel
+
+            return PairModel(folder, max_tokens)
+        from retriever.bert_graph import logits_graph
+        from retriever.runtime import TextModel
+
+        return TextModel(found, logits_graph)
+    except (OSError, ValueError, SafetensorError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

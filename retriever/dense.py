@@ -8,6 +8,7 @@ from dataclasses import replace
 import faiss
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import Index, Retriever, Scores
 from retriever.encoder import Encoder, Vectors
@@ -47,7 +48,7 @@ class DenseIndex:
             self._index = faiss.IndexFlatIP(vectors.shape[1])
             self._index.add(vectors)
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._index is None:
             return np.zeros(0, np.float32)
         found, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import Index, Retriever, Scores
 
@@ -30,10 +31,10 @@ class FusionIndex:
         self._parts = parts
         self._size = size
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         fused = np.zeros(self._size, np.float64)
         for part in self._parts:
-            fused += 1.0 / (DAMPING + ranks(part.scores(request)))
+            fused += 1.0 / (DAMPING + ranks(part.scores(request, clock)))
         return fused.astype(np.float32)
 
 

@@ -18,7 +18,7 @@ CLIP = 5.0  # standard deviations: a signal far outside what was seen in trainin
 
 @dataclass(frozen=True, slots=True)
 class SignalHead:
-    """The mean over small networks with one hidden layer each beside a linear one.
+    """The mean over small networks with two hidden layers each beside a linear one.
 
     The weights: ``mean`` and ``scale`` (S,), ``inner`` (M, S, H), ``inner_bias`` (M, H), ``middle`` (M, H, H),
     ``middle_bias`` (M, H), ``outer`` (M, H), ``direct`` (M, S), ``bias`` (M,).
@@ -34,9 +34,13 @@ class SignalHead:
     direct: Floats
     bias: Floats
 
+    def inputs(self, signals: Floats) -> Floats:
+        """(C, S), standardised."""
+        return np.asarray(np.clip((signals - self.mean) / self.scale, -CLIP, CLIP), np.float32)
+
     def logits(self, signals: Floats) -> Floats:
         """(C, S) -> (C,)"""
-        inputs = np.clip((signals - self.mean) / self.scale, -CLIP, CLIP)
+        inputs = self.inputs(signals)
         hidden = silu(np.einsum("cs,msh->mch", inputs, self.inner, optimize=True) + self.inner_bias[:, None])
         hidden = silu(hidden @ self.middle + self.middle_bias[:, None])  # (M, C, H)
         logits = np.einsum("mch,mh->mc", hidden, self.outer) + self.direct @ inputs.T + self.bias[:, None]

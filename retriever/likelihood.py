@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
@@ -67,7 +68,7 @@ class LikelihoodIndex:
         self._memory = memory
         self._size = size
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         target = tuple(self._model.encode(request.text, REQUEST_TOKENS))
         if not target:
             return np.zeros(self._size, np.float32)

@@ -6,29 +6,38 @@ steps moves logits by about as much as bfloat16 does, and a repository can hold 
 
 from __future__ import annotations
 
+import json
+import mmap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SCALE = ".scale"
+import numpy as np
+from numpy.typing import NDArray
+
+SCALE, RANGE = ".scale", ".range"
 STEPS = 127.0
+KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I64": np.int64}
 
 
-def write_weights(weights: dict[str, Any], path: Path) -> None:
-    """Write a torch state dict; tensors that share their memory are written each on its own."""
+def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDArray[np.float32]] | None = None) -> None:
+    """Write a torch state dict; tensors that share their memory are written each on its own.
+
+    ``ranges``: by a matrix's name, the least and the most of each of its inputs, (2, columns).
+    """
     import torch
     from safetensors.torch import save_file
 
-    packed: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     for name, tensor in weights.items():
         tensor = tensor.detach().cpu().contiguous()
         if tensor.dim() == 2 and tensor.is_floating_point():
-            rows = tensor.float()
-            scale = rows.abs().amax(dim=1).clamp(min=1e-12) / STEPS  # (rows,)
-            packed[name] = (rows / scale[:, None]).round().to(torch.int8)
-            packed[name + SCALE] = scale
+            values, scale = packed(tensor.float().numpy())
+            kept[name], kept[name + SCALE] = torch.from_numpy(values), torch.from_numpy(scale[:, 0].copy())
         else:
-            packed[name] = tensor.clone()
-    save_file(packed, path)
+            kept[name] = tensor.clone()
+    kept |= {name + RANGE: torch.from_numpy(found) for name, found in (ranges or {}).items()}
+    save_file(kept, path)
     path.chmod(0o644)  # the library lets nobody else read
 
 
@@ -36,10 +45,71 @@ def read_weights(path: Path) -> dict[str, Any]:
     """The state dict; what was packed is float32 again."""
     from safetensors.torch import load_file
 
-    packed = load_file(path)
-    scales = {name + SCALE for name in packed} & packed.keys()
+    kept = load_file(path)
+    scales = {name + SCALE for name in kept} & kept.keys()
+    ranges = {name + RANGE for name in kept} & kept.keys()
     return {
-        name: tensor.float() * packed[name + SCALE][:, None] if name + SCALE in scales else tensor
-        for name, tensor in packed.items()
-        if name not in scales
+        name: tensor.float() * kept[name + SCALE][:, None] if name + SCALE in scales else tensor
+        for name, tensor in kept.items()
+        if name not in scales | ranges
     }
+
+
+def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """(rows, columns) in 8 bits, and the scales (rows, 1)."""
+    rows = matrix.astype(np.float32)
+    scale = np.abs(rows).max(axis=1, keepdims=True).clip(1e-12) / np.float32(STEPS)
+    return (rows / scale).round().astype(np.int8), scale
+
+
+class MappedWeights:
+    """The tensors of a safetensors file as numpy arrays that lie in the file: in memory is only what was just read.
+
+    Reading them instead would keep a second copy of every model in memory beside the one that a runtime prepares.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError or ValueError for a file that cannot be read, or that numpy has no types for."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="numpy"):  # which checks that the header and the file fit each other
+                pass
+        except SafetensorError as error:
+            raise ValueError(f"{path.name}: {error}") from error
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # arrays must look writable to OpenVINO
+        self._start = 8 + int.from_bytes(self._map[:8], "little")
+        self._tensors: dict[str, Any] = json.loads(self._map[8 : self._start])
+        self._tensors.pop("__metadata__", None)
+        self._name = path.name
+        if unknown := {tensor["dtype"] for tensor in self._tensors.values()} - KINDS.keys():
+            raise ValueError(f"{path.name}: has tensors of the type {', '.join(sorted(unknown))}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Of a packed matrix the int8 values. Raises ValueError for a tensor that is not there."""
+        if name not in self:
+            raise ValueError(f"{self._name}: has no tensor '{name}'")
+        tensor = self._tensors[name]
+        start, end = tensor["data_offsets"]
+        kind = np.dtype(KINDS[tensor["dtype"]])
+        values = np.frombuffer(self._map, kind, (end - start) // kind.itemsize, self._start + start)
+        return values.reshape(tensor["shape"])
+
+    def scale_of(self, name: str) -> NDArray[Any] | None:
+        """(rows, 1), or None for what was not packed."""
+        return self[name + SCALE][:, None] if name + SCALE in self else None
+
+    def range_of(self, name: str) -> NDArray[Any] | None:
+        """(2, columns): the least and the most of each input; None where that is not known."""
+        if name + RANGE not in self:
+            return None
+        return self[name + RANGE]
+
+    def release(self) -> None:
+        """Give the pages back that were read; whoever needs one again finds it in the system's cache or the file."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+            self._map.madvise(mmap.MADV_DONTNEED)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import Index, Retriever, Scores
 
@@ -28,6 +29,6 @@ class RandomIndex:
         self._size = size
         self._seed = seed
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         generator = np.random.default_rng([self._seed, zlib.crc32(request.text.encode())])
         return generator.random(self._size, np.float32)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.base import Index, Retriever, Scores, oldest_first
 
@@ -26,5 +27,5 @@ class RecentIndex:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    def scores(self, request: Request) -> Scores:
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         return self._scores.copy()

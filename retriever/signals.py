@@ -1,12 +1,13 @@
 """Cheap signals of how much a document will help: what can be read off a history in milliseconds.
 
-Dimensions in comments: C candidates, S signals, E embedding size.
+Dimensions in comments: C candidates, S signals, E embedding size, Q different words of the request.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,14 +18,16 @@ from pearl.records import Document, Request
 from retriever.base import oldest_first
 from retriever.copies import CopyIndex
 from retriever.encoder import Encoder
+from retriever.hashes import letter_triples, word_hashes
 from retriever.lexical import BM25Index, words
+from retriever.postings import Postings
+from retriever.readings import Readings, area_hashes
 from retriever.word_weights import WordWeights
 
 Floats = NDArray[np.float32]
 
 UNKNOWN_GAP = -1.0
 MINUTE, DAY = 60.0, 86400.0
-LONGEST_AREA = 60
 COMPARED_LETTERS = 400  # the time is their product: a page against the pages of a history would take seconds
 
 # what a head is trained on, in this order; another list is another kind of artifact
@@ -78,28 +81,44 @@ NAMES = (
 class SignalIndex:
     """One history of at least one document, made ready for many requests."""
 
-    def __init__(self, documents: Sequence[Document], encoder: Encoder, weights: WordWeights) -> None:
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        encoder: Encoder,
+        weights: WordWeights,
+        previous: SignalIndex | None = None,
+    ) -> None:
+        """``previous``: of a history with some of the same texts, for this encoder and these weights."""
         self._encoder = encoder
         self._weights = weights
         self._order = oldest_first(documents)
-        ordered = [documents[place] for place in self._order]
-        texts = [document.text for document in ordered]
-        requests = [document.request or "" for document in ordered]
-        self._has_request = np.array([bool(request) for request in requests], np.float32)  # (C,)
-        self._times = np.array([math.nan if each.timestamp is None else each.timestamp for each in ordered])
-        asked = [request or text for request, text in zip(requests, texts, strict=True)]
-        vectors = encoder.encode_documents([*texts, *asked])
-        self._text_vectors, self._request_vectors = vectors[: len(texts)], vectors[len(texts) :]  # (C, E)
-        tokenised, own = [words(text) for text in texts], [words(request) for request in requests]
-        self._words, self._request_words = list(map(frozenset, tokenised)), list(map(frozenset, own))
-        self._request_weight = np.array([weights.sum(each) for each in self._request_words], np.float32)
-        self._requests = [" ".join(each) for each in own]
-        self._beginnings = [request[:COMPARED_LETTERS] for request in self._requests]
-        self._trigrams = [trigrams(request) for request in self._requests]
-        self._areas = [area(request) for request in requests]
-        self._log_words = np.log1p([len(text) for text in tokenised])
-        self._bm25_text, self._bm25_request = BM25Index(tokenised), BM25Index(own)
-        self._copies = CopyIndex(tokenised)
+        self._documents = [documents[place] for place in self._order]
+        self._readings = self._read(previous)
+        times = [math.nan if each.timestamp is None else each.timestamp for each in self._documents]
+        self._times = np.array(times)  # (C,)
+        self._has_request = np.array([bool(each.request) for each in self._documents], np.float32)
+        self._log_words = np.log1p(self._readings.words.lengths)
+        self._beginnings = [request[:COMPARED_LETTERS] for request in self._readings.requests]
+        self._texts = BM25Index(self._readings.words)
+        self._requests = BM25Index(self._readings.request_words)
+        self._letters = Postings(*letter_triples(self._readings.requests), len(documents))
+        self._different_letters = self._letters.different()
+        self._copies = CopyIndex(self._readings.words)
+
+    def _read(self, previous: SignalIndex | None) -> Readings:
+        """What ``previous`` does not know is read, each text with its request once."""
+        rows: dict[tuple[str, str], int] = {}
+        readings = None
+        if previous is not None:
+            rows = {_content(document): row for row, document in enumerate(previous._documents)}
+            readings = previous._readings
+        new = {_content(document): document for document in self._documents if _content(document) not in rows}
+        if new:
+            fresh = Readings.of(list(new.values()), self._encoder, self._weights)
+            rows |= {content: row for row, content in enumerate(new, start=len(readings.requests) if readings else 0)}
+            readings = readings.followed_by(fresh) if readings else fresh
+        assert readings is not None, "there is at least one document"
+        return readings.take(np.array([rows[_content(document)] for document in self._documents]))
 
     def signals(self, request: Request) -> Floats:
         """(C, S), columns as NAMES, rows in the documents' order."""
@@ -122,49 +141,64 @@ class SignalIndex:
             "recent_words": copies.recent_words,
             "series": self._copies.series,
         }
-        columns = np.empty((len(self._order), len(NAMES)), np.float32)
-        for place, name in enumerate(NAMES):
+        rows = np.empty((len(NAMES), len(self._order)), np.float32)  # (S, C)
+        for row, name in zip(rows, NAMES, strict=True):
             if name in of_all:
-                columns[self._order, place] = of_all[name]
+                row[:] = of_all[name]
             elif name.endswith("_below_best"):
                 own = found[name.removesuffix("_below_best")]
-                columns[self._order, place] = own - own.max()
+                row[:] = own - own.max()
             elif name == "log_gap_above_least":
-                columns[self._order, place] = found["log_gap"] - found["log_gap"].min()
+                row[:] = found["log_gap"] - found["log_gap"].min()
             elif name.startswith("best_"):
-                columns[self._order, place] = found[name.removeprefix("best_")].max()
+                row[:] = found[name.removeprefix("best_")].max()
             else:
-                columns[self._order, place] = found[name]
+                row[:] = found[name]
+        columns = np.empty((len(self._order), len(NAMES)), np.float32)
+        columns[self._order] = rows.T
         return columns
 
     def _likeness(self, request: Request) -> dict[str, Floats]:
         """How alike the request is to each text and to the request that the text answered."""
         vector = self._encoder.encode_request(request.text)[0]  # (E,)
         asked = words(request.text)
-        known = frozenset(asked)
-        weight = self._weights.sum(known) or 1.0
-        shared = self._weights.shared(known, self._request_words)
-        mine, where, said = trigrams(" ".join(asked)), area(request.text), " ".join(asked)
-        prefix, suffix = self._common_ends(asked)
+        hashed, said, own = word_hashes(asked), " ".join(asked), self._readings
+        times = Counter(asked)  # (Q,)
+        different, counts = word_hashes(times), np.array(list(times.values()))
+        weights = self._weights.of(list(times))
+        in_texts, in_requests = self._texts.postings.find(different), self._requests.postings.find(different)
+        shared = in_requests.sums(weights)
+        weight = self._weights.sum(frozenset(asked)) or 1.0
         return {
-            "bm25_text": self._bm25_text.scores(request) / max(len(known), 1),
-            "bm25_request": self._bm25_request.scores(request) / max(len(known), 1),
-            "cosine_text": self._text_vectors @ vector,
-            "cosine_request": self._request_vectors @ vector,
-            "overlap_text": self._weights.shared(known, self._words) / weight,
+            "bm25_text": self._texts.weigh(in_texts, counts) / max(len(times), 1),
+            "bm25_request": self._requests.weigh(in_requests, counts) / max(len(times), 1),
+            "cosine_text": own.text_vectors @ vector,
+            "cosine_request": own.request_vectors @ vector,
+            "overlap_text": in_texts.sums(weights) / weight,
             "overlap_request": shared / weight,
-            "covered_request": shared / np.maximum(self._request_weight, 1e-6),
-            "same_area": np.array([bool(where) and where == other for other in self._areas], np.float32),
-            "trigrams_request": np.array([jaccard(mine, other) for other in self._trigrams], np.float32),
-            "letters_request": self._letters(said),
-            "prefix_words": prefix,
-            "suffix_words": suffix,
+            "covered_request": shared / np.maximum(own.request_weights, 1e-6),
+            "same_area": self._same_area(request),
+            "trigrams_request": self._shared_triples(said),
+            "letters_request": self._alike_by_letters(said),
+            "prefix_words": np.log1p(own.request_words.common_beginnings(hashed).astype(np.float32)),
+            "suffix_words": np.log1p(own.request_words.common_ends(hashed).astype(np.float32)),
         }
 
-    def _letters(self, said: str) -> Floats:
+    def _same_area(self, request: Request) -> Floats:
+        wanted = area_hashes([request.text])
+        return np.asarray((self._readings.areas == wanted) & (wanted != 0), np.float32)
+
+    def _shared_triples(self, said: str) -> Floats:
+        """The runs of three letters that the request and the documents' own share, of those of either, (C,)."""
+        wanted = np.unique(letter_triples([said])[0])
+        shared = self._letters.find(wanted).terms()
+        either = len(wanted) + self._different_letters - shared
+        return np.asarray(shared / np.maximum(either, 1), np.float32)
+
+    def _alike_by_letters(self, said: str) -> Floats:
         """How alike the request and the documents' own are letter by letter, 0 to 1, (C,)."""
         if not said:  # else the library would find it the same as the request of a document without one
-            return np.zeros(len(self._requests), np.float32)
+            return np.zeros(len(self._order), np.float32)
         found = process.cdist([said[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
         return np.asarray(found / np.float32(100), np.float32)
 
@@ -182,35 +216,7 @@ class SignalIndex:
             "log_recency": np.log1p(np.arange(len(known))[::-1]).astype(np.float32),
         }
 
-    def _common_ends(self, asked: Sequence[str]) -> tuple[Floats, Floats]:
-        """How many words the request begins and ends with as a document's own request does, log(1 + n), (C,) each."""
-        others = [other.split() for other in self._requests]
-        prefix = [_run(asked, other) for other in others]
-        suffix = [_run(asked[::-1], other[::-1]) for other in others]
-        return np.log1p(np.array(prefix, np.float32)), np.log1p(np.array(suffix, np.float32))
 
-
-def trigrams(text: str) -> frozenset[str]:
-    """Runs of three characters of a text between spaces."""
-    padded = f" {text} "
-    return frozenset(padded[start : start + 3] for start in range(len(padded) - 2))
-
-
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    union = len(one) + len(other) - shared
-    return shared / union if union else 0.0
-
-
-def _run(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words both begin with."""
-    for place, (mine, its) in enumerate(zip(one, other, strict=False)):
-        if mine != its:
-            return place
-    return min(len(one), len(other))
-
-
-def area(request: str) -> str:
-    """What stands before the first colon, as in ``transport-helper: ask the helper``: what it is about."""
-    head, colon, _ = request.partition(":")
-    return head.strip().lower() if colon and len(head) < LONGEST_AREA else ""
+def _content(document: Document) -> tuple[str, str]:
+    """What is read of a document."""
+    return document.text, document.request or ""

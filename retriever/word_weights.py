@@ -37,11 +37,6 @@ class WordWeights:
     def sum(self, vocabulary: frozenset[str]) -> float:
         return float(self.of(sorted(vocabulary)).sum()) if vocabulary else 0.0
 
-    def shared(self, asked: frozenset[str], others: Sequence[frozenset[str]]) -> Floats:
-        """The weight of the words that each of the others has in common with ``asked``, (others,)."""
-        weight = dict(zip(sorted(asked), self.of(sorted(asked)).tolist(), strict=True)) if asked else {}
-        return np.array([sum(weight[word] for word in sorted(asked & other)) for other in others], np.float32)
-
 
 def bucket(word: str) -> int:
     return crc32(word.encode()) % BUCKETS

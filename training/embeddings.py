@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from retriever.encoder import Encoder, Vectors
+from training.staging import replaced_file
 
 Halves = NDArray[np.float16]
 
@@ -62,10 +63,8 @@ class KeptEncoder:
 
     def _keep(self, keys: list[bytes], vectors: Halves) -> None:
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:16]
-        partial = self._folder / f"{name}.partial"
-        with partial.open("wb") as file:
+        with replaced_file(self._folder / f"{name}.npz") as partial, partial.open("wb") as file:
             np.savez(file, keys=np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1), vectors=vectors)
-        partial.replace(self._folder / f"{name}.npz")
         self._known.update(zip(keys, vectors, strict=True))
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:

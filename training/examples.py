@@ -5,7 +5,6 @@ Dimensions in comments: C candidates, S signals.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +17,8 @@ from numpy.typing import NDArray
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import oldest_first
+from training.groups import SUM, scored_requests
+from training.staging import opened
 
 Floats = NDArray[np.float32]
 
@@ -35,21 +36,17 @@ class Example:
 
 
 def scored_examples(
-    histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = "sum"
+    histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
 ) -> list[Example]:
     """The scores of equation 1 with their texts. Raises InputError when a score is of a document that is not there."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    columns = ("user_id", "request_id", "document_id", "log_p_with", "log_p_without", "target_tokens")
-    for user, request, document, with_it, without, tokens in zip(
-        *(scores.column(name).to_pylist() for name in columns), strict=True
-    ):
-        gain = (with_it - without) / (tokens if normalize == "mean" else 1)
-        found.setdefault((user, request), {})[document] = gain
+    requests = scored_requests(scores, normalize)
     by_id = {
-        user: {document.id: document for document in histories.get(user, ())} for user in {user for user, _ in found}
+        user: {document.id: document for document in histories.get(user, ())}
+        for user in {request.user_id for request in requests}
     }
     examples = []
-    for (user, request_id), gains in found.items():
+    for scored in requests:
+        user, request_id, gains = scored.user_id, scored.request_id, scored.gains
         known = by_id[user]
         missing = [id for id in (request_id, *gains) if id not in known]
         if missing:
@@ -71,12 +68,7 @@ def scored_examples(
 
 def write_gains(examples: Sequence[Example], path: Path) -> None:
     """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``."""
-    partial = path.with_name(f".{path.name}.partial")
-    with (
-        gzip.open(partial, "wt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else partial.open("w", encoding="utf-8") as file
-    ):
+    with opened(path) as file:
         for example in examples:
             line = {
                 "user_id": example.user_id,
@@ -87,5 +79,4 @@ def write_gains(examples: Sequence[Example], path: Path) -> None:
                 "documents": [asdict(document) for document in example.documents],
                 "gain": [round(float(gain), 4) for gain in example.gains],
             }
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    partial.replace(path)
+            file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())

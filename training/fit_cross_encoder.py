@@ -22,18 +22,18 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from retriever.cross_encoder import pair_of
 from retriever.encoder import embedded_encoder_folder
+from retriever.hardware import has_bfloat16
 from retriever.head import Floats
 from training.fit_head import Loss
 
 
 @dataclass(frozen=True, slots=True)
 class TextGroup:
-    """A request and G documents with their gains (nats), (G,), and what the head says of them, (G,): zeros without."""
+    """A request and G documents with their gains (nats), (G,)."""
 
     request: Request
     documents: tuple[Document, ...]
     gains: Floats
-    offsets: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def check_base(base: str) -> None:
 
 
 def restart(model: Any) -> None:
-    """Set the last layer to nearly zero, so that what stands beside the logit is the score until it learns more."""
+    """Set the last layer to nearly zero: what another task called a high logit is not a high score."""
     with torch.no_grad():
         last_layer(model).weight.mul_(0.01)
         last_layer(model).bias.zero_()
@@ -104,10 +104,7 @@ def logits_of(model: Any, request: Request, documents: Sequence[Document]) -> Fl
 
 
 class GroupLoss(nn.Module):
-    """A loss over groups, where the score of a document is the cross-encoder's logit and beside it the head's.
-
-    The trainer hands over texts; ``inputs`` are the requests, the documents of each, and the head's logits of them.
-    """
+    """A loss over groups. The trainer hands over texts: ``inputs`` are the requests and the documents of each."""
 
     def __init__(self, model: Any, loss: Loss) -> None:
         super().__init__()
@@ -119,14 +116,13 @@ class GroupLoss(nn.Module):
     ) -> Tensor:
         from sentence_transformers.util import batch_to_device
 
-        requests, documents, offsets = inputs
+        requests, documents = inputs
         sizes = [len(each) for each in documents]
         pairs = [(request, text) for request, texts in zip(requests, documents, strict=True) for text in texts]
         device = self.model.device
         tokens = batch_to_device(self.model.preprocess(pairs), device)
         flat = self.model(tokens)["scores"].reshape(-1).float()
-        beside = _padded([torch.tensor(each, dtype=torch.float32, device=device) for each in offsets], 0.0)
-        logits = _padded(flat.split(sizes), 0.0) + beside  # (B, G)
+        logits = _padded(flat.split(sizes), 0.0)  # (B, G)
         gains = _padded([label.float().to(device) for label in labels], 0.0)
         mask = _padded([torch.ones(size, dtype=torch.bool, device=device) for size in sizes], False)
         return self._loss(logits, gains, mask)
@@ -171,7 +167,7 @@ def fit_cross_encoder(
         per_device_eval_batch_size=options.batch,
         learning_rate=options.rate,
         warmup_steps=int(steps * options.warmup),
-        bf16=_bfloat16(model.device),
+        bf16=has_bfloat16(model.device.type),
         use_cpu=model.device.type == "cpu",
         eval_strategy="steps",
         save_strategy="steps",
@@ -194,6 +190,8 @@ def fit_cross_encoder(
         loss=module,
         callbacks=[EarlyStoppingCallback(options.patience)],
     )
+    if seconds is not None:
+        trainer.add_callback(deadline(started + seconds))
     first = trainer.evaluate()["eval_loss"]
     for path in folder.glob("checkpoint-*"):
         if not (path / TRAINER_STATE_NAME).exists():  # it is written last: this one was interrupted
@@ -211,11 +209,24 @@ def fit_cross_encoder(
     }
 
 
+def deadline(end: float) -> Any:
+    """A callback that ends the training at a time of the monotonic clock, with a look at dev: the steps were counted by
+    how long one took at the beginning, and the machine may have become busier."""
+    from transformers import TrainerCallback
+
+    class Deadline(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            if time.monotonic() >= end:
+                control.should_evaluate = control.should_save = control.should_training_stop = True
+
+    return Deadline()
+
+
 def _fingerprint(model: Any, groups: Sequence[TextGroup], options: CrossEncoderOptions) -> str:
     said = hashlib.sha256(repr(options).encode())
     said.update(last_layer(model).weight.detach().float().cpu().numpy().tobytes())  # where it starts
     for group in groups:
-        said.update(group.request.text.encode(errors="replace") + group.gains.tobytes() + group.offsets.tobytes())
+        said.update(group.request.text.encode(errors="replace") + group.gains.tobytes())
     return said.hexdigest()[:12]
 
 
@@ -227,7 +238,6 @@ def _dataset(groups: Sequence[TextGroup]) -> Any:
         {
             "request": [texts[0][0] for texts in pairs],
             "documents": [[text for _, text in texts] for texts in pairs],
-            "offsets": [group.offsets.tolist() for group in groups],
             "label": [group.gains.tolist() for group in groups],
         }
     )
@@ -239,17 +249,9 @@ def _seconds_per_step(module: GroupLoss, groups: Sequence[TextGroup], options: C
     for start in (0, options.batch):
         rows = _dataset(groups[start : start + options.batch] or groups[: options.batch])[:]
         began = time.monotonic()
-        with torch.autocast(module.model.device.type, torch.bfloat16, enabled=_bfloat16(module.model.device)):
-            value = module(
-                [rows["request"], rows["documents"], rows["offsets"]], [torch.tensor(row) for row in rows["label"]]
-            )
+        with torch.autocast(module.model.device.type, torch.bfloat16, enabled=has_bfloat16(module.model.device.type)):
+            value = module([rows["request"], rows["documents"]], [torch.tensor(row) for row in rows["label"]])
         value.backward()
         seconds = time.monotonic() - began
     module.zero_grad()
     return seconds
-
-
-def _bfloat16(device: torch.device) -> bool:
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.cpu._is_avx512_bf16_supported())

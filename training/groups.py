@@ -24,6 +24,7 @@ from training.selection import (
     select_groups,
     select_requests,
 )
+from training.staging import replaced_file
 
 SCHEMA = pa.schema(
     [
@@ -139,9 +140,8 @@ def write_groups(selection: Selection, out: Path) -> None:
         "gains": [list(group.gains) for group in selection.groups],
     }
     schema = SCHEMA.with_metadata({METADATA: json.dumps(selection.description, sort_keys=True).encode()})
-    partial = out.with_suffix(".partial")
-    pq.write_table(pa.Table.from_pydict(columns, schema=schema), partial)
-    partial.replace(out)
+    with replaced_file(out) as partial:
+        pq.write_table(pa.Table.from_pydict(columns, schema=schema), partial)
 
 
 def read_groups(path: Path) -> tuple[list[TrainingGroup], dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retriever.head import Floats
 
@@ -29,12 +30,24 @@ class Fit:
 
 def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
     """Scores and gains of each request's candidates, (C,) each."""
-    chosen = np.array([own[np.argmax(mine)] for mine, own in zip(scores, gains, strict=True)])
-    top = np.array([mine.max() for mine in scores])
+    top, chosen = best_of(scores, gains)
     best = sum(float(own.max()) for own in gains)
-    spread = float(top.std() * chosen.std())
-    r = float(np.mean((top - top.mean()) * (chosen - chosen.mean())) / spread) if spread else 0.0
-    return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, r)
+    return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
+
+
+def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """s1 and the gain of the chosen document, of each request."""
+    chosen = [int(np.argmax(mine)) for mine in scores]
+    return (
+        np.array([mine[place] for mine, place in zip(scores, chosen, strict=True)], np.float32),
+        np.array([own[place] for own, place in zip(gains, chosen, strict=True)], np.float32),
+    )
+
+
+def pearson(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
+    """Pearson's r of two (N,); 0 where either is constant."""
+    spread = float(first.std() * second.std())
+    return float(np.mean((first - first.mean()) * (second - second.mean())) / spread) if spread else 0.0
 
 
 def floor_of(scores: Floats, gains: Floats) -> float | None:

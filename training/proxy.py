@@ -18,6 +18,7 @@ from pearl.records import Document, Request
 from retriever.lexical import words
 from training.candidates import sample_candidates
 from training.examples import Example, Floats
+from training.measure import pearson
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target
 DOCUMENT_WORDS = 125  # and of a document
@@ -84,9 +85,7 @@ class ProxyScale:
         gains = np.concatenate([example.gains for example in examples])
         weights, *_ = np.linalg.lstsq(inputs, gains, rcond=None)
         fitted = inputs @ weights
-        spread = float(fitted.std() * gains.std())
-        r = float(np.mean((fitted - fitted.mean()) * (gains - gains.mean())) / spread) if spread else 0.0
-        return cls((float(weights[0]), float(weights[1]), float(weights[2])), r)
+        return cls((float(weights[0]), float(weights[1]), float(weights[2])), pearson(fitted, gains))
 
     def label(self, example: Example) -> Example:
         """The example with its gains by proxy, in nats."""

@@ -15,6 +15,7 @@ from rich.console import Console
 from pearl.errors import InputError
 from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.cascade import Cascade
 from retriever.encoder import SentenceEncoder
 from retriever.head import Floats
 from retriever.signals import NAMES
@@ -29,12 +30,19 @@ from training.first_stage import CALIBRATED, Data, compute_signals, fit_first_st
 from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
-from training.measure import floor_of, measure
+from training.measure import best_of, floor_of, measure
 from training.partition import ROLLING
 from training.progress import progress_of
 from training.proxy import ProxyScale, unlabelled_examples
 from training.scoring import ScoringOptions
-from training.second_stage import RELEVANCE_SHARE, SecondStage, fit_relevance, fit_second_stage, save_cross_encoder
+from training.second_stage import (
+    RELEVANCE_SHARE,
+    SecondStage,
+    dev_pairs,
+    fit_relevance,
+    fit_second_stage,
+    save_cross_encoder,
+)
 from training.split import DEV, TEST, TRAIN, users_of
 from training.staging import check_replaceable, replaced
 
@@ -54,7 +62,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """``first_stage_only``: no cross-encoder. ``tau`` None: chosen on dev, as y0 is."""
+    """``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
+
+    ``work``: the folder of what an interrupted run is resumed from.
+    """
 
     histories: tuple[Path, ...]
     out: Path
@@ -68,6 +79,7 @@ class TrainingOptions:
     proxy_targets: int = 30
     loss: str = CALIBRATED
     first_stage_only: bool = False
+    keep_cross_encoder: bool = False
     budget_minutes: float | None = None
     device: str = "cpu"
     dtype: str = "auto"
@@ -178,8 +190,20 @@ def fit_artifact(
     elif not options.first_stage_only:
         model, relevance = _warm_started(corpora, division.learned, fitting, options, budget)
         left = budget.seconds_until(FITTED)
-        second = fit_second_stage(model, head, data, signals, options.loss, anchor, fitting, options.work, left)
+        second = fit_second_stage(
+            model,
+            head,
+            data,
+            signals,
+            options.loss,
+            anchor,
+            fitting,
+            options.work,
+            left,
+            keep=options.keep_cross_encoder,
+        )
         scores = second.dev_scores
+    cascade = Cascade() if second is None else second.cascade
     gains = [each.gains for each in signals.dev]
     floor, ask_below = floors(scores, gains)
     artifact = Artifact(
@@ -192,6 +216,9 @@ def fit_artifact(
         signals=NAMES,
         floor=floor,
         ask_below=ask_below,
+        reranked=cascade.most,
+        weight=cascade.weight,
+        reach=cascade.reach,
         training={
             "auxiliary": options.aux,
             "base": None if options.first_stage_only else options.base,
@@ -209,7 +236,7 @@ def fit_artifact(
             "proxy_scale": asdict(scale),
             "heads": heads,
             "relevance": relevance,
-            "second_stage": None if second is None else second.report | {"logit_weight": second.weight},
+            "second_stage": None if second is None else second.report,
             "dev": asdict(measure(scores, gains)),
             "versions": {name: version(name) for name in LIBRARIES},
             "test_requests": len(division.test),
@@ -217,9 +244,11 @@ def fit_artifact(
         },
     )
     with replaced(options.out) as folder:
-        if second is not None and second.weight > 0:
-            save_cross_encoder(model, folder / CROSS_ENCODER)
-        write_signals(folder, words, head)
+        if second is not None and cascade.weight > 0:
+            save_cross_encoder(second.model, folder / CROSS_ENCODER, dev_pairs(data.dev, options.seed))
+            write_signals(folder, words, head, second.expectation)
+        else:
+            write_signals(folder, words, head)
         write_manifest(folder, artifact)
     return read_manifest(options.out)
 
@@ -258,20 +287,11 @@ def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | N
     A question costs the user more than a draft that is not theirs: asked is only where nothing is worth showing, where
     dev's chosen documents were not expected to help either, and where dev had such requests at all.
     """
-    top, chosen = _best_of(scores, gains)
+    top, chosen = best_of(scores, gains)
     floor, ask = floor_of(np.concatenate(scores), np.concatenate(gains)), floor_of(top, chosen)
     if floor is None or ask is None or not (top < min(floor, ask)).any():
         return floor, None
     return floor, min(floor, ask)
-
-
-def _best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """s1 and the gain of the chosen document, of each request."""
-    chosen = [int(np.argmax(mine)) for mine in scores]
-    return (
-        np.array([mine[place] for mine, place in zip(scores, chosen, strict=True)], np.float32),
-        np.array([own[place] for own, place in zip(gains, chosen, strict=True)], np.float32),
-    )
 
 
 def _scored(

@@ -8,20 +8,18 @@ the next run asks for the rest only.
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import json
 import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import orjson
 
@@ -33,6 +31,7 @@ from pearl.records import Document
 from pearl.templates import fill
 from pearl.texts import storable
 from training.progress import Advance
+from training.staging import opened
 
 ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")
 VERBATIM = ("Names", "Contacts", "Links")  # the others are to be in the model's own words
@@ -216,8 +215,7 @@ def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[s
 def write_history(histories: Mapping[str, Sequence[Document]], journal: Journal, out: Path) -> Tally:
     """All documents, with the request of the data, else the synthetic one, else none; whole or not at all."""
     natural, synthetic, problems = 0, 0, Counter[str]()
-    partial = out.with_suffix(".partial")
-    with _written(partial, compressed=out.suffix == ".gz") as file:
+    with opened(out) as file:
         for user_id, documents in histories.items():
             for document in documents:
                 outcome = None if document.request else journal.find(document.text)
@@ -228,16 +226,4 @@ def write_history(histories: Mapping[str, Sequence[Document]], journal: Journal,
                 elif outcome is not None:
                     problems[outcome.problem or ""] += 1
                 file.write(f"{format_line(user_id, document)}\n".encode())
-    partial.replace(out)
     return Tally(natural, synthetic, dict(problems))
-
-
-@contextmanager
-def _written(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
-    """The same bytes whenever it is written, for later steps know the file by its digest."""
-    with path.open("wb") as raw:
-        if not compressed:
-            yield raw
-            return
-        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-            yield file  # type: ignore[misc]

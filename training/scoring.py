@@ -24,6 +24,7 @@ from retriever.auxiliary import AuxiliaryModel, Group, Likelihood
 from training.candidates import sample_candidates
 from training.partition import LATEST, Partition, partition
 from training.split import TRAIN, users_of
+from training.staging import replaced_file
 from training.templates import AuxiliaryTemplate
 
 SCHEMA = pa.schema(
@@ -241,9 +242,8 @@ def score_units(
         if not go_on():
             continue
         ready = ready or scorer()  # the model is loaded only if there is something to do
-        partial = target.with_suffix(".partial")
-        pq.write_table(ready.score(unit), partial)
-        partial.replace(target)
+        with replaced_file(target) as partial:
+            pq.write_table(ready.score(unit), partial)
         advance(unit.size, True)
         scored.append(unit)
     return scored
@@ -267,14 +267,12 @@ def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: di
     """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part."""
     metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
     schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
-    partial = out.with_suffix(".partial")
     rows = 0
-    with pq.ParquetWriter(partial, schema) as writer:
+    with replaced_file(out) as partial, pq.ParquetWriter(partial, schema) as writer:
         for unit in units:
             table = read_table(folder / f"{unit.name}.parquet")
             writer.write_table(table.cast(schema))
             rows += table.num_rows
-    partial.replace(out)
     return rows
 
 

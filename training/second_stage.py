@@ -1,4 +1,4 @@
-"""The cross-encoder beside the head: warm start on relevance, then what the head does not know of the gain.
+"""The cross-encoder beside the head: warm start on relevance, then the gain, by proxy and true.
 
 Dimensions in comments: C candidates of a request.
 """
@@ -15,10 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import Ridge
 
 from pearl.records import Document, Request
+from retriever.cascade import Cascade
+from retriever.cross_encoder import pair_of
+from retriever.expectation import Expectation
 from retriever.head import Floats, SignalHead
 from retriever.quantized import write_weights
+from training.activations import input_ranges
 from training.examples import Example
 from training.first_stage import RELEVANCE, Anchor, Data, Signals, loss_of, requests_of
 from training.fit_cross_encoder import (
@@ -29,7 +34,7 @@ from training.fit_cross_encoder import (
     new_cross_encoder,
     restart,
 )
-from training.fit_head import SignalList, plain
+from training.fit_head import plain
 from training.measure import measure
 from training.selection import TrainingGroup, select_groups, select_requests
 
@@ -38,16 +43,23 @@ RELEVANCE_TAU = 5.0
 RELEVANCE_PER_USER = 20
 RELEVANCE_SHARE = 0.25  # of the time
 DEV_NEGATIVES = 5
-LOGIT_WEIGHTS = (0.0, 0.5, 1.0)
+WEIGHTS = (0.0, 0.25, 0.5)
+REACH = 0.995  # of dev's documents are lifted by no more than what is called the cascade's reach
+RIDGE = 30.0
+RANGED = 200  # pairs whose activations say what the matrices' inputs are like
+EVERYTHING = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The scores of dev's documents, (C,) each, with the logit beside the head's at ``weight``; 0: not worth having."""
+    """The scores of dev's documents, (C,) each, under the cascade; one of weight 0 does without the cross-encoder
+    ``model``."""
 
-    weight: float
+    model: Any
     dev_scores: list[Floats]
+    cascade: Cascade
     report: dict[str, Any]
+    expectation: Expectation | None = None
 
 
 def fit_relevance(
@@ -93,34 +105,81 @@ def fit_second_stage(
     options: CrossEncoderOptions,
     work: Path,
     seconds: float | None,
+    *,
+    keep: bool = False,
 ) -> SecondStage:
-    """Train the model in place on the groups of Algorithm 1, by proxy and true, beside the head as it stands.
+    """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev. It is kept in
+    ``work``, where the next run finds it.
 
-    The weight of its logit is chosen on dev; the last layer is scaled by it. Under ``relevance`` the model stays as it
-    is, with a weight of 1.
+    Its logit is a calibrated score of its own, on the head's scale, so the two are averaged. ``keep``: the weight is
+    above 0 even where dev would do without it. Under ``relevance`` the model stays as it is and stands alone.
     """
-    beside = [head.logits(each.signals) for each in signals.dev]
+    first = [head.logits(each.signals) for each in signals.dev]
     if loss == RELEVANCE:
         logits = [logits_of(model, example.request, example.documents) for example in data.dev]
-        return SecondStage(1.0, logits, {})
-    groups = residual_groups(data.warm, signals.warm, head, options.seed)
-    groups += residual_groups(data.train, signals.train, head, options.seed) * 2
+        # without a first stage there is nothing to choose by what to read
+        return SecondStage(model, logits, Cascade(EVERYTHING), {})
+    groups = text_groups(data.warm, options.seed)
+    groups += text_groups(data.train, options.seed) * 2
     random.Random(options.seed).shuffle(groups)
-    dev = _dev_groups(data.dev, signals.dev, head, options.seed)
+    dev = _dev_groups(data.dev, options.seed)
     restart(model)
-    loss_function = loss_of(loss, anchor)
-    report = fit_cross_encoder(model, groups, dev, loss_function, options, work / "residual", seconds=seconds)
+    model, report = _fitted(model, groups, dev, loss, anchor, options, work / "second", seconds)
     logits = [logits_of(model, example.request, example.documents) for example in data.dev]
     gains = [each.gains for each in signals.dev]
-    fits = {
-        weight: measure([own + weight * more for own, more in zip(beside, logits, strict=True)], gains)
-        for weight in LOGIT_WEIGHTS
+    scores = {
+        weight: [(1 - weight) * own + weight * more for own, more in zip(first, logits, strict=True)]
+        for weight in WEIGHTS
     }
-    weight = max(fits, key=lambda each: fits[each].quality)  # the smallest of equal ones
-    scale_last_layer(model, weight)
-    scores = [own + weight * more for own, more in zip(beside, logits, strict=True)]
-    tried = [{"logit_weight": each, **asdict(fit)} for each, fit in fits.items()]
-    return SecondStage(weight, scores, report | {"logit_weights": tried})
+    fits = {weight: measure(each, gains) for weight, each in scores.items()}
+    weight = max(WEIGHTS[keep:], key=lambda each: fits[each].quality)  # the smallest of equal ones
+    alone = measure(logits, gains)
+    tried = [{"weight": each, **asdict(fit)} for each, fit in fits.items()]
+    report |= {"weights": tried, "alone": asdict(alone)}
+    inputs = [head.inputs(each.signals) for each in signals.dev]
+    expectation, beyond = fit_expectation(inputs, first, logits)
+    return SecondStage(model, scores[weight], Cascade(weight=weight, reach=weight * beyond), report, expectation)
+
+
+def _fitted(
+    model: Any,
+    groups: Sequence[TextGroup],
+    dev: Sequence[TextGroup],
+    loss: str,
+    anchor: Anchor,
+    options: CrossEncoderOptions,
+    folder: Path,
+    seconds: float | None,
+) -> tuple[Any, dict[str, Any]]:
+    made_of = {
+        "start": _digest_of_weights(model),
+        "loss": loss,
+        "anchor": asdict(anchor),
+        "options": asdict(options),
+        "texts": _digest([*groups, *dev]),
+        "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
+    }
+    found = _kept(folder)
+    if found.get("made_of") == made_of:
+        return new_cross_encoder(str(folder), options, str(model.device)), found
+    report = fit_cross_encoder(
+        model, groups, dev, loss_of(loss, anchor), options, folder / "checkpoints", seconds=seconds
+    )
+    report |= {"made_of": made_of}
+    _keep(model, folder, report)
+    return model, report
+
+
+def fit_expectation(
+    inputs: Sequence[Floats], first: Sequence[Floats], logits: Sequence[Floats]
+) -> tuple[Expectation, float]:
+    """From dev's standardised signals, (C, S) each, scores and logits, (C,) each: what to expect of a logit, and by how
+    much it is exceeded at most."""
+    known = np.column_stack((np.concatenate(inputs), np.concatenate(first)))  # (C, S + 1)
+    said = np.concatenate(logits)
+    fitted = Ridge(RIDGE).fit(known, said)
+    beyond = float(np.quantile(said - fitted.predict(known), REACH))
+    return Expectation(np.array([*fitted.coef_, fitted.intercept_], np.float32)), beyond
 
 
 def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[TextGroup]:
@@ -138,66 +197,63 @@ def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> 
             if negatives:
                 texts = tuple(Document(each.id, each.text) for each in (document, *negatives))
                 gains = np.array([RELEVANCE_GAIN, *(0.0 for _ in negatives)], np.float32)
-                groups.append(TextGroup(Request(document.request or ""), texts, gains, np.zeros_like(gains)))
+                groups.append(TextGroup(Request(document.request or ""), texts, gains))
     random.Random(seed).shuffle(groups)
     return groups
 
 
-def residual_groups(
-    examples: Sequence[Example], lists: Sequence[SignalList], head: SignalHead, seed: int
-) -> list[TextGroup]:
-    """The groups of Algorithm 1 with their texts, and what the head says of each document."""
+def text_groups(examples: Sequence[Example], seed: int) -> list[TextGroup]:
+    """The groups of Algorithm 1 with their texts."""
     if not examples:
         return []
-    return _with_texts(select_groups(select_requests(requests_of(examples)), seed=seed), examples, lists, head)
+    return _with_texts(select_groups(select_requests(requests_of(examples)), seed=seed), examples)
 
 
-def _dev_groups(
-    examples: Sequence[Example], lists: Sequence[SignalList], head: SignalHead, seed: int
-) -> list[TextGroup]:
+def _dev_groups(examples: Sequence[Example], seed: int) -> list[TextGroup]:
     """All requests, for those that nothing helps are asked, too."""
     groups = select_groups(requests_of(examples), positives=1, negatives=DEV_NEGATIVES, seed=seed)
-    return _with_texts(groups, examples, lists, head)
+    return _with_texts(groups, examples)
 
 
-def _with_texts(
-    groups: Sequence[TrainingGroup], examples: Sequence[Example], lists: Sequence[SignalList], head: SignalHead
-) -> list[TextGroup]:
-    places = {(example.user_id, example.request_id): place for place, example in enumerate(examples)}
+def _with_texts(groups: Sequence[TrainingGroup], examples: Sequence[Example]) -> list[TextGroup]:
+    known = {(example.user_id, example.request_id): example for example in examples}
     found = []
     for group in groups:
-        place = places[group.user_id, group.request_id]
-        example, own = examples[place], {document.id: row for row, document in enumerate(examples[place].documents)}
-        rows = [own[id] for id in group.documents]
-        documents = tuple(example.documents[row] for row in rows)
-        offsets = head.logits(lists[place].signals[rows])
-        found.append(TextGroup(example.request, documents, np.array(group.gains, np.float32), offsets))
+        example = known[group.user_id, group.request_id]
+        own = {document.id: document for document in example.documents}
+        documents = tuple(own[id] for id in group.documents)
+        found.append(TextGroup(example.request, documents, np.array(group.gains, np.float32)))
     return found
 
 
-def scale_last_layer(model: Any, factor: float) -> None:
-    """Multiply every logit."""
-    import torch
-
-    from training.fit_cross_encoder import last_layer
-
-    with torch.no_grad():
-        last_layer(model).weight.mul_(factor)
-        last_layer(model).bias.mul_(factor)
+def dev_pairs(examples: Sequence[Example], seed: int) -> list[tuple[str, str]]:
+    """Some of what the cross-encoder will read."""
+    pairs = [pair_of(each.request.text, document) for each in examples for document in each.documents]
+    return random.Random(seed).sample(pairs, min(RANGED, len(pairs)))
 
 
-def save_cross_encoder(model: Any, folder: Path) -> None:
-    """Weights, configuration and tokenizer, as ``retriever.cross_encoder`` reads them."""
+def save_cross_encoder(model: Any, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> None:
+    """Weights, configuration and tokenizer, as ``retriever.cross_encoder`` reads them; with ``pairs`` also what its
+    matrices' inputs are like, so that they can be multiplied as bytes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     model.model.config.save_pretrained(folder)
     model.tokenizer.save_pretrained(folder)
-    write_weights(model.model.state_dict(), folder / "model.safetensors")
+    ranges = input_ranges(model, pairs) if pairs else {}
+    write_weights(model.model.state_dict(), folder / "model.safetensors", ranges)
 
 
 def _digest(groups: Sequence[TextGroup]) -> str:
     texts = [[group.request.text, *(document.text for document in group.documents)] for group in groups]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def _digest_of_weights(model: Any) -> str:
+    found = hashlib.sha256()
+    for name, tensor in model.model.state_dict().items():
+        found.update(name.encode())
+        found.update(tensor.detach().float().cpu().numpy().tobytes())
+    return found.hexdigest()
 
 
 def _kept(folder: Path) -> dict[str, Any]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pearl.clock import Clock
 from pearl.records import Document, Request
 from retriever.artifact import artifact_retriever
 from retriever.base import Calibration
-from retriever.calibrated import RERANKED, CalibratedRetriever
+from retriever.calibrated import CalibratedRetriever
+from retriever.cascade import MOST, Cascade
+from retriever.expectation import Expectation
+from retriever.signals import NAMES
 
 REQUEST = Request("the wheel", 1000.0)
-COUNT = RERANKED + 8
+COUNT = MOST + 8
 
 
 def history(count: int) -> list[Document]:
@@ -27,12 +34,21 @@ class GivenLogits:
     """A cross-encoder that says what it is told, by document id."""
 
     def __init__(self, logits: dict[str, float]) -> None:
+        self.busy = threading.Lock()
         self.given = logits
         self.seen: list[str] = []
 
+    @contextmanager
+    def turn(self, documents: int, clock: Clock) -> Any:
+        if not self.busy.acquire(timeout=clock.left_s):
+            yield False
+            return
+        yield True
+        self.busy.release()
+
     def logits(self, request: Request, documents: Sequence[Document]) -> Any:
-        self.seen = [document.id for document in documents]
-        return np.array([self.given.get(id, 0.0) for id in self.seen], np.float32)
+        self.seen += [document.id for document in documents]
+        return np.array([self.given.get(document.id, 0.0) for document in documents], np.float32)
 
 
 @pytest.fixture
@@ -40,10 +56,9 @@ def with_logits(make_artifact: Callable[..., Path], word_encoder: Any) -> Callab
     """Scores of log_recency downwards, with logits beside them."""
     plain: Any = artifact_retriever(make_artifact({"log_recency": -1.0}), word_encoder())
 
-    def make(cross_encoder: Any) -> CalibratedRetriever:
-        return CalibratedRetriever(
-            "two", word_encoder(), plain._weights, plain._head, cross_encoder, Calibration(), RERANKED
-        )
+    def make(cross_encoder: Any, cascade: Cascade = Cascade(), **parts: Any) -> CalibratedRetriever:  # noqa: B008
+        both = replace(plain._parts, cross_encoder=cross_encoder, **parts)
+        return CalibratedRetriever("two", word_encoder(), both, Calibration(), cascade)
 
     return make
 
@@ -58,46 +73,51 @@ def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder:
     assert retriever.rank(REQUEST, documents)[0].document.id == documents[int(cosines.argmax())].id
 
 
-def test_the_cross_encoder_sees_the_best_of_the_first_stage(with_logits: Any) -> None:
-    model = GivenLogits({f"d{COUNT - 3}": 50.0})
-    ranking = with_logits(model).rank(REQUEST, history(COUNT))
-    assert model.seen == [f"d{n}" for n in reversed(range(8, COUNT))]
-    assert [found.document.id for found in ranking[:3]] == [f"d{COUNT - 3}", f"d{COUNT - 1}", f"d{COUNT - 2}"]
-    assert ranking[0].score == pytest.approx(50 - np.log(3))
-    assert sorted(found.document.id for found in ranking) == sorted(each.id for each in history(COUNT))
+def test_the_cascade_is_the_artifacts(with_logits: Any) -> None:
+    model = GivenLogits({"d3": 50.0})
+    cascade = Cascade(most=3, weight=0.5)
+    expectation = Expectation(np.array([0.0] * len(NAMES) + [1.0, -2.0], np.float32))  # two less than the first stage
+    index = with_logits(model, cascade, expectation=expectation).index(history(5))
+    assert index.scores(REQUEST) == pytest.approx(
+        [-np.log1p(4) - 1, -np.log1p(3) - 1, -np.log1p(2) / 2, 25 - np.log1p(1) / 2, 0], abs=1e-5
+    )
+    assert model.seen == ["d4", "d3", "d2"]
 
 
-@pytest.mark.parametrize("logit", [-1000.0, -1.0, 0.0, 1000.0, -1e30])
-def test_what_it_did_not_see_stands_below_in_the_first_stages_order(with_logits: Any, logit: float) -> None:
-    """Whatever it says of the worst that it saw."""
-    ranking = with_logits(GivenLogits({"d8": logit})).rank(REQUEST, history(COUNT))
-    assert {found.document.id for found in ranking[RERANKED:]} == {f"d{n}" for n in range(8)}
-    lowest, highest = ranking[RERANKED - 1].score, ranking[RERANKED].score
-    assert highest < lowest
-    if logit > -1e30:  # where a float still tells them apart
-        assert [found.document.id for found in ranking[RERANKED:]] == [f"d{n}" for n in reversed(range(8))]
+def test_the_clock_knows_the_stages_and_ends_the_second(with_logits: Any) -> None:
+    model, clock, late = GivenLogits({}), Clock(), Clock(0.0)
+    index = with_logits(model).index(history(5))
+    index.scores(REQUEST, clock)
+    assert set(clock.timings) == {"first_stage_ms", "cross_encoder_ms"}
+    assert not clock.cut_short
+    model.seen.clear()
+    scores = index.scores(REQUEST, late)
+    assert (model.seen, late.cut_short) == ([], True)
+    assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
 
 
-def test_no_more_than_it_can_see(with_logits: Any) -> None:
-    model = GivenLogits({})
-    scores = with_logits(model).index(history(RERANKED)).scores(REQUEST)
-    assert len(model.seen) == RERANKED
-    assert scores == pytest.approx(-np.log1p(np.arange(RERANKED)[::-1]), abs=1e-6)
+def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
+    model, clock = GivenLogits({"d0": 9.0}), Clock(20.0)
+    index = with_logits(model).index(history(5))
+    with model.busy:
+        scores = index.scores(REQUEST, clock)
+    assert (model.seen, clock.cut_short) == ([], True)
+    assert clock.timings["cross_encoder_ms"] >= 10
+    assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
+    assert index.scores(REQUEST)[0] == 9.0  # the turn was given back
 
 
-def test_a_real_cross_encoder_adds_its_logit(
+def test_a_real_cross_encoder_beside_a_head(
     make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
 ) -> None:
     from retriever.cross_encoder import CrossEncoderModel
 
     documents = history(5)
-    plain, both = (
-        artifact_retriever(make_artifact(cross_encoder=folder), word_encoder())
-        for folder in (None, cross_encoder_folder)
-    )
+    plain = artifact_retriever(make_artifact(), word_encoder())
+    both = artifact_retriever(make_artifact(cross_encoder=cross_encoder_folder, weight=0.25), word_encoder())
     both.load()
     logits = CrossEncoderModel(cross_encoder_folder, 128).logits(REQUEST, documents)
-    expected = plain.index(documents).scores(REQUEST) + logits
+    expected = 0.75 * plain.index(documents).scores(REQUEST) + 0.25 * logits
     assert both.index(documents).scores(REQUEST) == pytest.approx(expected, abs=0.03)
 
 
@@ -116,3 +136,11 @@ def test_what_every_retriever_must_do(
             assert (scores.shape, scores.dtype) == ((len(documents),), np.float32)
             assert np.isfinite(scores).all()
             assert np.array_equal(index.scores(asked), scores)
+
+
+def test_an_updated_index_scores_as_a_fresh_one(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    retriever = artifact_retriever(make_artifact({"cosine_text": 1.0, "bm25_text": 1.0}), word_encoder())
+    index = retriever.index([])
+    for documents in (history(3), history(9)[2:], history(9)[::-1], [], history(2)):
+        index = retriever.update(index, documents)
+        assert np.array_equal(index.scores(REQUEST), retriever.index(documents).scores(REQUEST))

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
-from retriever.quantized import STEPS, read_weights, write_weights
+from retriever.quantized import STEPS, MappedWeights, read_weights, write_weights
 
 
 def test_a_row_is_off_by_half_a_step_at_most(tmp_path: Path) -> None:
@@ -48,3 +49,51 @@ def test_a_models_outputs_stay_what_they_were(tmp_path: Path) -> None:
         before, after = model(inputs), again(inputs)
     assert not torch.equal(before, after)
     assert (before - after).abs().max() < 0.03 * before.std()
+
+
+def test_weights_are_read_where_they_lie(tmp_path: Path) -> None:
+    given = {
+        "matrix": torch.randn(3, 4),
+        "bias": torch.randn(3),
+        "half": torch.randn(2).half(),
+        "ids": torch.arange(6).reshape(2, 3),
+        "one": torch.tensor(2.5),
+    }
+    write_weights(given, tmp_path / "w.safetensors")
+    mapped, expected = MappedWeights(tmp_path / "w.safetensors"), read_weights(tmp_path / "w.safetensors")
+    scale = mapped.scale_of("matrix")
+    assert scale is not None
+    assert scale.shape == (3, 1)
+    assert mapped["matrix"].dtype == np.int8
+    for _ in range(2):
+        assert np.array_equal(mapped["matrix"] * scale, expected["matrix"].numpy())
+        for name in ("bias", "half", "ids", "one"):
+            assert mapped.scale_of(name) is None
+            assert mapped[name].shape == tuple(given[name].shape)
+            assert np.array_equal(mapped[name], given[name].numpy())
+        mapped.release()  # and are found again
+    assert "bias" in mapped
+    assert "weight" not in mapped
+    with pytest.raises(ValueError, match=r"w\.safetensors: has no tensor 'weight'"):
+        mapped["weight"]
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0[]"])
+def test_a_file_that_holds_no_weights(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "w.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match=r"w\.safetensors"):
+        MappedWeights(tmp_path / "w.safetensors")
+
+
+def test_a_file_cut_short(tmp_path: Path) -> None:
+    write_weights({"a": torch.randn(20, 20)}, tmp_path / "w.safetensors")
+    content = (tmp_path / "w.safetensors").read_bytes()
+    (tmp_path / "w.safetensors").write_bytes(content[:-10])
+    with pytest.raises(ValueError, match=r"w\.safetensors"):
+        MappedWeights(tmp_path / "w.safetensors")
+
+
+def test_a_type_that_numpy_does_not_have(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(2, dtype=torch.bfloat16)}, tmp_path / "w.safetensors")
+    with pytest.raises(ValueError, match="BF16"):
+        MappedWeights(tmp_path / "w.safetensors")

@@ -84,6 +84,14 @@ def test_an_empty_history(retriever):
     assert retriever.index([]).scores(REQUEST).shape == (0,)
 
 
+def test_an_updated_index_scores_as_a_fresh_one(retriever):
+    index = retriever.index(history(TEXTS[:2]))
+    for texts in ([*TEXTS[1:], *TEXTS[:2]], [], TEXTS[3:]):
+        documents = history(texts)
+        index = retriever.update(index, documents)
+        assert np.array_equal(index.scores(REQUEST), retriever.index(documents).scores(REQUEST))
+
+
 def test_a_single_document(retriever):
     (found,) = retriever.rank(REQUEST, history(TEXTS[1:2]))
     assert math.isfinite(found.score)
@@ -175,7 +183,7 @@ class FixedRetriever(Retriever):
     def index(self, documents: Sequence[Document]) -> Index:
         return self
 
-    def scores(self, request: Request) -> Any:
+    def scores(self, request: Request, clock: Any = None) -> Any:
         return self._scores
 
 

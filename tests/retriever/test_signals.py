@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
-from retriever.copies import CopyIndex, ngrams
-from retriever.signals import NAMES, SignalIndex, area, jaccard, trigrams
+from retriever.signals import NAMES, SignalIndex
 from retriever.word_weights import BUCKETS, WordWeights, bucket
 
 EVEN = WordWeights(np.ones(BUCKETS, np.float32))
@@ -64,19 +63,6 @@ def test_by_hand(signals: Any) -> None:
         if name.endswith("_below_best"):
             own = found[name.removesuffix("_below_best")]
             assert found[name] == pytest.approx([value - max(own) for value in own], abs=1e-6)
-
-
-def test_a_text_does_not_stand_for_the_target_against_itself() -> None:
-    alone = CopyIndex([["one", "two", "three"]]).copies(np.ones(1, np.float32))
-    assert [alone.similar.tolist(), alone.most.tolist(), alone.share.tolist()] == [[0], [0], [0]]
-    twins = CopyIndex([["one", "two", "three"]] * 2).copies(np.ones(2, np.float32))
-    assert twins.similar.tolist() == pytest.approx([math.log1p(3)] * 2)
-    assert twins.share.tolist() == pytest.approx([1.0] * 2)
-
-
-def test_ngrams_are_pairs_and_triples_once_each() -> None:
-    assert len(ngrams(["a", "b", "a", "b"])) == 2 + 2  # ab, ba; aba, bab
-    assert ngrams(["a"]) == ngrams([]) == set()
 
 
 LONG = "how does the wheel turn " * 1000
@@ -140,20 +126,4 @@ def test_weights_are_inverse_document_frequencies() -> None:
     )
     assert weights.sum(frozenset()) == 0.0
     assert WordWeights.count([]).of(["a"]).tolist() == pytest.approx([math.log(1 / 0.5)])
-    shared = weights.shared(frozenset({"the", "wheel"}), [frozenset({"wheel", "x"}), frozenset()])
-    assert shared.tolist() == pytest.approx([math.log(4 / 1.5), 0])
     assert bucket("wheel") == bucket("wheel") < BUCKETS
-
-
-@pytest.mark.parametrize(
-    ("request_text", "found"),
-    [("Wheel : true", "wheel"), ("no colon", ""), ("", ""), (":", ""), ("x" * 60 + ": y", ""), ("a: b: c", "a")],
-)
-def test_the_area_stands_before_the_colon(request_text: str, found: str) -> None:
-    assert area(request_text) == found
-
-
-def test_likeness_of_letters() -> None:
-    assert trigrams("ab") == {" ab", "ab "}
-    assert jaccard(trigrams("ab"), trigrams("ab c")) == pytest.approx(2 / 4)  # " ab", "ab ", "b c", " c "
-    assert jaccard(frozenset(), frozenset()) == 0

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import gzip
-import json
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -12,39 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pearl.cli import main
 from pearl.records import Document, Request
 from training.examples import Example
 from training.split import split_of
 
 
-@dataclass(frozen=True)
-class Run:
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def train(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """`pearl train STEP` with options by name; a list repeats one, None gives it no value."""
-
-    def run(step: str, **options: object) -> Run:
-        arguments: list[str] = []
-        for name, given in options.items():
-            for value in given if isinstance(given, list) else [given]:
-                arguments += [f"--{name.replace('_', '-')}", *([] if value is None else [str(value)])]
-        monkeypatch.setattr(sys, "argv", ["pearl", "train", step, *arguments])
-        monkeypatch.setenv("COLUMNS", "500")  # what is said is one line, however wide the terminal is
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        captured = capsys.readouterr()
-        return Run(status, captured.out, captured.err)
-
-    return run
+def train(run_pearl: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`pearl train` with a step and options by name."""
+    monkeypatch.setenv("COLUMNS", "500")  # what is said is one line, however wide the terminal is
+    return partial(run_pearl, "train")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -127,16 +101,3 @@ def make_examples() -> Callable[..., list[Example]]:
         return found
 
     return make
-
-
-@pytest.fixture
-def write_history(tmp_path: Path) -> Callable[..., Path]:
-    """A history file of the given lines."""
-
-    def write(lines: Iterable[dict[str, Any]], name: str = "history.jsonl") -> Path:
-        content = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-        return path
-
-    return write

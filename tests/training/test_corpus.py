@@ -20,8 +20,8 @@ OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16
 
 
 @pytest.fixture
-def corpus(writings: Any, users_in: Any, write_history: Any) -> Corpus:
-    return Corpus.read(write_history(writings(users_in(TRAIN, 2), documents=8), "mine.jsonl.gz"))
+def corpus(writings: Any, users_in: Any, write_lines: Any) -> Corpus:
+    return Corpus.read(write_lines(writings(users_in(TRAIN, 2), documents=8), "mine.jsonl.gz"))
 
 
 def never() -> Any:

@@ -50,7 +50,7 @@ def test_it_stops_when_it_is_told_to_and_says_how_far_it_came(word_encoder: Any,
 
 def test_half_a_file_is_not_read(word_encoder: Any, tmp_path: Path) -> None:
     KeptEncoder(word_encoder(), tmp_path).encode_documents(TEXTS)
-    (tmp_path / "0123456789abcdef.partial").write_bytes(b"half")
+    (tmp_path / ".0123456789abcdef.npz.partial").write_bytes(b"half")
     assert KeptEncoder(word_encoder(), tmp_path).knows("the wheel")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,9 @@ OPTIONS = CrossEncoderOptions(max_tokens=64, batch=2, rate=1e-2, evaluations=2)
 def groups(count: int) -> list[TextGroup]:
     """The document that says yes has the gain."""
     texts = (Document("a", "yes yes yes"), Document("b", "no", request="asked"), Document("c", "never " * 9))
-    gains, offsets = np.array([20.0, 0.0, -5.0], np.float32), np.array([0.5, 0.0, -0.5], np.float32)
+    gains = np.array([20.0, 0.0, -5.0], np.float32)
     sizes = [2 + number % 2 for number in range(count)]
-    return [
-        TextGroup(Request(f"say it {number}"), texts[:size], gains[:size], offsets[:size])
-        for number, size in enumerate(sizes)
-    ]
+    return [TextGroup(Request(f"say it {number}"), texts[:size], gains[:size]) for number, size in enumerate(sizes)]
 
 
 @pytest.fixture
@@ -49,17 +48,17 @@ def rows(some: list[TextGroup]) -> tuple[list[list[Any]], list[torch.Tensor]]:
     from training.fit_cross_encoder import _dataset
 
     found = _dataset(some)[:]
-    return [found["request"], found["documents"], found["offsets"]], [torch.tensor(each) for each in found["label"]]
+    return [found["request"], found["documents"]], [torch.tensor(each) for each in found["label"]]
 
 
-def test_the_loss_of_a_group_is_over_logits_and_what_the_head_says(model: Any) -> None:
+def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
     some = groups(3)
     model.model.eval()
     with torch.inference_mode():
         found = GroupLoss(model, calibrated(10.0, 5.0))(*rows(some))
         expected = []
         for group in some:
-            logits = torch.from_numpy(logits_of(model, group.request, group.documents) + group.offsets)[None]
+            logits = torch.from_numpy(logits_of(model, group.request, group.documents))[None]
             mask = torch.ones_like(logits, dtype=torch.bool)
             expected.append(calibrated(10.0, 5.0)(logits, torch.from_numpy(group.gains)[None], mask))
     assert found.item() == pytest.approx(torch.stack(expected).mean().item(), abs=1e-4)
@@ -80,6 +79,19 @@ def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
 def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
     found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c", seconds=0.0)
     assert found["steps"] == 1
+
+
+def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_path: Path) -> None:
+    calls, exact = count(), calibrated(10.0, 5.0)
+
+    def slower(*given: Any) -> torch.Tensor:
+        if next(calls) >= 2:  # so many are timed
+            time.sleep(0.2)
+        return exact(*given)
+
+    report = fit_cross_encoder(model, groups(80), groups(4), slower, OPTIONS, tmp_path / "c", seconds=2.0)
+    assert 1 <= report["steps"] < 40
+    assert report["dev_losses"]  # what the last step came to
 
 
 def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:

@@ -48,12 +48,12 @@ def options(
 
 
 @pytest.fixture
-def history(writings: Any, users_in: Any, write_history: Any) -> Callable[..., Path]:
+def history(writings: Any, users_in: Any, write_lines: Any) -> Callable[..., Path]:
     """A history of so many users of each split."""
 
     def make(train: int = 0, dev: int = 0, test: int = 0, name: str = "mine.jsonl", **options: Any) -> Path:
         users = [user for split, n in ((TRAIN, train), (DEV, dev), (TEST, test)) for user in users_in(split, n)]
-        return write_history(writings(users, **options), name)
+        return write_lines(writings(users, **options), name)
 
     return make
 
@@ -78,10 +78,9 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert artifact.training["notes"] == []
     assert artifact.training["relevance"]["steps"] >= 1
     assert artifact.training["histories"][0]["file"] == "mine.jsonl"
-    assert {"dev_losses", "logit_weight"} <= artifact.training["second_stage"].keys()
+    assert {"dev_losses", "weights", "alone"} <= artifact.training["second_stage"].keys()
     assert (artifact.threshold, artifact.figures) == (None, {})
-    weighed = artifact.training["second_stage"]["logit_weight"] > 0
-    assert (wanted.out / CROSS_ENCODER).is_dir() == weighed
+    assert (wanted.out / CROSS_ENCODER).is_dir() == (artifact.weight > 0)
     scores = scores_of(wanted)
     assert np.isfinite(scores).all()
     gains = gzip.decompress((wanted.work / "gains-test-mine.jsonl.gz").read_bytes()).splitlines()
@@ -90,6 +89,9 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
 
     before = {path: path.stat().st_mtime_ns for path in wanted.work.rglob("*") if path.suffix in (".npz", ".parquet")}
     assert len(before) > 5
+    kept, _ = run(replace(wanted, keep_cross_encoder=True, out=wanted.out.with_name("kept")), fit_retriever)
+    assert kept.weight > 0
+    assert (wanted.out.with_name("kept") / CROSS_ENCODER).is_dir()
     again, _ = run(replace(wanted, first_stage_only=True))
     after = {path: path.stat().st_mtime_ns for path in wanted.work.rglob("*") if path.suffix in (".npz", ".parquet")}
     merged = {path for path in before if path.parent == wanted.work}  # they are put together from the parts again
@@ -194,14 +196,14 @@ def test_the_command_trains_measures_and_says_what_it_made(
     train: Callable[..., Any],
     writings: Any,
     users_in: Any,
-    write_history: Any,
+    write_lines: Any,
     causal_folder: Path,
     sentence_folder: Path,
     tmp_path: Path,
 ) -> None:
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
     common = {
-        "history": write_history(writings(users, documents=15)),
+        "history": write_lines(writings(users, documents=15)),
         "aux": causal_folder,
         "encoder": sentence_folder,
         "candidates": 5,
@@ -218,8 +220,8 @@ def test_the_command_trains_measures_and_says_what_it_made(
     assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
 
 
-def test_options_that_cannot_be(train: Callable[..., Any], write_history: Any, writings: Any, tmp_path: Path) -> None:
-    history = write_history(writings(["ann"], documents=3))
+def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path) -> None:
+    history = write_lines(writings(["ann"], documents=3))
     for changed, said in (
         ({"metric": "bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
         ({"candidates": 2}, "candidates"),

@@ -248,10 +248,8 @@ def endpoint() -> Iterator[ThreadingHTTPServer]:
         server.server_close()
 
 
-def test_the_command_survives_kill_and_asks_for_the_rest_only(
-    tmp_path: Path, write_history: Callable[..., Path]
-) -> None:
-    history = write_history(
+def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path: Path, write_lines: Callable[..., Path]) -> None:
+    history = write_lines(
         {"user_id": "ann", "id": str(number), "timestamp": number, "text": f"Text {number:04d}"}
         for number in range(150)
     )
@@ -286,22 +284,22 @@ def test_the_command_survives_kill_and_asks_for_the_rest_only(
     assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(150)]
 
 
-def test_the_history_itself_is_not_written_over(write_history: Callable[..., Path], train: Callable[..., Any]) -> None:
-    history = write_history([{"user_id": "ann", "id": "a", "text": "A text."}])
+def test_the_history_itself_is_not_written_over(write_lines: Callable[..., Path], train: Callable[..., Any]) -> None:
+    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
 
     run = train("requests", history=history, out=history, llm="embedded")
 
     assert run.status == 2
     assert "is the history itself" in run.err
-    assert [path.name for path in history.parent.iterdir()] == ["history.jsonl"]
+    assert [path.name for path in history.parent.iterdir()] == ["lines.jsonl"]
 
 
 def test_a_history_with_all_requests_needs_no_model(
-    tmp_path: Path, write_history: Callable[..., Path], train: Callable[..., Any]
+    tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any]
 ) -> None:
     line = {"user_id": "ann", "id": "a", "text": "A text.", "request": "Write it.", "voice": "mail"}
 
-    run = train("requests", history=write_history([line]), out=tmp_path / "out.jsonl", llm="embedded")
+    run = train("requests", history=write_lines([line]), out=tmp_path / "out.jsonl", llm="embedded")
 
     assert run.status == 0
     assert [json.loads(each) for each in (tmp_path / "out.jsonl").read_text().splitlines()] == [line]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -89,7 +88,7 @@ def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path
     units = plan_units(found, OPTIONS)
     scorer = scorer_for(causal_folder, found)
     score_units(units[:1], lambda: scorer, tmp_path, {"model": "a"})
-    (tmp_path / f"{units[1].name}.partial").write_bytes(b"half a file")
+    (tmp_path / f".{units[1].name}.parquet.partial").write_bytes(b"half a file")
     told: list[bool] = []
 
     score_units(units, lambda: scorer, tmp_path, {"model": "a"}, lambda pairs, computed: told.append(computed))
@@ -137,13 +136,10 @@ def test_the_plan_depends_on_histories_and_options_alone() -> None:
     assert plan_units(found, OPTIONS) == plan_units(dict(reversed(found.items())), OPTIONS)
 
 
-def test_the_command_survives_kill_and_ends_with_every_pair_once(causal_folder: Path, tmp_path: Path) -> None:
-    history = tmp_path / "history.jsonl"
-    with history.open("w") as file:
-        for user, documents in histories(users=40, documents=12).items():
-            for each in documents:
-                line = {"user_id": user, "id": each.id, "timestamp": each.timestamp, "text": each.text}
-                file.write(json.dumps(line | {"request": each.request}) + "\n")
+def test_the_command_survives_kill_and_ends_with_every_pair_once(
+    causal_folder: Path, tmp_path: Path, write_lines: Callable[..., Path]
+) -> None:
+    history = write_lines(lines(histories(users=40, documents=12)))
     out = tmp_path / "scores.parquet"
     command = [Path(sys.executable).parent / "pearl", "train", "score", "--history", history, "--out", out]
     command += ["--aux", causal_folder, "--template", "commit", "--targets", "3", "--dtype", "float32"]
@@ -256,29 +252,29 @@ def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
 
 
 def test_one_user_and_an_empty_request(
-    causal_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
     found = lines(histories(users=1))
     found[-1]["request"] = "  "  # the most recent text answers nothing, so the two before are the targets
     out = tmp_path / "scores.parquet"
 
     run = train(
-        "score", history=write_history(found, "h.jsonl.gz"), out=out, aux=causal_folder, targets=2, dtype="float32"
+        "score", history=write_lines(found, "h.jsonl.gz"), out=out, aux=causal_folder, targets=2, dtype="float32"
     )
 
     assert (run.status, run.out) == (0, "")
     assert "timestamp" not in run.err
     assert {row["request_id"] for row in read_scores(out)[0].to_pylist()} == {"u0d3", "u0d4"}
     nothing = [{**line, "request": ""} for line in found]
-    run = train("score", history=write_history(nothing, "nothing.jsonl"), out=out, aux=causal_folder)
+    run = train("score", history=write_lines(nothing, "nothing.jsonl"), out=out, aux=causal_folder)
     assert run.status == 2
     assert "there is nothing to score" in run.err
 
 
 def test_without_timestamps_the_user_is_told_that_chance_decides(
-    causal_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
-    history = write_history(lines(histories(users=2), timestamp=None))
+    history = write_lines(lines(histories(users=2), timestamp=None))
 
     run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, targets=2, seed=3)
 
@@ -288,9 +284,9 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(
 
 
 def test_parts_of_another_model_are_refused(
-    causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+    causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
-    options = {"history": write_history(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
+    options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
     assert train("score", aux=causal_folder, **options).status == 0
 
     run = train("score", aux=narrow_folder, **options)
@@ -313,13 +309,13 @@ def test_parts_of_another_model_are_refused(
     ],
 )
 def test_options_that_cannot_be_used(
-    options: dict[str, str], complaint: str, tmp_path: Path, train: Any, write_history: Callable[..., Path]
+    options: dict[str, str], complaint: str, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
-    history = write_history(lines(histories(users=1)))
+    history = write_lines(lines(histories(users=1)))
 
     run = train("score", history=history, out=tmp_path / "s.parquet", targets=2, **options)
 
     assert (run.status, run.out) == (2, "")
     assert run.err.startswith(complaint)
     assert run.err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["history.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.jsonl"]

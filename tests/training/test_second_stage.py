@@ -19,12 +19,12 @@ from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross
 from training.fit_head import HeadOptions
 from training.second_stage import (
     RELEVANCE_GAIN,
+    fit_expectation,
     fit_relevance,
     fit_second_stage,
     relevance_groups,
-    residual_groups,
     save_cross_encoder,
-    scale_last_layer,
+    text_groups,
 )
 
 SILENT = Console(file=StringIO())
@@ -56,18 +56,17 @@ def test_a_request_with_the_text_that_answered_it_and_others() -> None:
     assert relevance_groups({"ann": HISTORIES["ann"][:1], "ben": [Document("a", "no request")]}, seed=1) == []
 
 
-def test_residual_groups_know_what_the_head_says(material: Any) -> None:
-    data, signals, head = material
-    found = residual_groups(data.train, signals.train, head, seed=0)
+def test_the_groups_of_algorithm_1_with_their_texts(material: Any) -> None:
+    data, *_ = material
+    found = text_groups(data.train, seed=0)
     assert len(found) == 4 * 2  # two thirds of six requests, two positives each
     for group in found:
         assert len(group.documents) == 4
         assert group.gains[0] == 10.0
-        place = next(n for n, each in enumerate(data.train) if each.request == group.request)
-        own = {document.id: row for row, document in enumerate(data.train[place].documents)}
-        logits = head.logits(signals.train[place].signals)
-        assert group.offsets.tolist() == pytest.approx([logits[own[each.id]] for each in group.documents], abs=1e-5)
-    assert residual_groups([], [], head, seed=0) == []
+        example = next(each for each in data.train if each.request == group.request)
+        gains = {document.id: gain for document, gain in zip(example.documents, example.gains, strict=True)}
+        assert group.gains.tolist() == [gains[document.id] for document in group.documents]
+    assert text_groups([], seed=0) == []
 
 
 def test_relevance_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
@@ -96,13 +95,31 @@ def test_the_logit_is_weighed_on_dev(material: Any, bert_folder: Path, tmp_path:
     data, signals, head = material
     model = new_cross_encoder(str(bert_folder), OPTIONS)
     found = fit_second_stage(model, head, data, signals, "calibrated", Anchor(10.0, 5.0), OPTIONS, tmp_path, 30.0)
-    assert [each["logit_weight"] for each in found.report["logit_weights"]] == [0.0, 0.5, 1.0]
-    best = max(each["share"] + each["pearson_r"] / 4 for each in found.report["logit_weights"])
-    chosen = next(each for each in found.report["logit_weights"] if each["logit_weight"] == found.weight)
+    tried, weight = found.report["weights"], found.cascade.weight
+    assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
+    best = max(each["share"] + each["pearson_r"] / 4 for each in tried)
+    chosen = next(each for each in tried if each["weight"] == weight)
     assert chosen["share"] + chosen["pearson_r"] / 4 == best
     for example, own, scores in zip(data.dev, signals.dev, found.dev_scores, strict=True):
-        logits = logits_of(model, example.request, example.documents)  # the model's last layer has the weight in it
-        assert scores == pytest.approx(head.logits(own.signals) + logits, abs=1e-3)
+        logits = logits_of(model, example.request, example.documents)
+        expected = (1 - weight) * head.logits(own.signals) + weight * logits
+        assert scores == pytest.approx(expected, abs=1e-3)
+
+
+def test_what_was_fitted_is_kept_and_found_again(material: Any, bert_folder: Path, tmp_path: Path) -> None:
+    data, signals, head = material
+
+    def fit(loss: str, anchor: Anchor) -> Any:
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        return fit_second_stage(model, head, data, signals, loss, anchor, OPTIONS, tmp_path, 30.0)
+
+    one, again = fit("calibrated", Anchor(10.0, 5.0)), fit("calibrated", Anchor(10.0, 5.0))
+    assert again.report == one.report
+    assert again.report["steps"] >= 1
+    for first, second in zip(one.dev_scores, again.dev_scores, strict=True):
+        assert second == pytest.approx(first, abs=0.1)  # in bfloat16
+    assert fit("kl", Anchor(10.0, 5.0)).report["made_of"] != one.report["made_of"]
+    assert fit("calibrated", Anchor(9.0, 5.0)).report["made_of"] != one.report["made_of"]
 
 
 def test_under_relevance_the_model_stays_as_it_is(material: Any, bert_folder: Path, tmp_path: Path) -> None:
@@ -110,16 +127,37 @@ def test_under_relevance_the_model_stays_as_it_is(material: Any, bert_folder: Pa
     model = new_cross_encoder(str(bert_folder), OPTIONS)
     before = logits_of(model, data.dev[0].request, data.dev[0].documents)
     found = fit_second_stage(model, head, data, signals, "relevance", Anchor(10.0, 5.0), OPTIONS, tmp_path, None)
-    assert found.weight == 1.0
+    assert found.cascade.weight == 1.0
     assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
+    assert found.cascade.most > 10_000  # nothing comes before it that could choose for it
 
 
-def test_scaled_and_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:
+def test_what_to_expect_of_a_score_is_fitted_on_dev() -> None:
+    draw = np.random.default_rng(0)
+    inputs = [draw.normal(0, 1, (20, 2)).astype(np.float32) for _ in range(200)]
+    first = [draw.normal(0, 1, 20).astype(np.float32) for _ in range(200)]
+    logits = [
+        (0.5 + 0.7 * own + signals @ [0.3, 0.0] + draw.uniform(-1, 1, 20)).astype(np.float32)
+        for signals, own in zip(inputs, first, strict=True)
+    ]
+    expectation, beyond = fit_expectation(inputs, first, logits)
+    assert expectation.weights == pytest.approx([0.3, 0.0, 0.7, 0.5], abs=0.05)
+    assert beyond == pytest.approx(0.99, abs=0.05)
+    asked = np.array([[1.0, 5.0]], np.float32)
+    assert expectation.logits(asked, np.array([2.0], np.float32)) == pytest.approx([0.3 + 1.4 + 0.5], abs=0.3)
+
+
+def test_cross_encoders_that_say_one_thing() -> None:
+    same = np.zeros(4, np.float32)
+    expectation, beyond = fit_expectation([same[:, None]], [same], [same + 2])
+    assert expectation.logits(same[:, None], same) == pytest.approx([2.0] * 4)
+    assert beyond == pytest.approx(0.0, abs=1e-6)
+
+
+def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:
     model = new_cross_encoder(str(bert_folder), OPTIONS)
     request, documents = Request("request 1"), HISTORIES["ann"]
-    before = logits_of(model, request, documents)
-    scale_last_layer(model, 0.5)
-    assert logits_of(model, request, documents) == pytest.approx(0.5 * before, abs=1e-4)
+    logits = logits_of(model, request, documents)
     save_cross_encoder(model, tmp_path / "cross")
     loaded = CrossEncoderModel(tmp_path / "cross", OPTIONS.max_tokens).logits(request, documents)
-    assert loaded == pytest.approx(0.5 * before, abs=0.1 + 0.1 * float(np.abs(before).max()))
+    assert loaded == pytest.approx(logits, abs=0.1 + 0.1 * float(np.abs(logits).max()))

@@ -26,6 +26,9 @@ def fit(
     template: str = typer.Option("post", help="The auxiliary model's prompts, to be recorded."),
     normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
     first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
+    keep_cross_encoder: bool = typer.Option(
+        False, "--keep-cross-encoder", help="Keep the cross-encoder even where dev would do without it."
+    ),
     budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
     device: str = typer.Option("cpu", help="cpu or cuda."),
     seed: int = typer.Option(0, help="Of every random choice."),
@@ -49,6 +52,7 @@ def fit(
         normalize=normalize,
         loss=loss,
         first_stage_only=first_stage_only,
+        keep_cross_encoder=keep_cross_encoder,
         budget_minutes=budget_minutes,
         device=device,
         seed=seed,

@@ -55,10 +55,11 @@ def main() -> None:
 
     # its ablations and baselines, from the same scores
     models = work / "models"
-    for name in ("first-stage", "plain-kl", "distill"):
-        loss = {"plain-kl": "kl", "distill": "distill"}.get(name, "calibrated")
+    for name, loss in (("first-stage", "calibrated"), ("plain-kl", "kl"), ("distill", "distill")):
         pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", loss, "--out", models / name)
     pearl("train", "fit", *both, *fitted, "--loss", "relevance", "--out", models / "relevance-ce")
+    # with the cross-encoder, whatever dev made of it: python -m benchmarks cascade
+    pearl("train", "fit", *both, *fitted, "--keep-cross-encoder", "--out", models / "two-stages")
     for name in CORPORA:
         elsewhere = ("--first-stage-only", "--out", models / f"trained-on-{name}")
         pearl("train", "fit", "--history", histories[name], *fitted, *elsewhere)

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import os
-import sys
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import pytest
 
-from pearl.cli import main
 from pearl.records import Document, Request
 from retriever.artifact import artifact_retriever
 from retriever.registry import NAMES, make_retriever
@@ -35,46 +32,16 @@ LINES = [
 ]
 
 
-@dataclass(frozen=True)
-class Run:
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def rank(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def rank(run_pearl: Callable[..., Any]) -> Callable[..., Any]:
     """`pearl rank` with options by name."""
-
-    def run(**options: object) -> Run:
-        given = [part for name, value in options.items() for part in (f"--{name}", str(value))]
-        monkeypatch.setattr(sys, "argv", ["pearl", "rank", *given])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        captured = capsys.readouterr()
-        return Run(status, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
-    def to_file(lines: Sequence[Any], name: str = "in.jsonl") -> Path:
-        content = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines).encode()
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-        return path
-
-    return to_file
+    return partial(run_pearl, "rank")
 
 
 @pytest.mark.parametrize("model", NAMES)
-def test_a_line_out_for_each_line_in(rank, write, tmp_path, model):
+def test_a_line_out_for_each_line_in(rank, write_lines, tmp_path, model):
     output = tmp_path / "out.jsonl"
-    run = rank(model=model, input=write(LINES), output=output)
+    run = rank(model=model, input=write_lines(LINES), output=output)
     assert (run.status, run.out, run.err) == (0, "", "")
     found = [json.loads(line) for line in output.read_text().splitlines()]
     assert [list(line) for line in found] == [["scores", "top_score", "below_threshold"]] * 3
@@ -86,30 +53,31 @@ def test_a_line_out_for_each_line_in(rank, write, tmp_path, model):
 
 
 @pytest.mark.parametrize("model", [name for name in NAMES if name != "likelihood"])  # which takes seconds to load
-def test_the_scores_are_the_retrievers(rank, write, encoder, model):
+def test_the_scores_are_the_retrievers(rank, write_lines, encoder, model):
     line = LINES[0]
-    run = rank(model=model, input=write([line]), output="-")
+    run = rank(model=model, input=write_lines([line]), output="-")
     documents = [
         Document(str(n), document["text"], request=document.get("request"))
         for n, document in enumerate(line["documents"])
     ]
     expected = make_retriever(model, encoder).index(documents).scores(Request(line["request"]))
-    assert json.loads(run.out)["scores"] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert run.json["scores"] == pytest.approx(expected.tolist(), abs=1e-5)
     if model not in ("random", "recent"):
         assert expected.argmax() in (0, 2)
 
 
-def test_a_compressed_file_and_standard_output(rank, write, tmp_path):
-    plain = rank(model="bm25", input=write(LINES), output="-")
-    packed = rank(model="bm25", input=write(LINES, "in.jsonl.gz"), output="-")
+def test_a_compressed_file_and_standard_output(rank, write_lines, tmp_path):
+    plain = rank(model="bm25", input=write_lines(LINES), output="-")
+    packed = rank(model="bm25", input=write_lines(LINES, "lines.jsonl.gz"), output="-")
     assert plain.out == packed.out
     assert plain.out.count("\n") == 3
-    assert rank(model="bm25", input=write([], "empty.jsonl"), output="-") == Run(0, "", "")
+    empty = rank(model="bm25", input=write_lines([], "empty.jsonl"), output="-")
+    assert (empty.status, empty.out, empty.err) == (0, "", "")
 
 
-def test_unpaired_times_and_unknown_fields_are_fine(rank, write):
+def test_unpaired_times_and_unknown_fields_are_fine(rank, write_lines):
     line = {"request": "a", "timestamp": 0, "documents": [{"text": "a", "timestamp": -5.5, "kind": "mail"}], "x": [1]}
-    assert rank(model="bm25", input=write([line]), output="-").status == 0
+    assert rank(model="bm25", input=write_lines([line]), output="-").status == 0
 
 
 @pytest.mark.parametrize(
@@ -134,22 +102,22 @@ def test_unpaired_times_and_unknown_fields_are_fine(rank, write):
         ({"request": "a", "documents": [{"text": "x" * 1_000_001}]}, "documents.0.text: "),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_is_written(rank, write, tmp_path, line, complaint):
-    source = write([LINES[0], "", line, LINES[1]])
+def test_a_bad_line_is_named_and_nothing_is_written(rank, write_lines, tmp_path, line, complaint):
+    source = write_lines([LINES[0], "", line, LINES[1]])
     run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
     assert (run.status, run.out) == (2, "")
     assert run.err.startswith(f"pearl: {source}:3: {complaint}")
     assert run.err.count("\n") == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lines.jsonl"]
     assert rank(model="bm25", input=source, output="-").out == ""
 
 
-def test_what_was_there_stays_when_a_line_is_bad(rank, write, tmp_path):
+def test_what_was_there_stays_when_a_line_is_bad(rank, write_lines, tmp_path):
     output = tmp_path / "out.jsonl"
     output.write_text("from before")
-    assert rank(model="bm25", input=write(["{"]), output=output).status == 2
+    assert rank(model="bm25", input=write_lines(["{"]), output=output).status == 2
     assert output.read_text() == "from before"
-    assert rank(model="bm25", input=write([LINES[1]]), output=output).status == 0
+    assert rank(model="bm25", input=write_lines([LINES[1]]), output=output).status == 0
     assert output.read_text().startswith('{"scores":[]')
     assert output.stat().st_mode & 0o777 == 0o644
 
@@ -162,8 +130,8 @@ def test_an_input_that_cannot_be_read(rank, tmp_path, name):
     assert run.err.count("\n") == 1
 
 
-def test_a_broken_archive(rank, write, tmp_path):
-    source = write(LINES * 50, "in.jsonl.gz")
+def test_a_broken_archive(rank, write_lines, tmp_path):
+    source = write_lines(LINES * 50, "lines.jsonl.gz")
     source.write_bytes(source.read_bytes()[:-100])
     run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
     assert run.status == 2
@@ -171,19 +139,19 @@ def test_a_broken_archive(rank, write, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["missing/out.jsonl", "."])
-def test_an_output_that_cannot_be_written(rank, write, tmp_path, name):
-    run = rank(model="bm25", input=write(LINES), output=tmp_path / name)
+def test_an_output_that_cannot_be_written(rank, write_lines, tmp_path, name):
+    run = rank(model="bm25", input=write_lines(LINES), output=tmp_path / name)
     assert run.status == 2
     assert run.err.startswith("pearl: --output ")
 
 
-def test_a_pipe_as_output(rank, write, tmp_path):
+def test_a_pipe_as_output(rank, write_lines, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
-    run = rank(model="bm25", input=write(LINES), output=pipe)
+    run = rank(model="bm25", input=write_lines(LINES), output=pipe)
     reader.join(5)
     assert run.status == 0
     assert read[0].count("\n") == 3
@@ -191,8 +159,8 @@ def test_a_pipe_as_output(rank, write, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["", "BM25", "no-such-model"])
-def test_a_model_that_is_not_there(rank, write, tmp_path, model):
-    run = rank(model=model, input=write(LINES), output=tmp_path / "out.jsonl")
+def test_a_model_that_is_not_there(rank, write_lines, tmp_path, model):
+    run = rank(model=model, input=write_lines(LINES), output=tmp_path / "out.jsonl")
     assert run.status == 2
     assert run.err.startswith(f"pearl: There is no model '{model}'; there are ")
     assert not (tmp_path / "out.jsonl").exists()
@@ -200,7 +168,7 @@ def test_a_model_that_is_not_there(rank, write, tmp_path, model):
 
 @pytest.mark.parametrize("with_cross_encoder", [False, True])
 def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
-    rank, write, tmp_path, encoder, make_artifact, cross_encoder_folder, with_cross_encoder
+    rank, write_lines, tmp_path, encoder, make_artifact, cross_encoder_folder, with_cross_encoder
 ):
     """The documents are not in order of age."""
     times = (1_700_000_300.0, 1_700_000_100.0, 1_700_000_200.0)
@@ -217,7 +185,7 @@ def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
     best = sorted(float(scores.max()) for scores in expected)
     folder = make_artifact(signals, cross_encoder=model, encoder=encoder.name, threshold=sum(best) / 2)
 
-    run = rank(model=folder, input=write([*lines, {"request": "nothing", "documents": []}]), output="-")
+    run = rank(model=folder, input=write_lines([*lines, {"request": "nothing", "documents": []}]), output="-")
 
     assert run.status == 0
     assert run.err.startswith("tiny: y0 20.0 nats, tau 5, theta ")
@@ -231,23 +199,23 @@ def test_an_artifact_gives_the_retrievers_scores_and_its_theta(
 
 
 @pytest.mark.parametrize("model", ["../artifact", "."])
-def test_a_folder_that_is_no_artifact(rank, write, tmp_path, monkeypatch, model):
+def test_a_folder_that_is_no_artifact(rank, write_lines, tmp_path, monkeypatch, model):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    run = rank(model=model, input=write(LINES), output=tmp_path / "out.jsonl")
+    run = rank(model=model, input=write_lines(LINES), output=tmp_path / "out.jsonl")
     assert run.status == 2
     assert "is not an artifact: it has no artifact.json." in run.err
     assert run.err.count("\n") == 1
 
 
-def test_an_artifact_of_another_encoder(rank, write, make_artifact):
-    run = rank(model=make_artifact(), input=write(LINES), output="-")
+def test_an_artifact_of_another_encoder(rank, write_lines, make_artifact):
+    run = rank(model=make_artifact(), input=write_lines(LINES), output="-")
     assert (run.status, run.out) == (2, "")
     assert "was trained with the encoder 'words'" in run.err
 
 
-def test_an_encoder_that_is_not_there(rank, write, tmp_path):
-    run = rank(model="dense", encoder=tmp_path / "nothing", input=write(LINES), output="-")
+def test_an_encoder_that_is_not_there(rank, write_lines, tmp_path):
+    run = rank(model="dense", encoder=tmp_path / "nothing", input=write_lines(LINES), output="-")
     assert run.status == 2
     assert "nothing" in run.err
     assert run.err.count("\n") == 1

@@ -1,0 +1,142 @@
+"""A folder with a model of the BERT or MPNet architecture, as the runtime reads it; every other is torch's to run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.quantized import MappedWeights
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FIRST_POSITION = {"bert": 0, "mpnet": 2}
+# transformers builds the normalizer of these anew, from tokenizer_config.json, and takes the others' as it was saved
+WORD_PIECES = {"BertTokenizer", "BertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"}
+AS_SAVED = {"TokenizersBackend", "PreTrainedTokenizerFast"}
+# what may stand in sentence_bert_config.json
+SENTENCE_OPTIONS = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
+# Lengths are rounded up to it: each new one costs a runtime a megabyte and milliseconds, for its code is made anew.
+STEP = 16  # tokens
+
+Texts = tuple[str, ...]  # what is read together: one text, or a request and a document
+
+
+@dataclass(frozen=True, slots=True)
+class BertFolder:
+    """``longest``: tokens of an input; ``typed``: whether the second text's tokens have another type."""
+
+    config: dict[str, Any]
+    weights: MappedWeights
+    tokenizer: Tokenizer
+    longest: int
+    typed: bool
+
+    def tokens(self, texts: Texts) -> NDArray[np.int32]:
+        """(3, T): ids, types and the mask; T is rounded up with padding."""
+        encoded = self.tokenizer.encode(texts[0], texts[1] if len(texts) > 1 else None)
+        length = len(encoded.ids) or 1  # where the tokenizer adds nothing to an empty text
+        found = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
+        found[0] = self.config.get("pad_token_id") or 0
+        found[0, : len(encoded.ids)] = encoded.ids
+        if self.typed:
+            found[1, : len(encoded.ids)] = encoded.type_ids
+        found[2, :length] = 1
+        return found
+
+
+def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
+    """None for what the runtime does not compute, or not surely as transformers does, a damaged folder among it.
+
+    ``max_tokens`` None: as the tokenizer's configuration says.
+    """
+    try:
+        return _opened(folder, max_tokens)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # the reference says what is wrong
+
+
+def sentence_folder(folder: Path) -> BertFolder | None:
+    """The same for a sentence-transformers folder: of those whose vector is the mean over the tokens, no more."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
+        if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+            return None
+        inner = folder / modules[0]["path"]
+        pooling, options = (
+            _read(folder / modules[1]["path"] / "config.json"),
+            _read(inner / "sentence_bert_config.json"),
+        )
+        prompts = _read(folder / "config_sentence_transformers.json").get("prompts", {})
+        plain = _means(pooling) and options.keys() <= SENTENCE_OPTIONS and not options.get("do_lower_case")
+        return _opened(inner, options.get("max_seq_length")) if plain and not any(prompts.values()) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _opened(folder: Path, max_tokens: int | None) -> BertFolder | None:
+    config, options = _read(folder / "config.json"), _read(folder / "tokenizer_config.json")
+    saved = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    if not (_computed(config) and _tokenised(options, json.loads(saved))):
+        return None
+    room = config["max_position_embeddings"] - FIRST_POSITION[config["model_type"]]
+    longest = min(max_tokens or options.get("model_max_length") or room, room)
+    inputs = options.get("model_input_names")
+    typed = options["tokenizer_class"].startswith("Bert") if inputs is None else "token_type_ids" in inputs
+    weights = MappedWeights(folder / "model.safetensors")
+    return BertFolder(config, weights, _tokenizer(saved, longest), longest, typed)
+
+
+def _computed(config: dict[str, Any]) -> bool:
+    return (
+        config["model_type"] in FIRST_POSITION
+        and config["hidden_act"] == "gelu"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and not config.get("is_decoder")
+    )
+
+
+def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
+    """Whether the saved tokenizer is what transformers makes of it."""
+    if options.get("truncation_side", "right") != "right":
+        return False
+    if options["tokenizer_class"] in AS_SAVED:
+        return True
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": options.get("tokenize_chinese_chars", True),
+        "strip_accents": options.get("strip_accents"),
+        "lowercase": options.get("do_lower_case", True),
+    }
+    return options["tokenizer_class"] in WORD_PIECES and saved["normalizer"] == normalizer
+
+
+def _means(pooling: dict[str, Any]) -> bool:
+    """Whether the vectors are means over the tokens, as older and newer versions write it."""
+    older = [name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen]
+    return pooling.get("pooling_mode", older) in ("mean", ["mean"], ["pooling_mode_mean_tokens"])
+
+
+def _tokenizer(saved: str, longest: int) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_str(saved)
+    except Exception as error:  # it raises no other type
+        raise ValueError(str(error)) from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(longest, strategy="longest_first")
+    return tokenizer
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Nothing where there is no such file."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found

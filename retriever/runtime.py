@@ -1,0 +1,99 @@
+"""Texts through a BERT-type encoder on the processor, without torch.
+
+Each text runs alone and on one core, several texts on several cores. Nothing is padded to the length of another text,
+so what comes out does not depend on a text's company; and no core waits for another inside a model, which beside two
+busy processes on two cores took torch ten times as long. A text of 128 tokens alone is 7% slower than eight at once.
+
+Where the processor computes in bfloat16 the graph does, and matrices that are packed are unpacked at each use: cosines
+are off by 6e-5, logits by 0.4% of their spread. Inputs of matrices whose range is known become bytes there, too, which
+nearly halves the time; logits are then off by 3%. On other processors packed matrices meet activations that are rounded
+to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes, and logits are off by 0.8%.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.bert_folder import STEP, BertFolder, Texts
+from retriever.quantized import MappedWeights
+
+if TYPE_CHECKING:
+    from retriever.silent_openvino import Core, Model
+
+Floats = NDArray[np.float32]
+
+
+class Graph(Protocol):
+    def __call__(self, config: dict[str, Any], weights: MappedWeights, /, *, in_bytes: bool) -> Model: ...
+
+
+CORES = min(os.cpu_count() or 1, 4)  # each costs 12 MB a model
+WARM_UP = 8 * STEP  # tokens
+
+
+class TextModel:
+    """A compiled encoder; any number of threads may use it at once, and share the cores."""
+
+    def __init__(self, folder: BertFolder, graph: Graph, *, bfloat16: bool | None = None) -> None:
+        """``bfloat16`` None: where the processor computes in it. Raises ValueError where weights are missing."""
+        self._folder = folder
+        fast = _has_bfloat16() if bfloat16 is None else bfloat16
+        try:
+            model = graph(folder.config, folder.weights, in_bytes=fast)
+            self._compiled = _core().compile_model(model, "CPU", _options(fast))
+        except RuntimeError as error:
+            raise ValueError(str(error)) from error
+        self._width = self._compiled.output(0).get_partial_shape()[1].get_length()
+        # A run on each core, in which it lays the weights out as it reads them; then the file's are not needed.
+        self._run([np.ones((3, min(WARM_UP, folder.longest)), np.int32)] * CORES, CORES)
+        folder.weights.release()
+
+    def outputs(self, inputs: Sequence[Texts]) -> Floats:
+        """(inputs, outputs of the graph)"""
+        return self._run(map(self._folder.tokens, inputs), len(inputs))
+
+    def _run(self, inputs: Iterable[NDArray[np.int32]], count: int) -> Floats:
+        found = np.empty((count, self._width), np.float32)
+        running: deque[tuple[int, Any]] = deque()
+
+        def finished() -> Any:
+            place, request = running.popleft()
+            request.wait()
+            found[place] = request.get_output_tensor().data[0]
+            return request
+
+        for place, tokens in enumerate(inputs):  # a text becomes tokens while others run
+            request = finished() if len(running) == CORES else self._compiled.create_infer_request()
+            request.start_async([tokens])
+            running.append((place, request))
+        while running:
+            finished()
+        return found
+
+
+@lru_cache(maxsize=1)
+def _core() -> Core:
+    from retriever.silent_openvino import Core
+
+    return Core()
+
+
+def _has_bfloat16() -> bool:
+    return "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def _options(bfloat16: bool) -> dict[str, Any]:
+    return {
+        "NUM_STREAMS": str(CORES),
+        "INFERENCE_NUM_THREADS": CORES,  # one for each stream
+        "ENABLE_CPU_PINNING": False,  # other programs want these cores, too
+        "INFERENCE_PRECISION_HINT": "bf16" if bfloat16 else "f32",
+        **({"DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"} if bfloat16 else {}),
+    }

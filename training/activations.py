@@ -1,0 +1,49 @@
+"""What goes into a cross-encoder's matrices: the runtime can round it to bytes then (``retriever/bert_graph.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from retriever.head import Floats
+
+# What the activation function lets through is so uneven that in bytes it costs most of the precision: on dev the logits
+# were off by 6% of their spread with these, by 3% without, and without they still take half the time.
+UNEVEN = ".output.dense"
+EVEN = ".attention.output.dense"
+
+
+def input_ranges(model: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, Floats]:
+    """By the name of a layer's matrix the least and the most of each of its inputs, (2, inputs), over the pairs."""
+    ranges: dict[str, Floats] = {}
+    with _watched(model.model, ranges):
+        model.predict(list(pairs), show_progress_bar=False)
+    return ranges
+
+
+@contextmanager
+def _watched(model: nn.Module, ranges: dict[str, Floats]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for name, module in _matrices(model).items():
+
+            def watch(_: nn.Module, inputs: tuple[Tensor, ...], name: str = f"{name}.weight") -> None:
+                rows = inputs[0].detach().float().flatten(0, -2).cpu().numpy()  # (tokens, inputs)
+                found = np.stack((rows.min(axis=0), rows.max(axis=0)))
+                if name in ranges:
+                    found = np.stack((np.minimum(ranges[name][0], found[0]), np.maximum(ranges[name][1], found[1])))
+                ranges[name] = found
+
+            stack.callback(module.register_forward_pre_hook(watch).remove)
+        yield
+
+
+def _matrices(model: nn.Module) -> Mapping[str, nn.Linear]:
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and ".layer." in name and (name.endswith(EVEN) or not name.endswith(UNEVEN))
+    }
