@@ -7,13 +7,15 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import draft_overhead, importing, load, scoring
+from benchmarks import cascade, draft_overhead, importing, judging, load, retrieval, scoring, serving
 from benchmarks.figures import Result, write_result
 from benchmarks.machine import Machine, this_machine
 from benchmarks.report import table
 
 RESULTS = Path(__file__).parent / "results"
-BENCHMARKS = {module.NAME: module for module in (importing, draft_overhead, load, scoring)}
+BENCHMARKS = {
+    module.NAME: module for module in (importing, draft_overhead, load, scoring, retrieval, cascade, serving, judging)
+}
 
 
 def run(name: str, quick: bool, machine: Machine) -> Result:
@@ -53,10 +55,11 @@ def main() -> int:
         result = run(name, options.quick, machine)
         path = write_result(result, folder)
         print(f"{table(result)}\n{path} ({time.monotonic() - started:.0f} s)\n", flush=True)
-    if folder == RESULTS and draft_overhead.NAME in names:
+    if folder == RESULTS:
         from benchmarks.picture import draw
 
-        draw(folder)
+        for name in names:
+            draw(name, folder)
     return 0
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.machine import ROOT
 
+PROJECTS = ("git", "coreboot")
 DOCUMENTS, USERS = 26_665, 527
 LARGEST = 600  # documents of one user
 SECONDS_APART = 3_600
@@ -46,13 +47,21 @@ class OneUser:
 
 def find_corpus(scratch: Path) -> Corpus:
     """The real history of the git project, else an invented one of the same size, made in ``scratch``."""
+    return find_corpora(scratch)[0]
+
+
+def find_corpora(scratch: Path) -> list[Corpus]:
+    """The real histories of both projects, the larger first, else the invented one."""
     shared = Path(os.environ.get("PEARL_SHARED", ROOT.parent / "shared"))
-    real = shared / "data" / "commits" / "git.jsonl.gz"
-    if real.exists():
-        return Corpus(real, "commit messages of the git project (git.jsonl.gz)")
+    real = [shared / "data" / "commits" / f"{name}.jsonl.gz" for name in PROJECTS]
+    if all(path.exists() for path in real):
+        return [
+            Corpus(path, f"commit messages of the {name} project ({path.name})")
+            for name, path in zip(PROJECTS, real, strict=True)
+        ]
     path = scratch / "invented.jsonl.gz"
     write_lines(path, invented_lines())
-    return Corpus(path, "invented documents of the same number and size")
+    return [Corpus(path, "invented documents of the same number and size")]
 
 
 def first_lines(corpus: Corpus, count: int, path: Path) -> Corpus:

@@ -19,7 +19,7 @@ LIBRARIES = (
     "fastapi",
     "numpy",
     "openai",
-    "rank-bm25",
+    "openvino",
     "sentence-transformers",
     "sqlalchemy",
     "torch",

@@ -1,4 +1,4 @@
-"""The picture of where a draft's time goes, beside the result files."""
+"""The pictures beside the result files: where a draft's time goes, and how retrieval grows with the history."""
 
 from __future__ import annotations
 
@@ -9,35 +9,63 @@ import matplotlib
 matplotlib.use("svg")  # before pyplot looks for a screen
 
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from benchmarks.figures import read_result
-from benchmarks.report import PICTURE
+from benchmarks.report import PICTURES
+from benchmarks.retrieval import SHAPES, SIZES
 
 COLOURS = {"retrieve": "#3b6ea5", "prompt": "#8ab0d6", "LLM (mock)": "#c9c9c9", "API layer": "#d98c3f"}
 
 
-def draw(results_dir: Path) -> Path:
+def draw(name: str, results_dir: Path) -> None:
+    """The picture of a benchmark, if it has one."""
+    if name in DRAWN:
+        # the same file for the same figures, and text that stays text
+        with plt.rc_context({"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}):
+            figure = DRAWN[name](results_dir / f"{name}.json")
+            figure.savefig(results_dir / PICTURES[name][0], metadata={"Date": None})
+            plt.close(figure)
+
+
+def draw_draft(path: Path) -> Figure:
     """A median draft as one bar, its stages in order, over the same call to the mock alone."""
-    result = read_result(results_dir / "draft_overhead.json")
+    result = read_result(path)
     widths = {
         "retrieve": result.figure("retrieve_p50").value,
         "prompt": result.figure("prompt_p50").value,
         "LLM (mock)": result.figure("bare_p50").value,
         "API layer": result.figure("api_p50").value,
     }
-    # the same file for the same figures, and text that stays text
-    with plt.rc_context({"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}):
-        figure, axes = plt.subplots(figsize=(8, 2.2), layout="constrained")
-        left = 0.0
-        for name, width in widths.items():
-            axes.barh("a draft", width, left=left, color=COLOURS[name], label=f"{name} {width:.1f} ms")
-            left += width
-        axes.barh("the bare mock", widths["LLM (mock)"], color=COLOURS["LLM (mock)"])
-        axes.invert_yaxis()
-        axes.set_xlabel("milliseconds, median")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, ncols=len(widths), loc="upper center", bbox_to_anchor=(0.5, 1.3), fontsize=9)
-        path = results_dir / PICTURE
-        figure.savefig(path, metadata={"Date": None})
-        plt.close(figure)
-    return path
+    figure, axes = plt.subplots(figsize=(8, 2.2), layout="constrained")
+    left = 0.0
+    for name, width in widths.items():
+        axes.barh("a draft", width, left=left, color=COLOURS[name], label=f"{name} {width:.1f} ms")
+        left += width
+    axes.barh("the bare mock", widths["LLM (mock)"], color=COLOURS["LLM (mock)"])
+    axes.invert_yaxis()
+    axes.set_xlabel("milliseconds, median")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, ncols=len(widths), loc="upper center", bbox_to_anchor=(0.5, 1.3), fontsize=9)
+    return figure
+
+
+def draw_retrieval(path: Path) -> Figure:
+    """Milliseconds against the size of the history, one line a method, both axes logarithmic."""
+    known = {each.name: each.value for each in read_result(path).figures}
+    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    for shape, colour in zip(SHAPES, ("#3b6ea5", "#d98c3f"), strict=True):
+        for suffix, style, what in (("_ms", "-", "ours"), ("_plain_ms", "--", "CrossEncoder.predict")):
+            points = [(size, known[key]) for size in SIZES if (key := f"{shape.name}_{size}{suffix}") in known]
+            sizes, values = zip(*points, strict=True)
+            axes.plot(sizes, values, style, color=colour, marker="o", markersize=4, label=f"{what}, {shape.title}")
+    axes.set(xscale="log", yscale="log", xlabel="documents of the history", ylabel="milliseconds a request, median")
+    axes.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+    axes.minorticks_off()
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+DRAWN = {"draft_overhead": draw_draft, "retrieval": draw_retrieval}

@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.corpus import OneUser, write_lines
+from benchmarks.corpus import Line, OneUser, write_lines
 from benchmarks.machine import ROOT
 
 PEARL = str(Path(sys.executable).parent / "pearl")
@@ -43,6 +43,21 @@ class House:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """``started`` by the performance counter, seconds."""
+
+    address: str
+    pid: int
+    started: float
+
+    @property
+    def resident_mib(self) -> float:
+        """The memory that it and its children hold."""
+        process = psutil.Process(self.pid)
+        return sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / 2**20
+
+
 def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
     """Run to the end and measure. Raises CalledProcessError when it fails."""
     started = time.perf_counter()
@@ -62,32 +77,69 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
 @contextmanager
 def served(person: OneUser, scratch: Path) -> Iterator[House]:
     """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
+    environment, keys = moved_in(person.history, [person.name], scratch)
+    with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
+        wait_until(lambda: answers(f"{server.address}/health/ready"))
+        wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
+        yield House(server.address, mock, keys[0])
+
+
+def moved_in(lines: Sequence[Line], users: Sequence[str], scratch: Path) -> tuple[dict[str, str], list[str]]:
+    """A fresh store with these documents: the environment of a service on it, and a key of each of the users."""
     history = scratch / "history.jsonl.gz"
-    write_lines(history, person.history)
+    write_lines(history, lines)
     environment = {"PEARL_HOME": str(scratch / "home"), "PEARL_RATE_LIMIT": ""}
     run([PEARL, "import", "jsonl", str(history), "--json", "-"], environment)
-    key = json.loads(run([PEARL, "keys", "create", "--user", person.name, "--json", "-"], environment).output)["key"]
-    with _listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as mock:
-        environment |= {"PEARL_LLM_BASE_URL": f"{mock}/v1", "PEARL_LLM_MODEL": "mock"}
-        with _listening([PEARL, "serve", "--port", "0"], environment, scratch / "pearl.log") as pearl:
-            wait_until(lambda: _answers(f"{pearl}/health/ready"))
-            wait_until(lambda: _nothing_queued(scratch / "home" / "pearl.db"))
-            yield House(pearl, mock, key)
+    create = [PEARL, "keys", "create", "--json", "-", "--user"]
+    return environment, [json.loads(run([*create, user], environment).output)["key"] for user in users]
 
 
-def _nothing_queued(store: Path) -> bool:
+def of_mock(mock: str) -> dict[str, str]:
+    """The environment of a service that drafts with the mock LLM."""
+    return {"PEARL_LLM_BASE_URL": f"{mock}/v1", "PEARL_LLM_MODEL": "mock"}
+
+
+@contextmanager
+def mocked(scratch: Path) -> Iterator[str]:
+    """The mock LLM's address."""
+    with _listening([sys.executable, "-m", "benchmarks.mock_llm"], {}, scratch / "mock.log") as server:
+        yield server.address
+
+
+@contextmanager
+def judge_mocked(scratch: Path) -> Iterator[str]:
+    """The mock judge's address."""
+    with _listening([sys.executable, "-m", "benchmarks.mock_judge"], {}, scratch / "mock.log") as server:
+        yield server.address
+
+
+def start(command: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A process whose output nobody reads, to be ended by whoever started it."""
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=_environment(environment), cwd=ROOT)
+
+
+@contextmanager
+def serving(environment: dict[str, str], scratch: Path) -> Iterator[Server]:
+    """A ``pearl serve`` from its first open port on."""
+    with _listening([PEARL, "serve", "--port", "0"], environment, scratch / "pearl.log") as server:
+        yield server
+
+
+def nothing_queued(store: Path) -> bool:
     """Whether the background work is done: every document has its embedding."""
     with closing(sqlite3.connect(store)) as connection:
         return not connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
 
 
 @contextmanager
-def _listening(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[str]:
+def _listening(command: Sequence[str], environment: dict[str, str], log: Path) -> Iterator[Server]:
     """A server process, from its first open port until it is told to end."""
+    started = time.perf_counter()
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, env=_environment(environment), cwd=ROOT)
         try:
-            yield f"http://127.0.0.1:{_port(process, log)}"
+            yield Server(f"http://127.0.0.1:{_port(process, log)}", process.pid, started)
         finally:
             process.terminate()
             process.wait(timeout=30)
@@ -116,7 +168,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _answers(url: str) -> bool:
+def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return bool(answer.status == 200)

@@ -12,7 +12,11 @@ Measured on the real processes, as a person starts them. `make bench` measures a
 table only that table. A figure is the median over the repetitions; beside it stand the least and the most of them.
 How each is measured is said in the first lines of its module in `benchmarks/`.
 """
-PICTURE = "draft_overhead.svg"
+# file and what it shows, by benchmark
+PICTURES = {
+    "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
+    "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
+}
 
 
 def markdown(results_dir: Path) -> str:
@@ -20,8 +24,9 @@ def markdown(results_dir: Path) -> str:
     lines = [HEAD]
     for result in read_results(results_dir):
         lines += [f"## {result.title}\n", _described(result) + "\n", table(result) + "\n"]
-        if result.benchmark == "draft_overhead" and (results_dir / PICTURE).exists():
-            lines.append(f"![Where the time of a draft goes](../benchmarks/results/{PICTURE})\n")
+        file, shows = PICTURES.get(result.benchmark, ("", ""))
+        if file and (results_dir / file).exists():
+            lines.append(f"![{shows}](../benchmarks/results/{file})\n")
         lines += [f"`{result.command}`, {_machine(result)}.\n"]
     return "\n".join(lines)
 

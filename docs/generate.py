@@ -245,7 +245,7 @@ def _figures() -> str:
 
 
 def experiments() -> str:
-    """The experiments' log, with its tables from docs/experiments/*.json."""
+    """The experiments' log, with its tables from docs/experiments/*.json and from the shipped artifact's account."""
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
     found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
     names = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "repeated": "repeated", "cut_off": "cut off", "length": "length"}
@@ -256,7 +256,8 @@ def experiments() -> str:
     table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
     artifact = json.loads((ROOT / "retriever" / "embedded" / "artifact.json").read_text(encoding="utf-8"))
     training = artifact["training"]
-    for name, value in (("drafting", table), ("heads", _tried(training["heads"])), ("second_stage", _second(training))):
+    second = _second(training["second_stage"])
+    for name, value in (("drafting", table), ("heads", _tried(training["heads"])), ("second_stage", second)):
         text = text.replace(f"{{{name}}}", value)
     return text
 
@@ -269,15 +270,13 @@ def _tried(rows: list[dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def _second(training: dict[str, Any]) -> str:
-    found = training["second_stage"]
-    if found is None:
-        return "The shipped artifact has no cross-encoder."
-    losses = ", ".join(f"{loss:.4f}" for loss in found["dev_losses"])
-    minutes = found["seconds"] / 60
+def _second(found: dict[str, Any]) -> str:
+    """What the cross-encoder came to on dev."""
+    losses = ", ".join(f"{loss:.3f}" for loss in (found["dev_loss_before"], *found["dev_losses"]))
+    rows = [*found["weights"], {"weight": 1.0, **found["alone"]}]
     return (
-        f"{_tried(found['logit_weights'])}\n\n{found['steps']:,} steps of 16 groups in {minutes:.0f} minutes; the "
-        f"loss on dev's groups meanwhile: {losses}. Weight kept: {found['logit_weight']:g}."
+        f"{_tried(rows)}\n\n{found['steps']:,} steps of 16 groups in {found['seconds'] / 60:.0f} minutes; the loss on "
+        f"dev's groups before and meanwhile: {losses}; `make train`."
     )
 
 
@@ -286,6 +285,13 @@ def results() -> str:
     from results_page import results_page
 
     return results_page()
+
+
+def judging() -> str:
+    """What judging is, with tables from docs/results/personalized.json."""
+    from judging_page import judging_page
+
+    return judging_page()
 
 
 def performance() -> str:
@@ -303,6 +309,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/dependencies.md": lambda: NOTICE + dependencies(),
     "docs/performance.md": lambda: NOTICE + performance(),
     "docs/results.md": lambda: NOTICE + results(),
+    "docs/judging.md": lambda: NOTICE + judging(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
     "docs/assets/sample-draft.svg": sample_draft_picture,
     "README.md": readme,

@@ -1,0 +1,152 @@
+"""What the service needs to start and to keep, and what eight clients at once wait for.
+
+* ready: from the start of the process until ``/health/ready`` says so, embedded models loaded;
+* memory: what the process holds after 100 drafts for 20 users, with the embedded chat model, and with an endpoint in
+  its place. The drafts of the embedded one are kept short, for their length changes nothing here;
+* eight clients, each sending its next request when the last is answered, to a service whose retriever reads 32
+  documents with a cross-encoder of MiniLM size (random weights): the time of the stage ``retrieve``. Requests that ran
+  out of their time (1 s) have the first stage's order and say so; their share is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.corpus import Line, find_corpus, one_user
+from benchmarks.draft_overhead import HISTORY, QUICK_HISTORY
+from benchmarks.figures import Figure, Measured, over_repetitions, percentile
+from benchmarks.processes import Server, answers, mocked, moved_in, nothing_queued, of_mock, serving, wait_until
+from benchmarks.retrieval import QUICK_SHAPES, RANGED, SHAPES, saved
+from retriever.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
+
+NAME = "serving"
+TITLE = "Starting, memory, and eight clients at once"
+USERS, DRAFTS, DOCUMENTS = 20, 100, 60  # documents of each user
+QUICK_USERS, QUICK_DRAFTS = 2, 4
+STARTS, QUICK_STARTS = 5, 1
+CLIENTS, CALLS, QUICK_CALLS = 8, 40, 2  # calls of each client
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Seconds until it was ready, and MiB after the drafts."""
+
+    ready_s: list[float]
+    resident_mib: float
+
+
+def measure(quick: bool) -> Measured:
+    users, drafts, starts = (QUICK_USERS, QUICK_DRAFTS, QUICK_STARTS) if quick else (USERS, DRAFTS, STARTS)
+    with TemporaryDirectory(prefix="pearl-bench-") as folder:
+        corpus = find_corpus(Path(folder))
+        lines = corpus.lines()
+        embedded = _memory(lines, users, drafts, starts, Path(folder) / "embedded", {"PEARL_LLM": "embedded"})
+        with mocked(Path(folder)) as mock:
+            endpoint = _memory(lines, users, drafts, starts, Path(folder) / "endpoint", of_mock(mock))
+            waited, cut_short = _eight_clients(lines, mock, Path(folder) / "eight", quick)
+    described = {
+        "corpus": corpus.source,
+        "users": users,
+        "drafts": drafts,
+        "documents_of_a_user": DOCUMENTS,
+        "clients": CLIENTS,
+        "calls": len(waited),
+        "history_of_the_eight": QUICK_HISTORY if quick else HISTORY,
+    }
+    return Measured(starts, described, tuple(_figures(embedded, endpoint, waited, cut_short)))
+
+
+def _memory(lines: Sequence[Line], users: int, drafts: int, starts: int, scratch: Path, model: dict[str, str]) -> Kept:
+    scratch.mkdir()
+    some, names = _of_users(lines, users)
+    environment, keys = moved_in(some, names, scratch)
+    environment |= {"PEARL_MAX_DRAFT_TOKENS": "24"} | model
+    requests = one_user(lines, 1, drafts).requests
+    ready = []
+    for start in range(starts):
+        with serving(environment, scratch) as server:
+            _wait_until_ready(server)
+            ready.append(time.perf_counter() - server.started)
+            if start == starts - 1:
+                wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
+                for place, request in enumerate(requests):
+                    _draft(server, keys[place % len(keys)], request)
+                return Kept(ready, server.resident_mib)
+    raise AssertionError("there is at least one start")
+
+
+def _wait_until_ready(server: Server) -> None:
+    wait_until(lambda: answers(f"{server.address}/health/ready"))
+
+
+def _of_users(lines: Sequence[Line], users: int) -> tuple[list[Line], list[str]]:
+    """The first documents of the users with the most."""
+    names = [name for name, _ in Counter(line["user_id"] for line in lines).most_common(users)]
+    left = dict.fromkeys(names, DOCUMENTS)
+    found = []
+    for line in lines:
+        if left.get(line["user_id"], 0) > 0:
+            left[line["user_id"]] -= 1
+            found.append(line)
+    return found, names
+
+
+def _eight_clients(lines: Sequence[Line], mock: str, scratch: Path, quick: bool) -> tuple[list[float], int]:
+    """Milliseconds of each retrieval, and how many of them were cut short."""
+    scratch.mkdir()
+    calls = QUICK_CALLS if quick else CALLS
+    person = one_user(lines, QUICK_HISTORY if quick else HISTORY, CLIENTS * calls)
+    environment, (key,) = moved_in(person.history, [person.name], scratch)
+    pairs = [(line["request"], line["text"]) for line in lines if line.get("request")][:RANGED]
+    artifact = _artifact(scratch / "artifact", pairs, quick)
+    with serving(environment | of_mock(mock) | {"PEARL_RETRIEVER": str(artifact)}, scratch) as server:
+        _wait_until_ready(server)
+        wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
+        _draft(server, key, "warm up")
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            drafts = list(clients.map(lambda request: _draft(server, key, request), person.requests))
+    notes = [note["code"] for draft in drafts for note in draft["retrieval"].get("notes", ())]
+    return [draft["timings"]["retrieve_ms"] for draft in drafts], notes.count("time_limit")
+
+
+def _artifact(folder: Path, pairs: Sequence[tuple[str, str]], quick: bool) -> Path:
+    """The one that ships, with a cross-encoder of random weights beside it."""
+    folder.mkdir()
+    shutil.copy(SHIPPED / SIGNALS, folder / SIGNALS)
+    saved((QUICK_SHAPES if quick else SHAPES)[0], folder / CROSS_ENCODER, pairs)
+    shutil.rmtree(folder / f"{CROSS_ENCODER}-torch")
+    write_manifest(folder, replace(read_manifest(SHIPPED), name="bench", files={}))
+    return folder
+
+
+def _draft(server: Server, key: str, request: str) -> Any:
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{server.address}/v1/drafts", json.dumps({"request": request}).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=300) as answer:
+        return json.load(answer)
+
+
+def _figures(embedded: Kept, endpoint: Kept, waited: list[float], cut_short: int) -> Iterator[Figure]:
+    yield over_repetitions("ready_s", "ready, embedded models", "s", embedded.ready_s, at_most=5)
+    yield over_repetitions("ready_endpoint_s", "ready, chat model at an endpoint", "s", endpoint.ready_s)
+    what = "memory after the drafts"
+    yield over_repetitions("memory_mib", f"{what}, embedded models", "MiB", [embedded.resident_mib], at_most=700)
+    yield over_repetitions(
+        "memory_endpoint_mib", f"{what}, chat model at an endpoint", "MiB", [endpoint.resident_mib], at_most=350
+    )
+    p50, p99 = percentile(waited, 50), percentile(waited, 99)
+    yield over_repetitions("eight_p50_ms", "eight clients: retrieval, p50", "ms", [p50])
+    yield over_repetitions("eight_p99_ms", "eight clients: retrieval, p99", "ms", [p99])
+    yield over_repetitions("eight_spread", "eight clients: p99 over p50", "x", [p99 / p50], at_most=3)
+    share = 100 * cut_short / len(waited)
+    yield over_repetitions("eight_cut_short", "eight clients: retrievals out of time", "%", [share])

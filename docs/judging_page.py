@@ -1,0 +1,90 @@
+"""docs/judging.md: what judging is, with the tables of docs/results/personalized.json and authorship.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+FAMILIES = {"ap": "PR (Public Reddit)", "ec": "EC (Empathic Conversations)"}
+
+
+def judging_page() -> str:
+    found = json.loads((HERE / "results" / "personalized.json").read_text(encoding="utf-8"))
+    text = (HERE / "judging" / "page.md").read_text(encoding="utf-8")
+    command = "`pearl eval personalized --records FILE [...] --threshold 80`"
+    text = text.replace("{judgements}", f"{_judgements(found['files'])}\n\n{command}")
+    authorship = json.loads((HERE / "results" / "authorship.json").read_text(encoding="utf-8"))
+    text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
+    return text.replace("{findings}", _findings(found["files"]))
+
+
+def _authorship(found: dict[str, Any]) -> str:
+    """The rates, and below them what the judge's word is worth."""
+    lines = ["| of | n | ours (P) | BM25 (B) | tie (T) | no answer |", "| --- |" + " ---: |" * 5]
+    for title, name in (
+        ("every judgement", "rates_invalid_counted"),
+        ("those with an answer", "rates_invalid_dropped"),
+        ("pairs of orders that must agree", "rates_orders_must_agree"),
+    ):
+        rates = found[name]
+        cells = [_shown(rates.get(part)) for part in ("proposed", "baseline", "tie", "no_answer")]
+        lines.append(f"| {title} | {rates['n']:,} | " + " | ".join(cells) + " |")
+    lines += ["", "| the judge | |", "| --- | ---: |"]
+    for title, name in (
+        ("P less B, of those with an answer", "margin"),
+        ("Krippendorff's alpha over all that is said of an item", "alpha"),
+        ("alpha within an order", "alpha_within_order"),
+        ("another answer in the other order (flip rate)", "flip_rate"),
+        ("POST ONE, where one of the two is taken", "p_first"),
+        ("the longer draft, where one of the two is taken", "prefers_longer"),
+    ):
+        lines.append(f"| {title} | {_shown(found[name])} |")
+    lines += ["", "| needs no judge | P | B | T | says what the judge says |", "| --- |" + " ---: |" * 4]
+    for rule in found["baselines"]:
+        rates = " | ".join(f"{rule[part]:.2f}" for part in ("proposed", "baseline", "tie"))
+        lines.append(f"| {rule['description']} | {rates} | {_shown(rule['same_as_judge'])} |")
+    counted = f"{found['items']:,} items of {found['users']:,} users, {found['runs']} runs, in both orders"
+    return "\n".join([*lines, "", f"{counted}; judged by {found['judge']}."])
+
+
+def _shown(estimate: dict[str, Any] | None) -> str:
+    return "-" if estimate is None else f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]"
+
+
+def _judgements(files: list[dict[str, Any]]) -> str:
+    lines = [
+        "| file | right | high | the others | AUROC | shorter | rarer | commoner |",
+        "| --- |" + " ---: |" * 7,
+    ]
+    for each in files:
+        own = each["intervals"]["accuracy"]
+        baselines = {found["name"]: found["accuracy"] for found in each["baselines"]}
+        auroc = "-" if each["auroc"] is None else f"{each['auroc']:.2f}"
+        cells = [
+            Path(each["file"]).name.removesuffix(".jsonl.gz"),
+            f"{each['correct']}/{each['n']} = {own['value']:.3f} [{own['low']:.3f}, {own['high']:.3f}]",
+            *(f"{each[part]['correct']}/{each[part]['total']}" for part in ("high", "low")),
+            auroc,
+            *(f"{baselines[name]:.3f}" if name in baselines else "-" for name in ("shorter", "rarer", "commoner")),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _findings(files: list[dict[str, Any]]) -> str:
+    """Each check once a family of files, in the file where it finds most."""
+    worst: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
+    for each in files:
+        family = Path(each["file"]).name.partition("_")[0]
+        for finding in each["preflight"]:
+            key = family, finding["check"]
+            if key not in worst or finding["count"] > worst[key][1]["count"]:
+                worst[key] = each["n"], finding
+    lines = ["| files | check | records | finding |", "| --- | --- | ---: | --- |"]
+    for (family, check), (size, finding) in sorted(worst.items()):
+        lines.append(
+            f"| {FAMILIES.get(family, family)} | {check} | {finding['count']} of {size} | {finding['message']} |"
+        )
+    return "\n".join(lines)
