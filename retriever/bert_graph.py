@@ -26,6 +26,9 @@ Floats = NDArray[np.float32]
 SMALLEST = 1e-5
 BUCKETS, FARTHEST = 32, 128  # of MPNet's distances between tokens
 LARGE_TABLE = 4096  # rows; rounding those of positions, which every text has in common, would cost ten times as much
+# Rows and columns of what the runtime multiplies while it is packed. Other matrices it would unpack when it compiles,
+# for each core at the same time and in the same place: a third of the runs then had one without its scales.
+WHOLE = 64
 MASKED = -1e4  # added to an attention score: enough for a weight of zero
 
 
@@ -122,6 +125,8 @@ class _Encoder:
         seen = self._weights.range_of(f"{name}.weight") if self._in_bytes else None
         if seen is not None and scale is not None:
             values, (matrix, scale) = _rounded(values, matrix * scale, seen)
+        if scale is not None and (len(matrix) % WHOLE or matrix.shape[1] % WHOLE):
+            matrix, scale = matrix * scale, None
         factor = _constant(matrix)
         if scale is not None:
             factor = ops.multiply(ops.convert(factor, "f32"), _constant(scale))

@@ -180,6 +180,19 @@ def test_in_bytes_too(real_pairs: tuple[list[tuple[str, str]], np.ndarray], rang
     assert multiplied.count("u8") == 6 * 5  # of each layer all but the matrix behind the activation function
 
 
+def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder: Path) -> None:
+    # each core would do that for itself in the same place, and one multiply by what has no scale yet
+    for bfloat16 in (True, False):
+        compiled = TextModel(opened(real_pairs_folder), logits_graph, bfloat16=bfloat16)._compiled
+        kinds = {
+            (node.get_rt_info()["layerType"].value, before.get_node().get_rt_info()["layerType"].value)
+            for node in compiled.get_runtime_model().get_ops()
+            for before in node.input_values()
+        }
+        assert ("Convert", "Const") not in kinds
+        assert ("Convert", "Gather") in kinds  # the tables' rows
+
+
 def assert_logits(found: np.ndarray, exact: np.ndarray, mean: float = LOGIT_SHARE / 2) -> None:
     spread = exact.std()
     assert np.abs(found - exact).max() < 4 * LOGIT_SHARE * spread
@@ -202,7 +215,7 @@ def exact_logits(folder: Path, pairs: list[tuple[str, str]], max_tokens: int = 1
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])
-@pytest.mark.parametrize(("width", "positions"), [(16, 192), (24, 100)])
+@pytest.mark.parametrize(("width", "positions"), [(64, 192), (24, 100)])
 @pytest.mark.parametrize(
     ("bfloat16", "write", "share"),
     [(False, save_file, 0.001), (True, save_file, 0.2), (False, write_weights, 0.4), (True, write_weights, 0.2)],
@@ -234,7 +247,7 @@ def test_small_models_of_both_architectures(
         hidden_size=width,
         num_hidden_layers=2,
         num_attention_heads=2,
-        intermediate_size=32,
+        intermediate_size=width,
         max_position_embeddings=positions,
         initializer_range=0.3,
         num_labels=1,
