@@ -136,8 +136,8 @@ def _quick_parts(scratch: Path) -> Parts:
 
 def _rank(asked: Asked, parts: Parts, encoder: KnownTexts) -> Ranked:
     request = Request(asked.target.request or "", asked.target.timestamp)
-    signals = SignalIndex(asked.documents, encoder, parts.first.words).signals(request)
-    first, expected = parts.first.first_stage(signals)
+    features = SignalIndex(asked.documents, encoder, parts.first.words).features(request)
+    first, expected = parts.first.first_stage(features)
 
     def ranked(
         cascade: Cascade, expected: Scores, logits: Callable[[Sequence[Document]], Scores]

@@ -31,6 +31,7 @@ from retriever.artifact import SHIPPED, load_artifact
 from retriever.calibrated import CalibratedRetriever
 from retriever.cross_encoder import CrossEncoderModel, pair_of
 from retriever.encoder import SentenceEncoder, embedded_encoder_folder
+from retriever.expectation import Expectation
 
 NAME = "retrieval"
 TITLE = "Waiting for the documents"
@@ -39,6 +40,7 @@ REQUESTS, QUICK_REQUESTS = 40, 2
 PLAIN_RUNS = {30: 3, 100: 3, 590: 3, 5900: 1}
 GOALS = {30: 3, 590: 50}
 MAX_TOKENS = 160
+EMBEDDING, HIDDEN = 384, 64  # of the encoder, and of what guesses the cross-encoder's logits
 RANGED = 100  # pairs that say what the matrices' inputs are like
 
 
@@ -156,7 +158,14 @@ def _retriever(folder: Path, encoder: KnownTexts) -> CalibratedRetriever:
     artifact, parts = load_artifact(SHIPPED)
     cross_encoder = CrossEncoderModel(folder, MAX_TOKENS)
     cross_encoder.load()
-    return CalibratedRetriever("bench", encoder, replace(parts, cross_encoder=cross_encoder), artifact.calibration)
+    both = replace(parts, cross_encoder=cross_encoder, expectation=_random_expectation(len(parts.head.mean)))
+    return CalibratedRetriever("bench", encoder, both, artifact.calibration)
+
+
+def _random_expectation(signals: int) -> Expectation:
+    draw = np.random.default_rng(0)
+    shapes = Expectation.shapes(signals, EMBEDDING, HIDDEN)
+    return Expectation(**{name: draw.normal(0, 0.02, shape).astype(np.float32) for name, shape in shapes.items()})
 
 
 def _take_turns(

@@ -31,7 +31,6 @@ FORMAT = 1
 MANIFEST = "artifact.json"
 PARTIAL = "artifact.json.partial"
 SIGNALS = "signals.safetensors"
-EXPECTED = "expected"  # a tensor among the signals'
 CROSS_ENCODER = "cross-encoder"
 SHIPPED = Path(__file__).parent / "embedded"
 
@@ -101,7 +100,7 @@ def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectat
     """``expectation``: of the cross-encoder, where there is one."""
     from safetensors.numpy import save_file
 
-    expected = {} if expectation is None else {EXPECTED: expectation.weights}
+    expected = {} if expectation is None else expectation.tensors()
     save_file({"words": weights.weights.astype(np.float16), **head.tensors(), **expected}, folder / SIGNALS)
     (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
 
@@ -146,8 +145,7 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     inner = folder / CROSS_ENCODER
     cross_encoder = CrossEncoderModel(inner, artifact.max_tokens) if inner.is_dir() else None
     words = WordWeights(tensors["words"].astype(np.float32))
-    expectation = Expectation(tensors[EXPECTED]) if EXPECTED in tensors else None
-    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, expectation)
+    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, Expectation.of(tensors))
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:

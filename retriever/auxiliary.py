@@ -332,7 +332,7 @@ def _padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[T
     return tokens.to(device), mask.to(device)
 
 
-def _log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 1024) -> Tensor:
+def _log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 64) -> Tensor:
     """log p of each wanted token, (N,), in float32; (at_once, V) logits in memory at a time."""
     found = []
     for start in range(0, len(wanted), at_once):

@@ -4,8 +4,8 @@ Why not an exported model: the exporters need torch and write a second copy of t
 the cross-encoder's in 8 bits once. Here one file serves torch and the runtime, nothing has to be exported, and nothing
 is cached on a user's machine.
 
-Dimensions in comments: T tokens of one text or pair, L of them that look, E width of the model, A attention heads,
-D = E / A.
+Dimensions in comments: B texts or pairs, T tokens of each, L of them that look, E width of the model, A attention
+heads, D = E / A.
 """
 
 from __future__ import annotations
@@ -59,46 +59,47 @@ NAMES = {
 
 
 def mean_graph(config: Mapping[str, Any], weights: MappedWeights, *, in_bytes: bool) -> Model:
-    """(3, T) ids, types and mask to (1, E): the mean over the tokens that the mask leaves."""
+    """(B, 3, T) ids, types and mask to (B, E): the mean over the tokens that the mask leaves."""
     encoder = _Encoder(config, weights, in_bytes)
-    mask = ops.unsqueeze(encoder.mask, _integers(-1))  # (1, T, 1)
+    mask = ops.unsqueeze(encoder.mask, _integers(-1))  # (B, T, 1)
     total = ops.reduce_sum(ops.multiply(encoder.hidden(), mask), _integers(1))
     return Model([ops.divide(total, ops.reduce_sum(mask, _integers(1)))], [encoder.tokens])
 
 
 def logits_graph(config: Mapping[str, Any], weights: MappedWeights, *, in_bytes: bool) -> Model:
-    """(3, T) ids, types and mask to (1, labels): what a classifier makes of the first token."""
+    """(B, 3, T) ids, types and mask to (B, labels): what a classifier makes of the first token."""
     encoder = _Encoder(config, weights, in_bytes)
     inner, outer = encoder.names.head
-    first = ops.squeeze(encoder.first(), _integers(1))  # (1, E)
+    first = ops.squeeze(encoder.first(), _integers(1))  # (B, E)
     return Model([encoder.linear(ops.tanh(encoder.linear(first, inner)), outer)], [encoder.tokens])
 
 
 class _Encoder:
-    """``in_bytes``: inputs whose range is known are multiplied as bytes."""
+    """``in_bytes``: inputs whose range is known are multiplied as bytes, and the other matrices of such a model are
+    unpacked: they are few, and unpacking them at each use takes as long as multiplying."""
 
     def __init__(self, config: Mapping[str, Any], weights: MappedWeights, in_bytes: bool) -> None:
         kind = config["model_type"]
         self.names = NAMES[kind]
-        self.tokens = ops.parameter([3, -1], np.int32)
-        self._ids, self._types = (ops.gather(self.tokens, _integers([row]), _integers(0)) for row in (0, 1))  # (1, T)
-        self.mask = ops.convert(ops.gather(self.tokens, _integers([2]), _integers(0)), "f32")
+        self.tokens = ops.parameter([-1, 3, -1], np.int32)
+        self._ids, self._types = (ops.gather(self.tokens, _integers(row), _integers(1)) for row in (0, 1))  # (B, T)
+        self.mask = ops.convert(ops.gather(self.tokens, _integers(2), _integers(1)), "f32")
         self._config = config
         self._layers: int = config["num_hidden_layers"]
         self._first = FIRST_POSITION[kind]
         self._weights = weights
-        self._in_bytes = in_bytes
+        self._in_bytes = in_bytes and weights.has_ranges
         self._prefix = f"{kind}." if f"{kind}.embeddings.word_embeddings.weight" in weights else ""
 
     def hidden(self) -> Node:
-        """(1, T, E)"""
+        """(B, T, E)"""
         hidden, mask = self._embedded(), self._attention_mask()
         for layer in range(self._layers):
             hidden = self._layer(layer, hidden, hidden, mask)
         return hidden
 
     def first(self) -> Node:
-        """(1, 1, E), the first token's: in the last layer all others are only looked at."""
+        """(B, 1, E), the first token's: in the last layer all others are only looked at."""
         hidden, mask = self._embedded(), self._attention_mask()
         for layer in range(self._layers - 1):
             hidden = self._layer(layer, hidden, hidden, mask)
@@ -106,13 +107,13 @@ class _Encoder:
         return self._layer(self._layers - 1, first, hidden, ops.gather(mask, _integers([0]), _integers(2)))
 
     def _layer(self, layer: int, looking: Node, hidden: Node, mask: Node) -> Node:
-        """What becomes of the tokens ``looking``, (1, L, E), which look at all, (1, T, E)."""
+        """What becomes of the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
         width, heads, names = self._config["hidden_size"], self._config["num_attention_heads"], self.names
         at = f"{self._prefix}encoder.layer.{layer}."
         query, key, value = (
             _turned(ops.reshape(self.linear(tokens, at + name), _integers([0, 0, heads, width // heads]), True))
             for tokens, name in zip((looking, hidden, hidden), names.attention, strict=True)
-        )  # (1, A, L, D), and (1, A, T, D) twice
+        )  # (B, A, L, D), and (B, A, T, D) twice
         seen = ops.reshape(
             _turned(ops.scaled_dot_product_attention(query, key, value, mask)), _integers([0, 0, width]), True
         )
@@ -123,9 +124,9 @@ class _Encoder:
     def linear(self, values: Node, name: str) -> Node:
         matrix, scale = self._weights[f"{name}.weight"], self._weights.scale_of(f"{name}.weight")
         seen = self._weights.range_of(f"{name}.weight") if self._in_bytes else None
-        if seen is not None and scale is not None:
+        if scale is not None and seen is not None:
             values, (matrix, scale) = _rounded(values, matrix * scale, seen)
-        if scale is not None and (len(matrix) % WHOLE or matrix.shape[1] % WHOLE):
+        elif scale is not None and (self._in_bytes or len(matrix) % WHOLE or matrix.shape[1] % WHOLE):
             matrix, scale = matrix * scale, None
         factor = _constant(matrix)
         if scale is not None:
@@ -138,7 +139,7 @@ class _Encoder:
         return ops.add(ops.multiply(even, weight), bias)
 
     def _embedded(self) -> Node:
-        """(1, T, E)"""
+        """(B, T, E)"""
         at = f"{self._prefix}embeddings."
         found = ops.add(
             self._rows(at + "word_embeddings.weight", self._ids),
@@ -160,12 +161,12 @@ class _Encoder:
 
     def _range(self, first: int) -> Node:
         """(1, T), counted from ``first``"""
-        length = ops.gather(ops.shape_of(self.tokens, "i32"), _integers(1), _integers(0))
+        length = ops.gather(ops.shape_of(self.tokens, "i32"), _integers(2), _integers(0))
         until = ops.add(length, _integers(first))
         return ops.unsqueeze(ops.range(_integers(first), until, _integers(1), "i32"), _integers(0))
 
     def _attention_mask(self) -> Node:
-        """(1, 1, 1, T), with MPNet's distances (1, A, T, T); added to attention scores"""
+        """(B, 1, 1, T), with MPNet's distances (B, A, T, T); added to attention scores"""
         masked = ops.multiply(ops.subtract(_constant(np.float32(1)), self.mask), _constant(np.float32(MASKED)))
         mask = ops.unsqueeze(masked, _integers([1, 2]))
         table = f"{self._prefix}encoder.relative_attention_bias.weight"
@@ -203,7 +204,7 @@ def _rounded(values: Node, matrix: Floats, seen: Floats) -> tuple[Node, tuple[ND
 
 
 def _turned(values: Node) -> Node:
-    """(1, T, A, D) to (1, A, T, D), or back"""
+    """(B, T, A, D) to (B, A, T, D), or back"""
     return ops.transpose(values, _integers([0, 2, 1, 3]))
 
 

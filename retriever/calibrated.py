@@ -19,7 +19,7 @@ from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import Encoder
 from retriever.expectation import Expectation
 from retriever.head import SignalHead
-from retriever.signals import SignalIndex
+from retriever.signals import Features, SignalIndex
 from retriever.word_weights import WordWeights
 
 
@@ -32,12 +32,12 @@ class CalibratedParts:
     cross_encoder: CrossEncoderModel | None = None
     expectation: Expectation | None = None
 
-    def first_stage(self, signals: Scores) -> tuple[Scores, Scores]:
-        """(C, S) -> the first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
-        first = self.head.logits(signals)
+    def first_stage(self, features: Features) -> tuple[Scores, Scores]:
+        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
+        first = self.head.logits(features.signals)
         if self.expectation is None:
             return first, first
-        return first, self.expectation.logits(self.head.inputs(signals), first)
+        return first, self.expectation.logits(self.head.inputs(features.signals), first, features)
 
 
 class CalibratedRetriever(Retriever):
@@ -77,7 +77,7 @@ class CalibratedRetriever(Retriever):
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
-            first, expected = parts.first_stage(signals.signals(request))
+            first, expected = parts.first_stage(signals.features(request))
         if cross_encoder is None:
             return first
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,6 +36,7 @@ class Graph(Protocol):
 
 CORES = min(os.cpu_count() or 1, 4)  # each costs 12 MB a model
 WARM_UP = 8 * STEP  # tokens
+TOGETHER = 4  # texts of one length; more hardly gain time, and cost memory
 
 
 class TextModel:
@@ -52,30 +53,46 @@ class TextModel:
             raise ValueError(str(error)) from error
         self._width = self._compiled.output(0).get_partial_shape()[1].get_length()
         # A run on each core, in which it lays the weights out as it reads them; then the file's are not needed.
-        self._run([np.ones((3, min(WARM_UP, folder.longest)), np.int32)] * CORES, CORES)
+        self._run([np.ones((3, min(WARM_UP, folder.longest)), np.int32)] * CORES, CORES, 1)
         folder.weights.release()
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
         """(inputs, outputs of the graph)"""
         return self._run(map(self._folder.tokens, inputs), len(inputs))
 
-    def _run(self, inputs: Iterable[NDArray[np.int32]], count: int) -> Floats:
+    def _run(self, inputs: Iterable[NDArray[np.int32]], count: int, together: int = TOGETHER) -> Floats:
         found = np.empty((count, self._width), np.float32)
-        running: deque[tuple[int, Any]] = deque()
+        running: deque[tuple[list[int], Any]] = deque()
 
         def finished() -> Any:
-            place, request = running.popleft()
+            places, request = running.popleft()
             request.wait()
-            found[place] = request.get_output_tensor().data[0]
+            found[places] = request.get_output_tensor().data
             return request
 
-        for place, tokens in enumerate(inputs):  # a text becomes tokens while others run
+        for places, tokens in _batches(inputs, together):  # texts become tokens while others run
             request = finished() if len(running) == CORES else self._compiled.create_infer_request()
             request.start_async([tokens])
-            running.append((place, request))
+            running.append((places, request))
         while running:
             finished()
         return found
+
+
+def _batches(inputs: Iterable[NDArray[np.int32]], together: int) -> Iterator[tuple[list[int], NDArray[np.int32]]]:
+    """Places of inputs of one length, and their tokens (B, 3, T); B is at most ``together``."""
+    waiting: dict[int, list[tuple[int, NDArray[np.int32]]]] = {}
+    for place, tokens in enumerate(inputs):
+        own = waiting.setdefault(tokens.shape[1], [])
+        own.append((place, tokens))
+        if len(own) == together:
+            yield _stacked(waiting.pop(tokens.shape[1]))
+    yield from map(_stacked, sorted(waiting.values(), key=lambda own: -own[0][1].size * len(own)))
+
+
+def _stacked(own: list[tuple[int, NDArray[np.int32]]]) -> tuple[list[int], NDArray[np.int32]]:
+    places, tokens = zip(*own, strict=True)
+    return list(places), np.stack(tokens)
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from retriever.encoder import Encoder
 from retriever.hashes import letter_triples, word_hashes
 from retriever.lexical import BM25Index, words
 from retriever.postings import Postings
+from retriever.ragged import Places
 from retriever.readings import Readings, area_hashes
 from retriever.word_weights import WordWeights
 
@@ -78,6 +80,19 @@ NAMES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a history says of a request. ``signals`` (C, S), columns as NAMES, rows in the documents' order;
+    ``request_vector`` (E,); the embeddings of the texts and of the requests that they answered, ``text_vectors`` and
+    ``own_vectors`` (C, E), whose rows are the documents ``order`` (C,)."""
+
+    signals: Floats
+    request_vector: Floats
+    text_vectors: Floats
+    own_vectors: Floats
+    order: Places
+
+
 class SignalIndex:
     """One history of at least one document, made ready for many requests."""
 
@@ -120,9 +135,14 @@ class SignalIndex:
         assert readings is not None, "there is at least one document"
         return readings.take(np.array([rows[_content(document)] for document in self._documents]))
 
-    def signals(self, request: Request) -> Floats:
-        """(C, S), columns as NAMES, rows in the documents' order."""
-        found = self._likeness(request) | self._age(request)
+    def features(self, request: Request) -> Features:
+        vector = self._encoder.encode_request(request.text)[0]  # (E,)
+        own = self._readings
+        return Features(self._signals(request, vector), vector, own.text_vectors, own.request_vectors, self._order)
+
+    def _signals(self, request: Request, vector: Floats) -> Floats:
+        """(C, S)"""
+        found = self._likeness(request, vector) | self._age(request)
         likeness = found["letters_request"] + found["cosine_request"]
         copies = self._copies.copies(likeness.astype(np.float32))
         found |= {
@@ -158,9 +178,8 @@ class SignalIndex:
         columns[self._order] = rows.T
         return columns
 
-    def _likeness(self, request: Request) -> dict[str, Floats]:
+    def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
         """How alike the request is to each text and to the request that the text answered."""
-        vector = self._encoder.encode_request(request.text)[0]  # (E,)
         asked = words(request.text)
         hashed, said, own = word_hashes(asked), " ".join(asked), self._readings
         times = Counter(asked)  # (Q,)

@@ -23,7 +23,7 @@ def signal_lists(
     advance: Callable[[int, bool], None] = lambda items, now: None,
 ) -> Iterator[SignalList]:
     for example in examples:
-        signals = SignalIndex(example.documents, encoder, weights).signals(example.request)
+        signals = SignalIndex(example.documents, encoder, weights).features(example.request).signals
         yield SignalList(signals, example.gains)
         advance(1, True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -13,9 +13,12 @@ import numpy as np
 from rich.console import Console
 
 from pearl.errors import InputError
+from pearl.records import Document
 from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.calibrated import CalibratedParts
 from retriever.cascade import Cascade
+from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import SentenceEncoder
 from retriever.head import Floats
 from retriever.signals import NAMES
@@ -25,8 +28,9 @@ from training.corpus import Corpus
 from training.division import Division
 from training.embeddings import KeptEncoder
 from training.examples import Example, write_gains
+from training.expectation import Learned, learn_expectation
 from training.features import texts_of, thinned
-from training.first_stage import CALIBRATED, Data, compute_signals, fit_first_stage
+from training.first_stage import CALIBRATED, RELEVANCE, Data, compute_signals, fit_first_stage
 from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
@@ -47,7 +51,7 @@ from training.split import DEV, TEST, TRAIN, users_of
 from training.staging import check_replaceable, replaced
 
 # the share of the budget that has passed when a step ends
-SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED = 0.30, 0.38, 0.52, 0.62, 0.90
+SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.30, 0.38, 0.52, 0.62, 0.85, 0.92
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 
@@ -244,13 +248,24 @@ def fit_artifact(
         },
     )
     with replaced(options.out) as folder:
+        learned: Learned | None = None
         if second is not None and cascade.weight > 0:
             save_cross_encoder(second.model, folder / CROSS_ENCODER, dev_pairs(data.dev, options.seed))
-            write_signals(folder, words, head, second.expectation)
-        else:
-            write_signals(folder, words, head)
-        write_manifest(folder, artifact)
+            if options.loss != RELEVANCE:  # which reads everything
+                parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, fitting.max_tokens))
+                histories = _histories(corpora, division.learned)
+                learned = learn_expectation(histories, parts, encoder, budget.until(EXPECTED_BY), console, options.seed)
+        write_signals(folder, words, head, None if learned is None else learned.expectation)
+        write_manifest(folder, artifact if learned is None else _with(artifact, learned))
     return read_manifest(options.out)
+
+
+def _with(artifact: Artifact, learned: Learned) -> Artifact:
+    return replace(
+        artifact,
+        reach=artifact.weight * learned.beyond,
+        training=artifact.training | {"expectation": learned.report},
+    )
 
 
 def _say(note: str, console: Console) -> None:
@@ -272,13 +287,17 @@ def _warm_started(
 ) -> tuple[Any, dict[str, Any]]:
     left = budget.seconds_until(FITTED)
     seconds = None if left is None else left * RELEVANCE_SHARE
-    histories = {
+    folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
+    return fit_relevance(options.base, _histories(corpora, learned), fitting, folder, seconds, options.device)
+
+
+def _histories(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:
+    """Of a split's users, whose names carry the corpus's."""
+    return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora
-        for user, documents in users_of(corpus.histories, learned).items()
+        for user, documents in users_of(corpus.histories, split).items()
     }
-    folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
-    return fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
 
 
 def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:

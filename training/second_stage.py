@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import Ridge
 
 from pearl.records import Document, Request
 from retriever.cascade import Cascade
 from retriever.cross_encoder import pair_of
-from retriever.expectation import Expectation
 from retriever.head import Floats, SignalHead
 from retriever.quantized import write_weights
 from training.activations import input_ranges
@@ -44,8 +42,6 @@ RELEVANCE_PER_USER = 20
 RELEVANCE_SHARE = 0.25  # of the time
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
-REACH = 0.995  # of dev's documents are lifted by no more than what is called the cascade's reach
-RIDGE = 30.0
 RANGED = 200  # pairs whose activations say what the matrices' inputs are like
 EVERYTHING = 1_000_000
 
@@ -59,7 +55,6 @@ class SecondStage:
     dev_scores: list[Floats]
     cascade: Cascade
     report: dict[str, Any]
-    expectation: Expectation | None = None
 
 
 def fit_relevance(
@@ -136,9 +131,7 @@ def fit_second_stage(
     alone = measure(logits, gains)
     tried = [{"weight": each, **asdict(fit)} for each, fit in fits.items()]
     report |= {"weights": tried, "alone": asdict(alone)}
-    inputs = [head.inputs(each.signals) for each in signals.dev]
-    expectation, beyond = fit_expectation(inputs, first, logits)
-    return SecondStage(model, scores[weight], Cascade(weight=weight, reach=weight * beyond), report, expectation)
+    return SecondStage(model, scores[weight], Cascade(weight=weight), report)
 
 
 def _fitted(
@@ -168,18 +161,6 @@ def _fitted(
     report |= {"made_of": made_of}
     _keep(model, folder, report)
     return model, report
-
-
-def fit_expectation(
-    inputs: Sequence[Floats], first: Sequence[Floats], logits: Sequence[Floats]
-) -> tuple[Expectation, float]:
-    """From dev's standardised signals, (C, S) each, scores and logits, (C,) each: what to expect of a logit, and by how
-    much it is exceeded at most."""
-    known = np.column_stack((np.concatenate(inputs), np.concatenate(first)))  # (C, S + 1)
-    said = np.concatenate(logits)
-    fitted = Ridge(RIDGE).fit(known, said)
-    beyond = float(np.quantile(said - fitted.predict(known), REACH))
-    return Expectation(np.array([*fitted.coef_, fitted.intercept_], np.float32)), beyond
 
 
 def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[TextGroup]:

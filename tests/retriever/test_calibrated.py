@@ -73,10 +73,13 @@ def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder:
     assert retriever.rank(REQUEST, documents)[0].document.id == documents[int(cosines.argmax())].id
 
 
-def test_the_cascade_is_the_artifacts(with_logits: Any) -> None:
+def test_the_cascade_is_the_artifacts(with_logits: Any, word_encoder: Any) -> None:
     model = GivenLogits({"d3": 50.0})
     cascade = Cascade(most=3, weight=0.5)
-    expectation = Expectation(np.array([0.0] * len(NAMES) + [1.0, -2.0], np.float32))  # two less than the first stage
+    shapes = Expectation.shapes(len(NAMES), word_encoder().encode_request("a").shape[1], 4)
+    weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    weights["direct"][-1], weights["intercept"][:] = 1.0, -2.0
+    expectation = Expectation(**weights)  # two less than the first stage
     index = with_logits(model, cascade, expectation=expectation).index(history(5))
     assert index.scores(REQUEST) == pytest.approx(
         [-np.log1p(4) - 1, -np.log1p(3) - 1, -np.log1p(2) / 2, 25 - np.log1p(1) / 2, 0], abs=1e-5

@@ -18,7 +18,7 @@ def test_a_list_of_signals_for_each_example(make_examples: Callable[..., list[Ex
     assert told == [1, 1, 1]
     for each, example in zip(lists, examples, strict=True):
         assert each.signals.shape == (6, len(NAMES))
-        expected = SignalIndex(example.documents, word_encoder(), weights).signals(example.request)
+        expected = SignalIndex(example.documents, word_encoder(), weights).features(example.request).signals
         assert np.array_equal(each.signals, expected)
         assert each.gains is example.gains
 

@@ -19,7 +19,6 @@ from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross
 from training.fit_head import HeadOptions
 from training.second_stage import (
     RELEVANCE_GAIN,
-    fit_expectation,
     fit_relevance,
     fit_second_stage,
     relevance_groups,
@@ -130,28 +129,6 @@ def test_under_relevance_the_model_stays_as_it_is(material: Any, bert_folder: Pa
     assert found.cascade.weight == 1.0
     assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
     assert found.cascade.most > 10_000  # nothing comes before it that could choose for it
-
-
-def test_what_to_expect_of_a_score_is_fitted_on_dev() -> None:
-    draw = np.random.default_rng(0)
-    inputs = [draw.normal(0, 1, (20, 2)).astype(np.float32) for _ in range(200)]
-    first = [draw.normal(0, 1, 20).astype(np.float32) for _ in range(200)]
-    logits = [
-        (0.5 + 0.7 * own + signals @ [0.3, 0.0] + draw.uniform(-1, 1, 20)).astype(np.float32)
-        for signals, own in zip(inputs, first, strict=True)
-    ]
-    expectation, beyond = fit_expectation(inputs, first, logits)
-    assert expectation.weights == pytest.approx([0.3, 0.0, 0.7, 0.5], abs=0.05)
-    assert beyond == pytest.approx(0.99, abs=0.05)
-    asked = np.array([[1.0, 5.0]], np.float32)
-    assert expectation.logits(asked, np.array([2.0], np.float32)) == pytest.approx([0.3 + 1.4 + 0.5], abs=0.3)
-
-
-def test_cross_encoders_that_say_one_thing() -> None:
-    same = np.zeros(4, np.float32)
-    expectation, beyond = fit_expectation([same[:, None]], [same], [same + 2])
-    assert expectation.logits(same[:, None], same) == pytest.approx([2.0] * 4)
-    assert beyond == pytest.approx(0.0, abs=1e-6)
 
 
 def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:
