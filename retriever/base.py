@@ -84,6 +84,11 @@ def best_first(scores: Scores) -> Positions:
     return np.lexsort((-np.arange(len(scores)), -scores))
 
 
+def content(document: Document) -> tuple[str, str]:
+    """What is read of a document: two with the same text and request are one to a model."""
+    return document.text, document.request or ""
+
+
 def oldest_first(documents: Sequence[Document]) -> Positions:
     """The positions in order of time; as they are where a document has none."""
     times = [document.timestamp for document in documents if document.timestamp is not None]

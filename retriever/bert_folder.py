@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,27 +26,83 @@ SENTENCE_OPTIONS = {"max_seq_length", "do_lower_case", "transformer_task", "moda
 STEP = 16  # tokens
 
 Texts = tuple[str, ...]  # what is read together: one text, or a request and a document
+Ids = NDArray[np.int32]  # a text's tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a tokenizer puts before, between and behind one text or two: the special tokens' ids and types; and the type
+    of each text's own tokens."""
+
+    specials: tuple[Ids, ...]
+    special_types: tuple[Ids, ...]
+    types: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, *texts: str) -> Template:
+        """As it does with these. Raises ValueError where one of them has no tokens."""
+        first, second = (*texts, None)[:2]
+        encoded = tokenizer.encode(first, second)
+        ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
+        whose = np.array([-1 if place is None else place for place in encoded.sequence_ids])
+        own = [np.flatnonzero(whose == place) for place in range(len(texts))]
+        if not all(len(each) for each in own):
+            raise ValueError("the tokenizer makes nothing of a letter")
+        # from the end of one text to the beginning of the next, and to both ends
+        starts, ends = [0, *(int(each[-1]) + 1 for each in own)], [*(int(each[0]) for each in own), len(ids)]
+        between = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        return cls(
+            tuple(ids[each] for each in between),
+            tuple(types[each] for each in between),
+            tuple(int(types[each[0]]) for each in own),
+        )
+
+    def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
+        """Ids and types; of more than ``longest`` tokens the last of the longest text go first."""
+        lengths = _shortened([len(each) for each in texts], longest - sum(map(len, self.specials)))
+        ids, types = [self.specials[0]], [self.special_types[0]]
+        for place, (text, length) in enumerate(zip(texts, lengths, strict=True)):
+            ids += [text[:length], self.specials[place + 1]]
+            types += [np.full(length, self.types[place], np.int32), self.special_types[place + 1]]
+        return np.concatenate(ids), np.concatenate(types)
+
+
+def _shortened(lengths: list[int], room: int) -> list[int]:
+    """As ``longest_first`` of the tokenizers: the longer of two gives way to the shorter, down to half of the room."""
+    if sum(lengths) <= room:
+        return lengths
+    if len(lengths) == 1:
+        return [room]
+    first, second = lengths
+    shorter = min(first, second, room // 2)
+    return [shorter, room - shorter] if first <= second else [room - shorter, shorter]
 
 
 @dataclass(frozen=True, slots=True)
 class BertFolder:
-    """``longest``: tokens of an input; ``typed``: whether the second text's tokens have another type."""
+    """``templates``: of one text, and of two; ``longest``: tokens of an input; ``typed``: whether the second text's
+    tokens have another type."""
 
     config: dict[str, Any]
     weights: MappedWeights
     tokenizer: Tokenizer
+    templates: tuple[Template, Template]
     longest: int
     typed: bool
 
-    def tokens(self, texts: Texts) -> NDArray[np.int32]:
-        """(3, T): ids, types and the mask; T is rounded up with padding."""
-        encoded = self.tokenizer.encode(texts[0], texts[1] if len(texts) > 1 else None)
-        length = len(encoded.ids) or 1  # where the tokenizer adds nothing to an empty text
+    def ids(self, text: str) -> Ids:
+        """All of its own tokens: which of two texts is longer matters where they are shortened."""
+        return np.array(self.tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+
+    def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
+        """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""
+        ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
+        length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
         found = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
         found[0] = self.config.get("pad_token_id") or 0
-        found[0, : len(encoded.ids)] = encoded.ids
+        found[0, : len(ids)] = ids
         if self.typed:
-            found[1, : len(encoded.ids)] = encoded.type_ids
+            found[1, : len(ids)] = types
         found[2, :length] = 1
         return found
 
@@ -90,7 +147,9 @@ def _opened(folder: Path, max_tokens: int | None) -> BertFolder | None:
     inputs = options.get("model_input_names")
     typed = options["tokenizer_class"].startswith("Bert") if inputs is None else "token_type_ids" in inputs
     weights = MappedWeights(folder / "model.safetensors")
-    return BertFolder(config, weights, _tokenizer(saved, longest), longest, typed)
+    tokenizer = _tokenizer(saved)
+    templates = Template.of(tokenizer, "a"), Template.of(tokenizer, "a", "a")
+    return BertFolder(config, weights, tokenizer, templates, longest, typed)
 
 
 def _computed(config: dict[str, Any]) -> bool:
@@ -124,7 +183,7 @@ def _means(pooling: dict[str, Any]) -> bool:
     return pooling.get("pooling_mode", older) in ("mean", ["mean"], ["pooling_mode_mean_tokens"])
 
 
-def _tokenizer(saved: str, longest: int) -> Tokenizer:
+def _tokenizer(saved: str) -> Tokenizer:
     from tokenizers import Tokenizer
 
     try:
@@ -132,7 +191,7 @@ def _tokenizer(saved: str, longest: int) -> Tokenizer:
     except Exception as error:  # it raises no other type
         raise ValueError(str(error)) from error
     tokenizer.no_padding()
-    tokenizer.enable_truncation(longest, strategy="longest_first")
+    tokenizer.no_truncation()
     return tokenizer
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from pearl.clock import Clock
 from pearl.records import Document, Request
-from retriever.base import Calibration, Index, Positions, Retriever, Scores
+from retriever.base import Calibration, Index, Positions, Retriever, Scores, content
 from retriever.cascade import Cascade
-from retriever.cross_encoder import CrossEncoderModel
+from retriever.cross_encoder import CrossEncoderModel, KeptIds
 from retriever.encoder import Encoder
 from retriever.expectation import Expectation
 from retriever.head import SignalHead
@@ -72,8 +72,10 @@ class CalibratedRetriever(Retriever):
     def signal_index(self, documents: Sequence[Document], previous: SignalIndex | None = None) -> SignalIndex:
         return SignalIndex(documents, self._encoder, self._parts.words, previous)
 
-    def scores(self, request: Request, documents: Sequence[Document], signals: SignalIndex, clock: Clock) -> Scores:
-        """(C,)"""
+    def scores(
+        self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept: KeptIds, clock: Clock
+    ) -> Scores:
+        """(C,); ``kept``: the tokens of documents that were read before, to which others come."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
@@ -82,7 +84,7 @@ class CalibratedRetriever(Retriever):
             return first
 
         def read(positions: Positions) -> Scores:
-            return cross_encoder.logits(request, [documents[position] for position in positions])
+            return cross_encoder.logits(request, [documents[position] for position in positions], kept)
 
         most = min(cascade.most, len(first))
         with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:
@@ -99,10 +101,14 @@ class CalibratedIndex:
         self._documents = documents
         self._retriever = retriever
         self._signals: SignalIndex | None = None
+        self._kept: KeptIds = {}
         if documents:
             self._signals = retriever.signal_index(documents, None if previous is None else previous._signals)
+        if previous is not None:
+            known = dict(previous._kept)  # a copy, for requests may still be reading
+            self._kept = {key: known[key] for key in map(content, documents) if key in known}
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._signals is None:
             return np.zeros(0, np.float32)
-        return self._retriever.scores(request, self._documents, self._signals, clock or Clock())
+        return self._retriever.scores(request, self._documents, self._signals, self._kept, clock or Clock())

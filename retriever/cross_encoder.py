@@ -19,9 +19,11 @@ from safetensors import SafetensorError
 from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.bert_folder import model_folder
+from retriever.base import content
+from retriever.bert_folder import BertFolder, Ids, model_folder
 
 Floats = NDArray[np.float32]
+KeptIds = dict[tuple[str, str], Ids]  # of documents, by their content
 
 REQUEST_WORDS = 48  # a request of a page must leave the document its place in the window
 LATELY = 0.2  # what the newest measurement counts against those before it
@@ -30,10 +32,17 @@ LONGEST = 4000  # characters: what comes later does not fit into the window, but
 
 def pair_of(request: str, document: Document) -> tuple[str, str]:
     """What the model reads: the request, and the document with the request that it answered."""
+    return asked_of(request), own_of(document)
+
+
+def asked_of(request: str) -> str:
     words = request[:LONGEST].split()
-    asked = request[:LONGEST] if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
+    return request[:LONGEST] if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
+
+
+def own_of(document: Document) -> str:
     own = f"{document.request}\n{document.text}" if document.request else document.text
-    return asked, own[:LONGEST]
+    return own[:LONGEST]
 
 
 class CrossEncoderModel:
@@ -67,10 +76,10 @@ class CrossEncoderModel:
         finally:
             self._turn.release()
 
-    def logits(self, request: Request, documents: Sequence[Document]) -> Floats:
-        """(C,)"""
+    def logits(self, request: Request, documents: Sequence[Document], kept: KeptIds | None = None) -> Floats:
+        """(C,); what the documents' tokens are is taken from ``kept``, or put there."""
         model, started = self._ready(), time.perf_counter()
-        found = model.outputs([pair_of(request.text, document) for document in documents])[:, 0]
+        found = model.outputs(request.text, documents, {} if kept is None else kept)[:, 0]
         if documents:
             pace = (time.perf_counter() - started) / len(documents)
             self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
@@ -84,20 +93,46 @@ class CrossEncoderModel:
 
 
 class _Model(Protocol):
-    def outputs(self, pairs: Sequence[tuple[str, str]], /) -> Floats: ...
+    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats: ...
+
+
+class _Served:
+    """Without torch."""
+
+    def __init__(self, folder: BertFolder) -> None:
+        from retriever.bert_graph import logits_graph
+        from retriever.runtime import TextModel
+
+        self._model = TextModel(folder, logits_graph)
+
+    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats:
+        asked = self._model.ids(asked_of(request))
+        return self._model.outputs_of_ids(((asked, self._ids(each, kept)) for each in documents), len(documents))
+
+    def _ids(self, document: Document, kept: KeptIds) -> Ids:
+        key = content(document)
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = self._model.ids(own_of(document))
+        return found
+
+
+class _Reference:
+    """Under torch, whose tokenizer cuts and joins texts itself."""
+
+    def __init__(self, folder: Path, max_tokens: int) -> None:
+        from retriever.reference import PairModel
+
+        self._model = PairModel(folder, max_tokens)
+
+    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats:
+        return self._model.outputs([pair_of(request, document) for document in documents])
 
 
 def _load(folder: Path, max_tokens: int) -> _Model:
     found = model_folder(folder, max_tokens)
     try:
-        if found is None:
-            from retriever.reference import PairModel
-
-            return PairModel(folder, max_tokens)
-        from retriever.bert_graph import logits_graph
-        from retriever.runtime import TextModel
-
-        return TextModel(found, logits_graph)
+        return _Reference(folder, max_tokens) if found is None else _Served(found)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from pearl.records import Document, Request
-from retriever.base import oldest_first
+from retriever.base import content, oldest_first
 from retriever.copies import CopyIndex
 from retriever.encoder import Encoder
 from retriever.hashes import letter_triples, word_hashes
@@ -125,15 +125,15 @@ class SignalIndex:
         rows: dict[tuple[str, str], int] = {}
         readings = None
         if previous is not None:
-            rows = {_content(document): row for row, document in enumerate(previous._documents)}
+            rows = {content(document): row for row, document in enumerate(previous._documents)}
             readings = previous._readings
-        new = {_content(document): document for document in self._documents if _content(document) not in rows}
+        new = {content(document): document for document in self._documents if content(document) not in rows}
         if new:
             fresh = Readings.of(list(new.values()), self._encoder, self._weights)
             rows |= {content: row for row, content in enumerate(new, start=len(readings.requests) if readings else 0)}
             readings = readings.followed_by(fresh) if readings else fresh
         assert readings is not None, "there is at least one document"
-        return readings.take(np.array([rows[_content(document)] for document in self._documents]))
+        return readings.take(np.array([rows[content(document)] for document in self._documents]))
 
     def features(self, request: Request) -> Features:
         vector = self._encoder.encode_request(request.text)[0]  # (E,)
@@ -234,8 +234,3 @@ class SignalIndex:
             "within_a_day": (known & (gap <= DAY)).astype(np.float32),
             "log_recency": np.log1p(np.arange(len(known))[::-1]).astype(np.float32),
         }
-
-
-def _content(document: Document) -> tuple[str, str]:
-    """What is read of a document."""
-    return document.text, document.request or ""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import Resamples, Seed, show
-from pearl.options import JSON_OPTION, check_writable, write_json
+from eval.commands.scored import Resamples, Seed, write_or_show
+from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """The file is CSV, a rating a line; other columns are passed over:
 
@@ -59,7 +59,4 @@ def agreement(
         draw(agreement_figure, result, picture)
     if report:
         write_page(report, "Agreement", result["command"], [svg(agreement_figure, result)], agreement_tables(result))
-    if json:
-        write_json(json, result)
-    else:
-        show(agreement_tables(result))
+    write_or_show(json, result, agreement_tables)

@@ -16,10 +16,10 @@ from eval.commands.scored import (
     baselines_among,
     described,
     score_all,
-    show,
     with_distributions,
+    write_or_show,
 )
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, write_json
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable
 
 EXAMPLES = """Examples:
 
@@ -67,7 +67,4 @@ def calibration(
     result = with_distributions(made_by | result, choices)
     if picture:
         draw_reliability(result, picture)
-    if json:
-        write_json(json, result)
-    else:
-        show(calibration_tables(result))
+    write_or_show(json, result, calibration_tables)

@@ -18,8 +18,8 @@ from eval.commands.options import (
     TemplateName,
     WithoutNearDuplicates,
 )
-from eval.commands.scored import Baselines, GainsFiles, Models, show
-from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
+from eval.commands.scored import Baselines, GainsFiles, Models, write_or_show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target:
 
@@ -111,7 +111,4 @@ def generation(
         report = generation_report(material.cases, systems, written, scorer, stances=stances)
     head = plan.head("generation", bertscore, no_zero_shot=not zero_shot, k_shot=k_shot)
     result = head | {"bertscore": scorer.description, **material.counts, **report}
-    if json:
-        write_json(json, result)
-    else:
-        show(generation_tables(result))
+    write_or_show(json, result, generation_tables)

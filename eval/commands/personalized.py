@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import Resamples, Seed, show
-from pearl.options import JSON_OPTION, check_writable, write_json
+from eval.commands.scored import Resamples, Seed, write_or_show
+from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """A line of the records is a judge's reply to one question about one person:
 
@@ -64,7 +64,4 @@ def personalized(
     if report:
         tables = (*personalized_tables(result), *sweep_tables(result))
         write_page(report, "A personalized judge", result["command"], [svg(personalized_figure, result)], tables)
-    if json:
-        write_json(json, result)
-    else:
-        show(personalized_tables(result))
+    write_or_show(json, result, personalized_tables)

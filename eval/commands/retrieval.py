@@ -16,10 +16,10 @@ from eval.commands.scored import (
     baselines_among,
     described,
     score_all,
-    show,
     with_distributions,
+    write_or_show,
 )
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, write_json
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable
 
 EXAMPLES = """A line of the gains:
 
@@ -74,7 +74,4 @@ def retrieval(
     result = with_distributions(made_by | result, choices)
     if picture:
         draw_distributions(result, picture)
-    if json:
-        write_json(json, result)
-    else:
-        show(retrieval_tables(result))
+    write_or_show(json, result, retrieval_tables)

@@ -18,8 +18,8 @@ from eval.commands.options import (
     TemplateName,
     WithoutNearDuplicates,
 )
-from eval.commands.scored import GainsFiles, Models, show
-from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
+from eval.commands.scored import GainsFiles, Models, write_or_show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
 where both are given the same options and --generations.
@@ -102,7 +102,4 @@ def revision(
     result = head | {"bertscore": scorer.description, **material.counts, "models": models}
     if picture:
         draw_curves(models, metric, picture)
-    if json:
-        write_json(json, result)
-    else:
-        show(revision_tables(result))
+    write_or_show(json, result, revision_tables)

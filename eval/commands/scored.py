@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pearl.errors import InputError
+from pearl.options import write_json
 
 if TYPE_CHECKING:
     from eval.choices import Choices
@@ -98,8 +99,15 @@ def described(name: str, gains: Sequence[Path], models: Sequence[str], **options
     return {"command": shlex.join(words), "version": __version__}
 
 
-def show(tables: Iterable[Table]) -> None:
-    """Tables on standard output."""
+def write_or_show(json: str | None, result: dict[str, Any], tables: Callable[[Any], Iterable[Table]]) -> None:
+    """What --json names, or else tables on standard output."""
+    if json:
+        write_json(json, result)
+    else:
+        _show(tables(result))
+
+
+def _show(tables: Iterable[Table]) -> None:
     from rich import box, table
     from rich.console import Console
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import Resamples, Seed, show
-from pearl.options import JSON_OPTION, check_writable, write_json
+from eval.commands.scored import Resamples, Seed, write_or_show
+from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
 
@@ -74,7 +74,4 @@ def style(
     if report:
         tables = (*style_tables(result), *more_tables(result))
         write_page(report, "Judges of style", result["command"], [svg(style_figure, result)], tables)
-    if json:
-        write_json(json, result)
-    else:
-        show(style_tables(result))
+    write_or_show(json, result, style_tables)

@@ -6,9 +6,9 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,15 +45,16 @@ class EmbeddedChatModel:
         from llama_cpp import Llama
 
         _leave_the_streams_alone()
-        return Llama(
-            str(embedded_model_file()),
-            n_ctx=self.context_tokens,
-            last_n_tokens_size=REPEAT_WINDOW,
-            # to read a prompt. One core stays free: threads that wait for each other spin, so beside one other busy
-            # program two of them read 45 tokens/s on two cores, one of them 200
-            n_threads_batch=max(1, (os.cpu_count() or 1) - 1),
-            verbose=False,
-        )
+        with _without_tiles():
+            return Llama(
+                str(embedded_model_file()),
+                n_ctx=self.context_tokens,
+                last_n_tokens_size=REPEAT_WINDOW,
+                # to read a prompt. One core stays free: threads that wait for each other spin, so beside one other busy
+                # program two of them read 45 tokens/s on two cores, one of them 200
+                n_threads_batch=max(1, (os.cpu_count() or 1) - 1),
+                verbose=False,
+            )
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them."""
@@ -157,6 +158,28 @@ def _leave_the_streams_alone() -> None:
 
     swaps: Any = suppress_stdout_stderr
     swaps.__enter__, swaps.__exit__ = (lambda self: self), (lambda self, *raised: None)
+
+
+@contextmanager
+def _without_tiles() -> Iterator[None]:
+    """Where llama.cpp 0.3.36 was compiled, by GCC 12, for a processor that multiplies in tiles (AMX), the first of them is
+    an illegal instruction, which ends the process. It uses them for weights in buffers of their own; whether there are
+    such is not the library's to choose, but a default of llama.cpp's."""
+    from llama_cpp import llama_cpp as library
+
+    default = library.llama_model_default_params
+
+    def params() -> Any:
+        made = default()
+        made.use_extra_bufts = False
+        return made
+
+    if b"AMX" in library.llama_print_system_info():
+        library.llama_model_default_params = params
+    try:
+        yield
+    finally:
+        library.llama_model_default_params = default
 
 
 def _grammar(choices: Sequence[str]) -> Any:

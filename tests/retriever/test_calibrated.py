@@ -46,7 +46,7 @@ class GivenLogits:
         yield True
         self.busy.release()
 
-    def logits(self, request: Request, documents: Sequence[Document]) -> Any:
+    def logits(self, request: Request, documents: Sequence[Document], kept: Any = None) -> Any:
         self.seen += [document.id for document in documents]
         return np.array([self.given.get(document.id, 0.0) for document in documents], np.float32)
 

@@ -279,7 +279,11 @@ def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_fold
     pairs = [pair_of(asked, Document("", text)) for asked in (*ODD, real_texts[0]) for text in real_texts[:9] + ODD]
     for asked, text in pairs:
         expected = tokenizer([asked], [text], truncation="longest_first", max_length=128)
-        assert_tokens(folder.tokens((asked, text)), expected["input_ids"][0], expected["token_type_ids"][0])
+        assert_tokens(
+            folder.tokens([folder.ids(asked), folder.ids(text)]),
+            expected["input_ids"][0],
+            expected["token_type_ids"][0],
+        )
 
 
 def test_tokens_are_those_of_sentence_transformers(real_texts: list[str]) -> None:
@@ -291,7 +295,9 @@ def test_tokens_are_those_of_sentence_transformers(real_texts: list[str]) -> Non
     assert folder.longest == 256
     for text in real_texts + ODD:
         expected = model.preprocess([text])
-        assert_tokens(folder.tokens((text,)), expected["input_ids"][0].tolist(), expected["token_type_ids"][0].tolist())
+        assert_tokens(
+            folder.tokens([folder.ids(text)]), expected["input_ids"][0].tolist(), expected["token_type_ids"][0].tolist()
+        )
 
 
 def assert_tokens(found: np.ndarray, ids: list[int], types: list[int]) -> None:
@@ -306,8 +312,10 @@ def assert_tokens(found: np.ndarray, ids: list[int], types: list[int]) -> None:
 def test_a_tokenizer_without_types_and_an_empty_text(bert_folder: Path) -> None:
     tiny = opened(bert_folder, 50)
     assert not tiny.typed
-    assert tiny.tokens(("", ""))[2].tolist() == [1] + [0] * (STEP - 1)  # one of padding: a model needs a token
-    long = tiny.tokens(("y" * 100, "z" * 10))
+    assert tiny.tokens([tiny.ids(""), tiny.ids("")])[2].tolist() == [1] + [0] * (
+        STEP - 1
+    )  # one of padding: a model needs a token
+    long = tiny.tokens([tiny.ids("y" * 100), tiny.ids("z" * 10)])
     assert long.shape == (3, 50)  # no more than the window, though it is no multiple
     assert long[2].all()
 

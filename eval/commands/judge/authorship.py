@@ -22,7 +22,7 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import show
+from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a text that somebody wrote, and drafts of it by systems:
@@ -132,7 +132,4 @@ def authorship(
 
     itself = Itself(at.judge.names, families)
     result = head | authorship_report(found, judged, trials, itself) | {"elicitation": elicitation}
-    if json:
-        write_json(json, result)
-    else:
-        show(authorship_tables(result))
+    write_or_show(json, result, authorship_tables)

@@ -19,7 +19,7 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import show
+from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a person, two texts, and which of them this person chose:
@@ -145,7 +145,4 @@ def personalized(
     }
     if records:
         write_records(records, by_mode[0].told, by_mode[0].read)
-    if json:
-        write_json(json, result)
-    else:
-        show(persona_tables(result))
+    write_or_show(json, result, persona_tables)

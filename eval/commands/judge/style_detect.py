@@ -18,7 +18,7 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import show
+from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a text, and one style to look for:
@@ -139,7 +139,4 @@ def style_detect(
     from eval.judges.style_detect_tables import detection_tables
 
     result = head | detection_report(found, trials, rounds, labels, seed) | {"elicitation": elicitation}
-    if json:
-        write_json(json, result)
-    else:
-        show(detection_tables(result))
+    write_or_show(json, result, detection_tables)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import show
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known, write_json
+from eval.commands.scored import write_or_show
+from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
 
 EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
 
@@ -63,7 +63,4 @@ def style_pairs(
         seed=seed,
     )
     result = head | {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
-    if json:
-        write_json(json, result)
-    else:
-        show([pairs_table(result)])
+    write_or_show(json, result, lambda made: [pairs_table(made)])

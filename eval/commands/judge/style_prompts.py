@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import show
-from pearl.options import JSON_OPTION, check_writable, write_json
+from eval.commands.scored import write_or_show
+from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """For each request, let the generator write once with a system prompt that is to steer it to the styles, and
 once without. Put both into an item of `pearl judge style-rank` with all the styles that were wanted, and into one for
@@ -41,7 +41,4 @@ def style_prompts(
 
     check_writable("--json", json)
     result = described("style-prompts", judgements=judgements, seed=seed) | prompts_report(judgements, seed)
-    if json:
-        write_json(json, result)
-    else:
-        show([prompts_table(result)])
+    write_or_show(json, result, lambda made: [prompts_table(made)])

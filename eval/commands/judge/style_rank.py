@@ -18,7 +18,7 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import show
+from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is two texts for one request, and the style, or styles, they should have:
@@ -122,7 +122,4 @@ def style_rank(
     from eval.judges.style_rank_tables import ranking_tables
 
     result = head | ranking_report(found, judged, trials, seed) | {"elicitation": asked.to_json()}
-    if json:
-        write_json(json, result)
-    else:
-        show(ranking_tables(result))
+    write_or_show(json, result, ranking_tables)

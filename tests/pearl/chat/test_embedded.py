@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 
 import pytest
+from llama_cpp import llama_cpp as library
 
 from pearl.chat.base import Chunk, Decoding, Message, complete
-from pearl.chat.embedded import EmbeddedChatModel, embedded_model_file
+from pearl.chat.embedded import EmbeddedChatModel, _without_tiles, embedded_model_file
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import Brief, draft_prompt
 from pearl.records import Document
@@ -29,6 +30,15 @@ def model() -> Iterator[EmbeddedChatModel]:
     made.load()
     yield made
     asyncio.run(made.close())
+
+
+@pytest.mark.parametrize("info", [b"AVX2 = 1 | AMX_INT8 = 1 |", b"AVX2 = 1 |"])
+def test_weights_lie_in_no_tiles(info: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "llama_print_system_info", lambda: info)
+    usual = library.llama_model_default_params
+    with _without_tiles():
+        assert library.llama_model_default_params().use_extra_bufts is (b"AMX" not in info)
+    assert library.llama_model_default_params is usual
 
 
 async def chunks_of(model: EmbeddedChatModel, messages: list[Message], decoding: Decoding = SHORT) -> list[Chunk]:
