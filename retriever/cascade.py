@@ -14,7 +14,7 @@ from pearl.clock import Clock
 from retriever.base import Positions, Scores, best_first
 
 MOST = 32
-AT_ONCE = 8  # documents read before looking at the order and at the clock again
+AT_ONCE = 16  # documents read before looking at the order and at the clock again; fewer are not read side by side
 SETTLED = 4  # places at the top that are to be final: as many documents as a prompt shows
 
 

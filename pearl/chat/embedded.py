@@ -162,9 +162,10 @@ def _leave_the_streams_alone() -> None:
 
 @contextmanager
 def _without_tiles() -> Iterator[None]:
-    """Where llama.cpp 0.3.36 was compiled, by GCC 12, for a processor that multiplies in tiles (AMX), the first of them is
-    an illegal instruction, which ends the process. It uses them for weights in buffers of their own; whether there are
-    such is not the library's to choose, but a default of llama.cpp's."""
+    """Where llama.cpp 0.3.36 was compiled, by GCC 12, for a processor that multiplies in tiles (AMX), the first of them
+    is an illegal instruction, which ends the process. It uses them for weights in buffers of their own; whether there
+    are such is not the library's to choose, but a default of llama.cpp's.
+    """
     from llama_cpp import llama_cpp as library
 
     default = library.llama_model_default_params
