@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from training.scoring import (
     read_scores,
     score_units,
 )
+from training.split import users_of
 from training.templates import auxiliary_template
 
 
@@ -88,3 +89,12 @@ class Corpus:
             replace(example, user_id=f"{self.name}:{example.user_id}")
             for example in scored_examples(self.histories, table, normalize)
         ]
+
+
+def histories_of(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:
+    """Of a split's users, whose names carry the corpus's."""
+    return {
+        f"{corpus.name}:{user}": documents
+        for corpus in corpora
+        for user, documents in users_of(corpus.histories, split).items()
+    }

@@ -13,7 +13,6 @@ import numpy as np
 from rich.console import Console
 
 from pearl.errors import InputError
-from pearl.records import Document
 from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.auxiliary import AuxiliaryModel, load_auxiliary
 from retriever.calibrated import CalibratedParts
@@ -24,7 +23,7 @@ from retriever.head import Floats
 from retriever.signals import NAMES
 from retriever.word_weights import WordWeights
 from training.budget import Budget
-from training.corpus import Corpus
+from training.corpus import Corpus, histories_of
 from training.division import Division
 from training.embeddings import KeptEncoder
 from training.examples import Example, write_gains
@@ -253,7 +252,7 @@ def fit_artifact(
             save_cross_encoder(second.model, folder / CROSS_ENCODER, dev_pairs(data.dev, options.seed))
             if options.loss != RELEVANCE:  # which reads everything
                 parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, fitting.max_tokens))
-                histories = _histories(corpora, division.learned)
+                histories = histories_of(corpora, division.learned)
                 learned = learn_expectation(histories, parts, encoder, budget.until(EXPECTED_BY), console, options.seed)
         write_signals(folder, words, head, None if learned is None else learned.expectation)
         write_manifest(folder, artifact if learned is None else _with(artifact, learned))
@@ -288,16 +287,7 @@ def _warm_started(
     left = budget.seconds_until(FITTED)
     seconds = None if left is None else left * RELEVANCE_SHARE
     folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
-    return fit_relevance(options.base, _histories(corpora, learned), fitting, folder, seconds, options.device)
-
-
-def _histories(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:
-    """Of a split's users, whose names carry the corpus's."""
-    return {
-        f"{corpus.name}:{user}": documents
-        for corpus in corpora
-        for user, documents in users_of(corpus.histories, split).items()
-    }
+    return fit_relevance(options.base, histories_of(corpora, learned), fitting, folder, seconds, options.device)
 
 
 def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:
@@ -357,8 +347,7 @@ def _training_texts(corpora: Sequence[Corpus], learned: str) -> list[str]:
     """What words are weighed by: all that the users wrote who are learned from."""
     return [
         f"{document.request or ''} {document.text}"
-        for corpus in corpora
-        for documents in users_of(corpus.histories, learned).values()
+        for documents in histories_of(corpora, learned).values()
         for document in documents
     ]
 

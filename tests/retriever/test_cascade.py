@@ -57,12 +57,12 @@ def test_those_are_read_of_whom_most_is_expected():
 
 
 @pytest.mark.parametrize(
-    ("reach", "read"), [(None, MOST), (0.0, AT_ONCE), (0.6, AT_ONCE), (1.3, 2 * AT_ONCE), (9, MOST)]
+    ("reach", "read"), [(None, 3 * AT_ONCE), (0.0, AT_ONCE), (1.3, AT_ONCE), (1.6, 2 * AT_ONCE), (9, 3 * AT_ONCE)]
 )
 def test_reading_ends_when_the_order_at_the_top_is_settled(reach: float | None, read: int) -> None:
     first = falling(50)
     reader = Reader(np.where(np.arange(50) < SETTLED, first + 0.2, first - 1.0))
-    Cascade(reach=reach).scores(first, first, reader, Clock())
+    Cascade(3 * AT_ONCE, reach=reach).scores(first, first, reader, Clock())
     assert len(reader.seen) == read
 
 
@@ -83,7 +83,7 @@ def test_ending_early_changes_nothing_at_the_top():
 
 @pytest.mark.parametrize("calls", [0, 2])
 def test_out_of_time_it_is_the_first_stages_order(calls: int) -> None:
-    first, clock = falling(40), Clock(60_000)
+    first, clock = falling(50), Clock(60_000)
 
     class Slow(Reader):
         def __call__(self, positions: Any) -> Any:
@@ -91,10 +91,10 @@ def test_out_of_time_it_is_the_first_stages_order(calls: int) -> None:
                 clock.limit_ms = 0.0
             return super().__call__(positions)
 
-    reader = Slow(np.arange(40))
+    reader = Slow(np.arange(50))
     if calls == 0:
         clock.limit_ms = 0.0
-    scores = Cascade().scores(first, first, reader, clock)
+    scores = Cascade(3 * AT_ONCE).scores(first, first, reader, clock)
     assert (len(reader.calls), clock.cut_short) == (calls, True)
     assert np.array_equal(scores, first)
 
