@@ -28,7 +28,7 @@ from retriever.signals import Features, SignalIndex
 from training.progress import progress_of
 
 LEAST, LONGEST = MOST + 8, 150  # documents before a request, and the latest of them that are looked at
-REQUESTS = 3  # of a user, one after the other, so that one index serves them nearly all
+REQUESTS = 3  # of a user, one after the other, so that nearly all of an index serves the next
 DOCUMENTS = 50  # of a request, at random
 LISTS = 400  # requests in all
 HELD_BACK = 8  # every eighth user says how far off it is
@@ -82,11 +82,13 @@ def learn_expectation(
     """None where too few histories are long enough, or where the time is up before enough was read."""
     asked = list(_asked(histories, seed))
     heard = []
+    index: SignalIndex | None = None
     with progress_of("reading", len(asked), console) as advance:
         for user, request, documents in asked:
             if not go_on():
                 break
-            heard.append(_hear(user, request, documents, parts, encoder, seed))
+            index = SignalIndex(documents, encoder, parts.words, index)  # a user's next request has nearly the same
+            heard.append(_hear(user, request, documents, index, parts, seed))
             advance(1, True)
     return fit_expectation(heard, ExpectationOptions(seed=seed)) if len(heard) >= FEWEST else None
 
@@ -104,10 +106,10 @@ def _asked(histories: Mapping[str, Sequence[Document]], seed: int) -> Iterator[t
 
 
 def _hear(
-    user: str, request: Request, documents: list[Document], parts: CalibratedParts, encoder: Encoder, seed: int
+    user: str, request: Request, documents: list[Document], index: SignalIndex, parts: CalibratedParts, seed: int
 ) -> Heard:
     assert parts.cross_encoder is not None, "it is listened to"
-    features = SignalIndex(documents, encoder, parts.words).features(request)
+    features = index.features(request)
     known = np.column_stack((parts.head.inputs(features.signals), parts.head.logits(features.signals)))
     draw = random.Random(f"{seed}:{user}:{request.text}")
     rows = np.array(sorted(draw.sample(range(len(documents)), min(DOCUMENTS, len(documents)))))
