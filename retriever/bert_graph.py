@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,19 @@ LARGE_TABLE = 4096  # rows; rounding those of positions, which every text has in
 # Rows and columns of what the runtime multiplies while it is packed. Other matrices it would unpack when it compiles,
 # for each core at the same time and in the same place: a third of the runs then had one without its scales.
 WHOLE = 64
+EVENED = 0.85  # SmoothQuant's alpha: how much of the unevenness of the inputs goes over to the matrix
+BEYOND = (
+    1.25  # times its known range that an input may be off its middle: where it is cut off, a logit is worth nothing
+)
 MASKED = -1e4  # added to an attention score: enough for a weight of zero
+
+
+class Arithmetic(Enum):
+    """What a processor multiplies matrices in."""
+
+    FLOAT32 = auto()  # packed matrices as they are
+    BFLOAT16 = auto()
+    BYTES = auto()  # where the range of a matrix's inputs is known; else in bfloat16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +71,24 @@ NAMES = {
 }
 
 
-def mean_graph(config: Mapping[str, Any], weights: MappedWeights, *, in_bytes: bool) -> Model:
+def mean_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
     """(B, 3, T) ids, types and mask to (B, E): the mean over the tokens that the mask leaves."""
-    encoder = _Encoder(config, weights, in_bytes)
+    encoder = _Encoder(config, weights, arithmetic)
     mask = ops.unsqueeze(encoder.mask, _integers(-1))  # (B, T, 1)
     total = ops.reduce_sum(ops.multiply(encoder.hidden(), mask), _integers(1))
     return Model([ops.divide(total, ops.reduce_sum(mask, _integers(1)))], [encoder.tokens])
 
 
-def logits_graph(config: Mapping[str, Any], weights: MappedWeights, *, in_bytes: bool) -> Model:
+def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
     """(B, 3, T) ids, types and mask to (B, labels): what a classifier makes of the first token."""
-    encoder = _Encoder(config, weights, in_bytes)
+    encoder = _Encoder(config, weights, arithmetic)
     inner, outer = encoder.names.head
     first = ops.squeeze(encoder.first(), _integers(1))  # (B, E)
     return Model([encoder.linear(ops.tanh(encoder.linear(first, inner)), outer)], [encoder.tokens])
 
 
 class _Encoder:
-    """``in_bytes``: inputs whose range is known are multiplied as bytes, and the other matrices of such a model are
-    unpacked: they are few, and unpacking them at each use takes as long as multiplying."""
-
-    def __init__(self, config: Mapping[str, Any], weights: MappedWeights, in_bytes: bool) -> None:
+    def __init__(self, config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> None:
         kind = config["model_type"]
         self.names = NAMES[kind]
         self.tokens = ops.parameter([-1, 3, -1], np.int32)
@@ -88,7 +98,7 @@ class _Encoder:
         self._layers: int = config["num_hidden_layers"]
         self._first = FIRST_POSITION[kind]
         self._weights = weights
-        self._in_bytes = in_bytes and weights.has_ranges
+        self._arithmetic = arithmetic
         self._prefix = f"{kind}." if f"{kind}.embeddings.word_embeddings.weight" in weights else ""
 
     def hidden(self) -> Node:
@@ -123,15 +133,22 @@ class _Encoder:
 
     def linear(self, values: Node, name: str) -> Node:
         matrix, scale = self._weights[f"{name}.weight"], self._weights.scale_of(f"{name}.weight")
-        seen = self._weights.range_of(f"{name}.weight") if self._in_bytes else None
-        if scale is not None and seen is not None:
-            values, (matrix, scale) = _rounded(values, matrix * scale, seen)
-        elif scale is not None and (self._in_bytes or len(matrix) % WHOLE or matrix.shape[1] % WHOLE):
+        bias = self._weights[f"{name}.bias"]
+        if scale is not None and not self._stays_packed(matrix):
             matrix, scale = matrix * scale, None
+        seen = self._weights.range_of(f"{name}.weight")
+        if seen is not None and self._arithmetic is Arithmetic.BYTES:
+            bias = bias + matrix @ _middle(seen)
+            values, (matrix, scale) = _rounded(values, matrix, seen)
         factor = _constant(matrix)
         if scale is not None:
             factor = ops.multiply(ops.convert(factor, "f32"), _constant(scale))
-        return ops.add(ops.matmul(values, factor, False, True), _constant(self._weights[f"{name}.bias"]))
+        return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
+
+    def _stays_packed(self, matrix: NDArray[Any]) -> bool:
+        """Unpacking it at each use takes as long as multiplying in bfloat16 does."""
+        rows, columns = matrix.shape
+        return self._arithmetic is Arithmetic.FLOAT32 and rows % WHOLE == columns % WHOLE == 0
 
     def _norm(self, values: Node, name: str) -> Node:
         even = ops.mvn(values, _integers([-1]), True, self._config["layer_norm_eps"], "inside_sqrt")
@@ -191,16 +208,25 @@ def _buckets(longest: int) -> NDArray[np.int32]:
 
 
 def _rounded(values: Node, matrix: Floats, seen: Floats) -> tuple[Node, tuple[NDArray[np.int8], Floats]]:
-    """The values in 256 steps, and a matrix for them, packed.
+    """The values less the middles of their ranges in 256 steps, and a matrix for them, packed.
 
-    A few inputs are ten times as large as the others. So each is divided first, and its column multiplied, by what
-    leaves both equally far (SmoothQuant, Xiao et al. 2023, equation 4 with alpha 0.5).
+    A few inputs are ten times as large as the others, most of them far from zero and nearly always the same. So from
+    each its middle is taken first, and it is divided, and its column multiplied, by what leaves both about equally far
+    (SmoothQuant, Xiao et al. 2023, equation 4).
     """
     least, most = seen
-    even = np.sqrt(np.maximum(abs(least), abs(most)).clip(SMALLEST) / abs(matrix).max(axis=0).clip(SMALLEST))
-    low, high = (_constant(np.float32(end)) for end in (min((least / even).min(), 0.0), max((most / even).max(), 0.0)))
-    inputs = ops.fake_quantize(ops.multiply(values, _constant(np.float32(1) / even)), low, high, low, high, 256)
+    reach = ((most - least) / 2).clip(SMALLEST)
+    even = reach**EVENED / abs(matrix).max(axis=0).clip(SMALLEST) ** (1 - EVENED)
+    high = BEYOND * (reach / even).max()
+    ends = [_constant(np.float32(end)) for end in (-high, high)]
+    centred = ops.subtract(values, _constant(_middle(seen)))
+    inputs = ops.fake_quantize(ops.multiply(centred, _constant(np.float32(1) / even)), *ends, *ends, 256)
     return inputs, packed(matrix * even)
+
+
+def _middle(seen: Floats) -> Floats:
+    """(inputs,)"""
+    return np.asarray(seen.mean(axis=0), np.float32)
 
 
 def _turned(values: Node) -> Node:

@@ -5,10 +5,11 @@ padded to the length of another text, so what comes out does not depend on a tex
 another inside a model, which beside two busy processes on two cores took torch ten times as long. Where a core's own
 cache is smaller than the model, four texts at once take a fifth to a third less time than one after the other.
 
-Where the processor computes in bfloat16 the graph does, and matrices that are packed are unpacked at each use: cosines
-are off by 6e-5, logits by 0.4% of their spread. Inputs of matrices whose range is known become bytes there, too, which
-nearly halves the time; logits are then off by 3%. On other processors packed matrices meet activations that are rounded
-to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes, and logits are off by 0.8%.
+Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 0.4% of their spread. Inputs
+of matrices whose range is known become bytes there, too, which nearly halves the time; logits are then off by 3%. Not
+where it multiplies in tiles (AMX): bytes save no time there. On other processors packed matrices meet activations that
+are rounded to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes, and logits are off
+by 0.8%.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retriever.bert_folder import STEP, BertFolder, Ids, Texts
+from retriever.bert_graph import Arithmetic
+from retriever.hardware import has_tiles
 from retriever.quantized import MappedWeights
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ Floats = NDArray[np.float32]
 
 
 class Graph(Protocol):
-    def __call__(self, config: dict[str, Any], weights: MappedWeights, /, *, in_bytes: bool) -> Model: ...
+    def __call__(self, config: dict[str, Any], weights: MappedWeights, arithmetic: Arithmetic, /) -> Model: ...
 
 
 CORES = min(os.cpu_count() or 1, 4)  # each costs 12 MB a model
@@ -43,13 +46,13 @@ TOGETHER = 4  # texts of one length; more hardly gain time, and cost memory
 class TextModel:
     """A compiled encoder; any number of threads may use it at once, and share the cores."""
 
-    def __init__(self, folder: BertFolder, graph: Graph, *, bfloat16: bool | None = None) -> None:
-        """``bfloat16`` None: where the processor computes in it. Raises ValueError where weights are missing."""
+    def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
+        """``arithmetic`` None: what is fastest here. Raises ValueError where weights are missing."""
         self._folder = folder
-        fast = _has_bfloat16() if bfloat16 is None else bfloat16
+        arithmetic = arithmetic or _fastest()
         try:
-            model = graph(folder.config, folder.weights, in_bytes=fast)
-            self._compiled = _core().compile_model(model, "CPU", _options(fast))
+            model = graph(folder.config, folder.weights, arithmetic)
+            self._compiled = _core().compile_model(model, "CPU", _options(arithmetic))
         except RuntimeError as error:
             raise ValueError(str(error)) from error
         self._width = self._compiled.output(0).get_partial_shape()[1].get_length()
@@ -106,16 +109,24 @@ def _stacked(own: list[tuple[int, NDArray[np.int32]]]) -> tuple[list[int], NDArr
 
 @lru_cache(maxsize=1)
 def _core() -> Core:
+    from threadpoolctl import threadpool_limits
+
     from retriever.silent_openvino import Core
 
+    # A thread of numpy's BLAS that has done its part of a product looks for more for 30 ms before it sleeps: on two
+    # cores a model's streams then took a third longer. One thread does for the products of a history.
+    threadpool_limits(1, "blas")
     return Core()
 
 
-def _has_bfloat16() -> bool:
-    return "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+def _fastest() -> Arithmetic:
+    if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+        return Arithmetic.FLOAT32
+    return Arithmetic.BFLOAT16 if has_tiles() else Arithmetic.BYTES
 
 
-def _options(bfloat16: bool) -> dict[str, Any]:
+def _options(arithmetic: Arithmetic) -> dict[str, Any]:
+    bfloat16 = arithmetic is not Arithmetic.FLOAT32
     return {
         "NUM_STREAMS": str(CORES),
         "INFERENCE_NUM_THREADS": CORES,  # one for each stream
