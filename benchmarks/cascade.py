@@ -13,7 +13,7 @@ cascade scores what it reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -144,9 +144,10 @@ def _rank(asked: Asked, parts: Parts, encoder: KnownTexts) -> Ranked:
     ) -> tuple[Positions, int]:
         read: list[int] = []
 
-        def some(positions: Positions) -> Scores:
-            read.append(len(positions))
-            return logits([asked.documents[position] for position in positions])
+        def some(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
+            for positions in parts:
+                read.append(len(positions))
+                yield logits([asked.documents[position] for position in positions])
 
         return best_first(cascade.scores(first, expected, some, Clock())), sum(read)
 

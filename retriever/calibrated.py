@@ -6,7 +6,7 @@ and 3 of papers/pearl.txt). Dimensions in comments: C candidates, S signals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,8 +83,8 @@ class CalibratedRetriever(Retriever):
         if cross_encoder is None:
             return first
 
-        def read(positions: Positions) -> Scores:
-            return cross_encoder.logits(request, [documents[position] for position in positions], kept)
+        def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
+            return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept)
 
         most = min(cascade.most, len(first))
         with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:

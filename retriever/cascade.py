@@ -5,7 +5,8 @@ Dimensions in comments: C candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,9 @@ from retriever.base import Positions, Scores, best_first
 MOST = 32
 AT_ONCE = 16  # documents read before looking at the order and at the clock again; fewer are not read side by side
 SETTLED = 4  # places at the top that are to be final: as many documents as a prompt shows
+
+
+Reader = Callable[[Iterable[Positions]], Generator[Scores, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,25 @@ class Cascade:
     weight: float = 1.0
     reach: float | None = None
 
-    def scores(self, first: Scores, expected: Scores, read: Callable[[Positions], Scores], clock: Clock) -> Scores:
+    def scores(self, first: Scores, expected: Scores, read: Reader, clock: Clock) -> Scores:
         """Calibrated scores, (C,), from the first stage's, from the logits that are expected of the cross-encoder, and
-        from those that ``read`` gives for some positions.
+        from those that ``read`` gives for one part of the positions after the other.
 
         When the time is up before the end, nobody counts as read.
         """
         unread = self.unread(first, expected)
         best = best_first(unread)[: self.most]
         scores = unread.copy()
-        for start in range(0, len(best), AT_ONCE):
-            if start and self._is_settled(scores[best[:start]], float(unread[best[start]])):
-                break
-            if clock.is_late:
-                clock.cut_short = True
-                return unread
-            some = best[start : start + AT_ONCE]
-            scores[some] = (1 - self.weight) * first[some] + self.weight * read(some)
+        parts = [best[start : start + AT_ONCE] for start in range(0, len(best), AT_ONCE)]
+        ends = np.cumsum([len(some) for some in parts])
+        with closing(read(parts)) as logits:
+            for some, end in zip(parts, ends, strict=True):
+                if clock.is_late:
+                    clock.cut_short = True
+                    return unread
+                scores[some] = (1 - self.weight) * first[some] + self.weight * next(logits)
+                if end < len(best) and self._is_settled(scores[best[:end]], float(unread[best[end]])):
+                    break
         return scores
 
     def unread(self, first: Scores, expected: Scores) -> Scores:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -76,14 +76,24 @@ class CrossEncoderModel:
         finally:
             self._turn.release()
 
-    def logits(self, request: Request, documents: Sequence[Document], kept: KeptIds | None = None) -> Floats:
-        """(C,); what the documents' tokens are is taken from ``kept``, or put there."""
-        model, started = self._ready(), time.perf_counter()
-        found = model.outputs(request.text, documents, {} if kept is None else kept)[:, 0]
-        if documents:
-            pace = (time.perf_counter() - started) / len(documents)
-            self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
+    def logits(self, request: Request, documents: Sequence[Document]) -> Floats:
+        """(C,)"""
+        [found] = self.read(request, [documents], {})
         return found
+
+    def read(
+        self, request: Request, parts: Iterable[Sequence[Document]], kept: KeptIds
+    ) -> Generator[Floats, None, None]:
+        """The logits of each part of the documents, (C,) each, one part after the other; the next is begun before one
+        ends. What the documents' tokens are is taken from ``kept``, or put there."""
+        model, started, read = self._ready(), time.perf_counter(), 0
+        with closing(model.outputs(request.text, parts, kept)) as outputs:
+            for found in outputs:
+                read += len(found)
+                if read:
+                    pace = (time.perf_counter() - started) / read
+                    self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
+                yield found[:, 0]
 
     def _ready(self) -> _Model:
         with self._lock:
@@ -93,7 +103,9 @@ class CrossEncoderModel:
 
 
 class _Model(Protocol):
-    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats: ...
+    def outputs(
+        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+    ) -> Generator[Floats, None, None]: ...
 
 
 class _Served:
@@ -105,9 +117,15 @@ class _Served:
 
         self._model = TextModel(folder, logits_graph)
 
-    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats:
+    def outputs(
+        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+    ) -> Generator[Floats, None, None]:
         asked = self._model.ids(asked_of(request))
-        return self._model.outputs_of_ids(((asked, self._ids(each, kept)) for each in documents), len(documents))
+
+        def inputs(documents: Sequence[Document]) -> Iterator[tuple[Ids, Ids]]:
+            return ((asked, self._ids(each, kept)) for each in documents)
+
+        return self._model.outputs_of_ids((inputs(documents), len(documents)) for documents in parts)
 
     def _ids(self, document: Document, kept: KeptIds) -> Ids:
         key = content(document)
@@ -125,8 +143,11 @@ class _Reference:
 
         self._model = PairModel(folder, max_tokens)
 
-    def outputs(self, request: str, documents: Sequence[Document], kept: KeptIds, /) -> Floats:
-        return self._model.outputs([pair_of(request, document) for document in documents])
+    def outputs(
+        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+    ) -> Generator[Floats, None, None]:
+        for documents in parts:
+            yield self._model.outputs([pair_of(request, document) for document in documents])
 
 
 def _load(folder: Path, max_tokens: int) -> _Model:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,7 +57,8 @@ class TextModel:
             raise ValueError(str(error)) from error
         self._width = self._compiled.output(0).get_partial_shape()[1].get_length()
         # A run on each core, in which it lays the weights out as it reads them; then the file's are not needed.
-        self._run([np.ones((3, min(WARM_UP, folder.longest)), np.int32)] * CORES, CORES, 1)
+        tokens = np.ones((3, min(WARM_UP, folder.longest)), np.int32)
+        list(self._run([([tokens] * CORES, CORES)], together=1))
         folder.weights.release()
 
     def ids(self, text: str) -> Ids:
@@ -66,29 +67,46 @@ class TextModel:
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
         """(inputs, outputs of the graph)"""
-        return self.outputs_of_ids((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))
+        [found] = self.outputs_of_ids([((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))])
+        return found
 
-    def outputs_of_ids(self, inputs: Iterable[Sequence[Ids]], count: int) -> Floats:
-        """(count, outputs of the graph)"""
-        return self._run(map(self._folder.tokens, inputs), count)
+    def outputs_of_ids(self, parts: Iterable[tuple[Iterable[Sequence[Ids]], int]]) -> Generator[Floats, None, None]:
+        """(count, outputs of the graph) of each part, which is inputs and their count: in order, each as soon as it is
+        there. The next part is begun meanwhile, so that no core is idle; whoever needs no more closes the iterator."""
+        return self._run((map(self._folder.tokens, inputs), count) for inputs, count in parts)
 
-    def _run(self, inputs: Iterable[NDArray[np.int32]], count: int, together: int = TOGETHER) -> Floats:
-        found = np.empty((count, self._width), np.float32)
-        running: deque[tuple[list[int], Any]] = deque()
+    def _run(
+        self, parts: Iterable[tuple[Iterable[NDArray[np.int32]], int]], together: int = TOGETHER
+    ) -> Generator[Floats, None, None]:
+        running: deque[tuple[Floats, list[int], Any]] = deque()
+        begun: deque[Floats] = deque()  # parts of which all runs, or has run
 
         def finished() -> Any:
-            places, request = running.popleft()
+            found, places, request = running.popleft()
             request.wait()
             found[places] = request.get_output_tensor().data
             return request
 
-        for places, tokens in _batches(inputs, together):  # texts become tokens while others run
-            request = finished() if len(running) == CORES else self._compiled.create_infer_request()
-            request.start_async([tokens])
-            running.append((places, request))
-        while running:
-            finished()
-        return found
+        def ended() -> Iterator[Floats]:
+            while begun and not any(found is begun[0] for found, _, _ in running):
+                yield begun.popleft()
+
+        try:
+            for inputs, count in parts:
+                found = np.empty((count, self._width), np.float32)
+                for places, tokens in _batches(inputs, together):  # texts become tokens while others run
+                    request = finished() if len(running) == CORES else self._compiled.create_infer_request()
+                    yield from ended()
+                    request.start_async([tokens])
+                    running.append((found, places, request))
+                begun.append(found)
+            while running:
+                finished()
+                yield from ended()
+            yield from ended()
+        finally:
+            for _, _, request in running:
+                request.wait()
 
 
 def _batches(inputs: Iterable[NDArray[np.int32]], together: int) -> Iterator[tuple[list[int], NDArray[np.int32]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -46,9 +46,10 @@ class GivenLogits:
         yield True
         self.busy.release()
 
-    def logits(self, request: Request, documents: Sequence[Document], kept: Any = None) -> Any:
-        self.seen += [document.id for document in documents]
-        return np.array([self.given.get(document.id, 0.0) for document in documents], np.float32)
+    def read(self, request: Request, parts: Iterable[Sequence[Document]], kept: Any) -> Any:
+        for documents in parts:
+            self.seen += [document.id for document in documents]
+            yield np.array([self.given.get(document.id, 0.0) for document in documents], np.float32)
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ class Reader:
         self.logits = np.asarray(logits, np.float32)
         self.calls: list[list[int]] = []
 
-    def __call__(self, positions: Any) -> Any:
-        self.calls.append(positions.tolist())
-        return self.logits[positions]
+    def __call__(self, parts: Any) -> Any:
+        for positions in parts:
+            self.calls.append(positions.tolist())
+            yield self.logits[positions]
 
     @property
     def seen(self) -> list[int]:
@@ -86,10 +87,11 @@ def test_out_of_time_it_is_the_first_stages_order(calls: int) -> None:
     first, clock = falling(50), Clock(60_000)
 
     class Slow(Reader):
-        def __call__(self, positions: Any) -> Any:
-            if len(self.calls) + 1 == calls:
-                clock.limit_ms = 0.0
-            return super().__call__(positions)
+        def __call__(self, parts: Any) -> Any:
+            for logits in super().__call__(parts):
+                if len(self.calls) == calls:
+                    clock.limit_ms = 0.0
+                yield logits
 
     reader = Slow(np.arange(50))
     if calls == 0:

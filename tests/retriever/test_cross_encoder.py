@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,26 @@ def test_a_logit_does_not_depend_on_its_company(model: CrossEncoderModel) -> Non
 def test_texts_longer_than_the_window_and_empty_ones(model: CrossEncoderModel, asked: str) -> None:
     documents = [Document("a", ""), Document("b", "y" * 20_000), Document("c", "word " * 5000, request="z" * 5000)]
     assert np.isfinite(model.logits(Request(asked), documents)).all()
+
+
+def test_parts_are_read_one_after_the_other_and_no_more_than_are_asked_for(model: CrossEncoderModel) -> None:
+    parts = [DOCUMENTS[:2], [], DOCUMENTS[2:], DOCUMENTS]
+    begun: list[int] = []
+
+    def counted() -> Iterator[list[Document]]:
+        for number, part in enumerate(parts):
+            begun.append(number)
+            yield part
+
+    found = list(model.read(REQUEST, counted(), {}))
+    assert [len(each) for each in found] == [len(part) for part in parts]
+    assert np.concatenate(found).tolist() == [model.logits(REQUEST, [each])[0] for part in parts for each in part]
+    begun.clear()
+    parts = [DOCUMENTS] * 9
+    with closing(model.read(REQUEST, counted(), {})) as reading:
+        next(reading)
+    assert len(begun) <= 3
+    assert np.array_equal(model.logits(REQUEST, DOCUMENTS[:2]), found[0])
 
 
 def test_nothing_to_score(model: CrossEncoderModel) -> None:
