@@ -1,6 +1,6 @@
 """What the cascade leaves out: its choice against reading every document with the cross-encoder.
 
-Requests of dev's users, who wrote at least 100 documents before; the candidates are the latest 150 of those. The
+Requests of users held back, who wrote at least 100 documents before; the candidates are the latest 150 of those. The
 artifact is one with a cross-encoder, which the recipe leaves in its work folder whether or not it was worth shipping
 (``python training/recipes/commits.py``). Everything is read by torch, the runtime's reference, and scored as the
 cascade scores what it reads.
@@ -38,13 +38,13 @@ from retriever.reference import PairModel
 from retriever.signals import SignalIndex
 from training.histories import read_histories
 from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples
-from training.split import DEV, users_of
+from training.split import TEST, users_of
 from training.templates import auxiliary_template
 
 NAME = "cascade"
 TITLE = "What the cascade leaves out"
 ARTIFACT = ROOT / "work" / "embedded" / "models" / "two-stages"
-LEAST, MOST, PER_USER = 100, 150, 14  # candidates of a request, and requests of a user
+LEAST, MOST, PER_USER = 100, 150, 5  # candidates of a request, and requests of a user
 QUICK_LEAST, QUICK_MOST, QUICK_USERS = 10, 12, 2
 TOP = 3
 THREE_BEST = "of the three best, in the cascade's three best"
@@ -109,7 +109,7 @@ def _asked(histories: dict[str, list[Document]], quick: bool) -> Iterator[Asked]
     """The latest requests of the users with enough documents before them."""
     least, most = (QUICK_LEAST, QUICK_MOST) if quick else (LEAST, MOST)
     found = 0
-    for user, unordered in users_of(histories, DEV).items():
+    for user, unordered in users_of(histories, TEST).items():
         documents = [unordered[place] for place in oldest_first(unordered)]
         places = [place for place in range(least, len(documents)) if documents[place].request][-PER_USER:]
         for place in places[: 1 if quick else None]:
