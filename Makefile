@@ -38,7 +38,7 @@ docs: setup ## write the generated pages of docs/ again
 bench: setup ## measure again; results go to benchmarks/results
 	$(BIN)/python -m benchmarks $(ARGS)
 
-train: setup ## train the shipped retriever again and measure it: hours (ARGS="--budget-minutes 60")
+train: setup ## train the shipped retriever again and measure it: four hours (ARGS="--budget-minutes 60")
 	$(BIN)/python training/recipes/commits.py $(ARGS)
 
 # Without hashes: the torch of a CPU wheel and PyPI's have the same version and different ones. With a CPU wheel at

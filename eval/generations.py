@@ -23,6 +23,7 @@ from pearl.history import parse_lines
 from pearl.texts import json_type, storable
 
 LINE_START = b'{"key": "'
+OUT_OF_TIME = "out_of_time"
 PATIENCE = 5  # failures of the model one after the other, until it is taken to be down
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -146,10 +147,12 @@ async def generate(
     tasks: Sequence[Task],
     kept: Generations,
     advance: Callable[[Generation], None] = lambda done: None,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> list[Generation]:
     """An answer for each task, in order; what is kept is not asked again, and what is asked twice is asked once.
 
-    ``identity`` is what the keys say of the model. Raises the model's error when it fails PATIENCE times in a row.
+    ``identity`` is what the keys say of the model. Nobody is asked any more where ``go_on`` says no; OUT_OF_TIME then
+    stands for the answer, and is not kept. Raises the model's error when it fails PATIENCE times in a row.
     """
     keys = [key_of(identity, task) for task in tasks]
     done: dict[str, Generation] = {}
@@ -158,7 +161,9 @@ async def generate(
         if key in done:
             continue
         found = kept.get(key)
-        if found is None or found.error:
+        if (found is None or found.error) and not go_on():
+            found = Generation(key, "", "error", error=OUT_OF_TIME)
+        elif found is None or found.error:
             found, error = await _answer(model, key, task)
             kept.add(found)
             advance(found)

@@ -24,13 +24,15 @@ SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "sha
 DRAFTED = 120  # requests of dev that theta is chosen on
 
 
-def with_threshold(options: TrainingOptions, llm: str, metric: str) -> Artifact:
-    """Choose theta on drafts and revisions of dev's requests."""
+def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> Artifact:
+    """Choose theta on drafts and revisions of dev's requests, as many as there are minutes for."""
     report = options.work / "revision-dev.json"
     arguments = ["revision", *_gains(options, DEV), "--model", str(options.out), "--llm", llm]
     arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED), "--metric", metric]
     arguments += ["--generations", str(options.work / "generations.jsonl")]
     arguments += ["--picture", str(options.work / "revision-dev.svg")]
+    if minutes is not None:
+        arguments += ["--budget-minutes", str(minutes)]
     _run([*arguments, "--template", options.template], report)
     set_threshold(options.out, report, metric)
     return read_manifest(options.out)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from pearl.budget import Budget
 from pearl.errors import InputError
 from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.auxiliary import AuxiliaryModel, load_auxiliary
@@ -22,7 +23,6 @@ from retriever.encoder import SentenceEncoder
 from retriever.head import Floats
 from retriever.signals import NAMES
 from retriever.word_weights import WordWeights
-from training.budget import Budget
 from training.corpus import Corpus, histories_of
 from training.division import Division
 from training.embeddings import KeptEncoder

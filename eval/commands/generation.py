@@ -8,6 +8,7 @@ import typer
 
 from eval.commands.options import (
     BertScoreModel,
+    BudgetMinutes,
     ChoiceSeed,
     GenerationsFile,
     Limit,
@@ -52,6 +53,7 @@ def generation(
     without_near_duplicates: WithoutNearDuplicates = False,
     near_duplicates: NearDuplicateShare = 0.5,
     generations: GenerationsFile = None,
+    budget_minutes: BudgetMinutes = None,
     encoder: str | None = ENCODER_OPTION,
     bertscore: BertScoreModel = "embedded",
     drafts: Path | None = typer.Option(
@@ -73,6 +75,7 @@ def generation(
     from eval.systems import k_shot_system, zero_shot_system
     from eval.text_metrics import BertScore
     from eval.writing_tables import generation_tables
+    from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
@@ -91,6 +94,7 @@ def generation(
         near_duplicates=near_duplicates if without_near_duplicates else None,
         generations=generations,
         stances=stances,
+        budget=Budget(budget_minutes),
     )
     console, scorer = Console(stderr=True), BertScore(bertscore)
     material = read_material(plan)

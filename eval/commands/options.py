@@ -32,4 +32,8 @@ GenerationsFile = Annotated[
     Path | None,
     typer.Option("--generations", metavar="FILE.jsonl", help="Where raw answers are kept; in PEARL_HOME by default."),
 ]
+BudgetMinutes = Annotated[
+    float | None,
+    typer.Option("--budget-minutes", min=0.1, help="Write for about this long; compare on what every system has then."),
+]
 BertScoreModel = Annotated[str, typer.Option("--bertscore", metavar="MODEL", help="The encoder of BERTScore.")]

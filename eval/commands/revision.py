@@ -8,6 +8,7 @@ import typer
 
 from eval.commands.options import (
     BertScoreModel,
+    BudgetMinutes,
     ChoiceSeed,
     GenerationsFile,
     Limit,
@@ -45,6 +46,7 @@ def revision(
     without_near_duplicates: WithoutNearDuplicates = False,
     near_duplicates: NearDuplicateShare = 0.5,
     generations: GenerationsFile = None,
+    budget_minutes: BudgetMinutes = None,
     encoder: str | None = ENCODER_OPTION,
     bertscore: BertScoreModel = "embedded",
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the curve over theta is drawn."),
@@ -64,6 +66,7 @@ def revision(
     from eval.revision_picture import check_metric, draw_curves
     from eval.text_metrics import BertScore
     from eval.writing_tables import revision_tables
+    from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
@@ -83,6 +86,7 @@ def revision(
         near_duplicates=near_duplicates if without_near_duplicates else None,
         generations=generations,
         stances=stances,
+        budget=Budget(budget_minutes),
     )
     check_metric(metric, stances=stances)
     console, scorer = Console(stderr=True), BertScore(bertscore)

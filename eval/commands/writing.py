@@ -17,6 +17,7 @@ from eval.generations import open_generations
 from eval.progress import watched
 from eval.scoring import RememberingEncoder
 from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
+from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.errors import InputError
@@ -31,7 +32,7 @@ T = TypeVar("T")
 class Plan:
     """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
     ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
-    ``stances``: the texts are comments that may take one.
+    ``stances``: the texts are comments that may take one. ``budget``: of the writing, from the start of the command.
     """
 
     settings: Settings
@@ -46,6 +47,7 @@ class Plan:
     near_duplicates: float | None
     generations: Path | None
     stances: bool
+    budget: Budget
 
     @property
     def shown(self) -> int:
@@ -86,6 +88,7 @@ class Plan:
             near_duplicates=self.near_duplicates,
             encoder=self.settings.encoder,
             bertscore=bertscore,
+            budget_minutes=self.budget.minutes,
         )
         flags |= {"stances": self.stances, "without_near_duplicates": self.near_duplicates is not None}
         head["command"] += "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
@@ -156,4 +159,5 @@ def at_desk(plan: Plan, model: ChatModel, console: Console, work: Callable[[Desk
 
     path = plan.generations or plan.settings.home / "generations.jsonl"
     with open_generations(path) as kept, watched(console) as watch:
-        return asyncio.run(run(Desk(model, plan.writer, Decoding(plan.longest, stop=(CLOSING,)), kept, watch)))
+        decoding = Decoding(plan.longest, stop=(CLOSING,))
+        return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, plan.budget)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.generations import PATIENCE, Generation, Task, generate, key_of, missing, open_generations
+from eval.generations import OUT_OF_TIME, PATIENCE, Generation, Task, generate, key_of, missing, open_generations
 from pearl.chat.base import Decoding, Message
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRefused, ChatTimeout, ContextExceeded, InputError
@@ -48,6 +48,23 @@ def test_identical_prompts_are_answered_once_and_never_again(tmp_path):
     assert [each.text for each in run(again, path, "b", "c")] == ["two", "three"]
     assert len(again.calls) == 1
     assert len(path.read_text().splitlines()) == 3
+
+
+def test_when_the_time_is_up_only_what_is_kept_is_answered(tmp_path):
+    path, left = tmp_path / "kept.jsonl", iter([True, False, False])
+    run(FakeChatModel(["one"]), path, "a")
+    model = FakeChatModel(["two"])
+    with open_generations(path) as kept:
+        tasks = [task(text) for text in ("b", "c", "a", "d")]
+        found = asyncio.run(generate(model, model.name, tasks, kept, go_on=lambda: next(left)))
+    assert [(each.text, each.error) for each in found] == [
+        ("two", None),
+        ("", OUT_OF_TIME),
+        ("one", None),
+        ("", OUT_OF_TIME),
+    ]
+    assert len(path.read_text().splitlines()) == 2  # nobody was asked, so nothing is known
+    assert [each.text for each in run(FakeChatModel(["three"]), path, "c")] == ["three"]
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30, 100])

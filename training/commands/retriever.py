@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+FITTED = 0.8  # of the budget has passed when drafts and revisions begin, on which theta is chosen
+
 EXAMPLES = """Examples:
 
 \b
@@ -40,11 +42,13 @@ def retriever(
     """
     from rich.console import Console
 
+    from pearl.budget import Budget
     from training.finish import measured, with_threshold
     from training.recipe import TrainingOptions, train_retriever
     from training.threshold import check_metric
 
     check_metric(metric)
+    budget = Budget(budget_minutes)
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
@@ -58,13 +62,13 @@ def retriever(
         candidates,
         normalize,
         first_stage_only=first_stage_only,
-        budget_minutes=budget_minutes,
+        budget_minutes=budget_minutes * FITTED if budget_minutes and llm else budget_minutes,
         device=device,
         dtype=dtype,
         seed=seed,
     )
     train_retriever(options, console)
     if llm:
-        with_threshold(options, llm, metric)
+        with_threshold(options, llm, metric, budget.minutes_until(1.0))
     artifact = measured(options)
     console.print(artifact.inherited(), highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""How long a training may take, and how much of it each step gets."""
+"""How long a long piece of work may take, and how much of it each step gets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ class Budget:
     """Minutes from now; None for as long as it takes. A step ends when its share of the whole has passed."""
 
     def __init__(self, minutes: float | None) -> None:
+        self.minutes = minutes
         self._started = time.monotonic()
         self._seconds = math.inf if minutes is None else minutes * 60
 
@@ -23,6 +24,11 @@ class Budget:
     def until(self, share: float) -> Callable[[], bool]:
         """Whether to go on: True until this share of the whole has passed."""
         return lambda: self.seconds_until(share) != 0.0
+
+    def minutes_until(self, share: float) -> float | None:
+        """As ``seconds_until``, but at least one: a step that comes late does a little all the same."""
+        left = self.seconds_until(share)
+        return None if left is None else max(1.0, round(left / 60, 1))
 
     def elapsed_minutes(self) -> float:
         return (time.monotonic() - self._started) / 60

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from training.budget import Budget
+from pearl.budget import Budget
 
 
 def test_without_a_limit_it_goes_on() -> None:
