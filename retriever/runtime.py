@@ -5,11 +5,11 @@ padded to the length of another text, so what comes out does not depend on a tex
 another inside a model, which beside two busy processes on two cores took torch ten times as long. Where a core's own
 cache is smaller than the model, four texts at once take a fifth to a third less time than one after the other.
 
-Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 1% of their spread. Inputs of
-matrices whose range is known become bytes there, too, which nearly halves the time; logits are then off by 3 to 4%. Not
-where it multiplies in tiles (AMX): bytes save no time there. On other processors packed matrices meet activations that
-are rounded to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes, and logits are off
-by 2%.
+Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 1% of their spread. Inputs
+of matrices whose range is known become bytes there, too, which nearly halves the time; logits are then off by 3 to 4%.
+Not where it multiplies in tiles (AMX): bytes save no time there. On other processors packed matrices meet activations
+that are rounded to 8 bits in groups of 32: twice as fast as float32 where the processor multiplies bytes; logits are
+off by 2%.
 """
 
 from __future__ import annotations
