@@ -35,8 +35,9 @@ format: setup ## format, and mend what can be mended
 docs: setup ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
 
-bench: setup ## measure again; results go to benchmarks/results
+bench: setup ## measure again; results go to benchmarks/results and the pages that show them
 	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python docs/generate.py
 
 train: setup ## train the shipped retriever again and measure it: four hours (ARGS="--budget-minutes 60")
 	$(BIN)/python training/recipes/commits.py $(ARGS)

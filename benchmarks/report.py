@@ -23,12 +23,17 @@ def markdown(results_dir: Path) -> str:
     """The page, from the result files in the folder; it may be rendered in ``docs/``."""
     lines = [HEAD]
     for result in read_results(results_dir):
-        lines += [f"## {result.title}\n", _described(result) + "\n", table(result) + "\n"]
-        file, shows = PICTURES.get(result.benchmark, ("", ""))
-        if file and (results_dir / file).exists():
-            lines.append(f"![{shows}](../benchmarks/results/{file})\n")
-        lines += [f"`{result.command}`, {_machine(result)}.\n"]
+        lines += section(result, results_dir)
     return "\n".join(lines)
+
+
+def section(result: Result, results_dir: Path) -> list[str]:
+    """A benchmark's part of a page in ``docs/``."""
+    lines = [f"## {result.title}\n", _described(result) + "\n", table(result) + "\n"]
+    file, shows = PICTURES.get(result.benchmark, ("", ""))
+    if file and (results_dir / file).exists():
+        lines.append(f"![{shows}](../benchmarks/results/{file})\n")
+    return [*lines, f"`{result.command}`, {_machine(result)}.\n"]
 
 
 def table(result: Result) -> str:

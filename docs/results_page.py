@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import Result, read_results
+from benchmarks.report import section
 from eval.calibration import METRICS as CALIBRATION
 from eval.retrieval import METRICS as RETRIEVAL
 from eval.tables import Table, calibration_tables, markdown, metrics_table, retrieval_tables, shown
 from eval.writing_tables import generation_tables, revision_tables
 
 RESULTS = Path(__file__).resolve().parent / "results"
+BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"
 SHOWN = {
     "embedded": "**PEARL**, the artifact that ships",
     "dense-requests": "cosine between the requests",
@@ -24,6 +27,7 @@ SHOWN = {
     "random (expected)": "chance",
     "best possible": "the best possible, which needs the target",
 }
+TIMED = ("cascade", "retrieval")  # benchmarks; docs/performance.md has all of them
 Tables = Callable[[Any], Iterator[Table]]
 
 # file, heading, what it is, tables, picture
@@ -93,8 +97,14 @@ def results_page() -> str:
         if picture and (RESULTS / picture).exists():
             lines.append(f"![{heading}](results/{picture})\n")
         lines += [markdown(_short(table)) for table in tables(result)]
+    lines += [line for each in read_results(BENCHMARKS) if each.benchmark in TIMED for line in _timed(each)]
     lines += ["## What the figures are\n", markdown(metrics_table((*RETRIEVAL, *CALIBRATION)))]
     return "\n".join(lines)
+
+
+def _timed(result: Result) -> list[str]:
+    file = f"{result.benchmark}.json"
+    return [*section(result, BENCHMARKS), f"The figures as JSON: [{file}](../benchmarks/results/{file}).\n"]
 
 
 def retriever_block() -> str:
