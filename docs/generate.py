@@ -256,14 +256,39 @@ def experiments() -> str:
     table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
     artifact = json.loads((ROOT / "retriever" / "embedded" / "artifact.json").read_text(encoding="utf-8"))
     training = artifact["training"]
+    again = json.loads((ROOT / "docs" / "experiments" / "again.json").read_text(encoding="utf-8"))
     tables = {
         "drafting": table,
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
+        "again": _trained_again(artifact, again),
     }
     for name, value in tables.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def _trained_again(shipped: dict[str, Any], again: dict[str, Any]) -> str:
+    """Two artifacts of the same recipe beside each other, by their own accounts."""
+    both = (shipped, again)
+    rows = [("minutes of training", [f"{each['training']['minutes']:.0f}" for each in both])]
+    rows += [
+        (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in both])
+        for split in ("train", "dev")
+    ]
+    rows.append(("measured with: requests (users)", [_measured_with(each["figures"]) for each in both]))
+    for name in ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate"):
+        digits = 1 if name.endswith("gain") else 2
+        figures = [each["figures"][name] for each in both]
+        cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in figures]
+        rows.append((name.replace("_", " "), cells))
+    lines = ["| | shipped | again |", "| --- | ---: | ---: |"]
+    lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
+    return "\n".join(lines)
+
+
+def _measured_with(figures: dict[str, Any]) -> str:
+    return f"{figures['requests']} ({figures['users']})"
 
 
 def _tried(rows: list[dict[str, float]]) -> str:
