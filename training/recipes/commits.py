@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
 CORPORA = ("git", "coreboot")
 BASELINES = ("bm25", "dense", "dense-requests", "recent")
+LEAST_MINUTES = 60  # fitting the ablations and measuring what is chosen takes half of them
 TRAINED, DRAFTED = 0.5, 0.9  # of the budget has passed after the training, and after the drafts
 DRAFT_TOKENS = 100  # what a commit message of this data has at most, for nearly all
 
@@ -45,6 +46,8 @@ def main() -> None:
     parser.add_argument("--budget-minutes", type=float, default=240, help="of all; ships what is there by then")
     parser.add_argument("--drafted", type=int, default=200, help="test requests that are drafted, at most")
     given = parser.parse_args()
+    if given.budget_minutes < LEAST_MINUTES:
+        parser.error(f"--budget-minutes {given.budget_minutes:g}: it takes {LEAST_MINUTES} at least")
     budget = Budget(given.budget_minutes)
     work, out = given.work, given.out.resolve()
     histories = {name: given.data / f"{name}.jsonl.gz" for name in CORPORA}
