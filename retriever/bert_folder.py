@@ -22,8 +22,8 @@ WORD_PIECES = {"BertTokenizer", "BertTokenizerFast", "MPNetTokenizer", "MPNetTok
 AS_SAVED = {"TokenizersBackend", "PreTrainedTokenizerFast"}
 # what may stand in sentence_bert_config.json
 SENTENCE_OPTIONS = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
-# Lengths are rounded up to it: each new one costs a runtime a megabyte and milliseconds, for its code is made anew. With
-# 16 the service took 20 MiB more, and no less time.
+# Lengths are rounded up to it: each new one costs a runtime a megabyte and milliseconds, for its code is made anew.
+# With 16 the service took 20 MiB more, and no less time.
 STEP = 32  # tokens
 
 Texts = tuple[str, ...]  # what is read together: one text, or a request and a document
