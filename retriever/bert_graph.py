@@ -41,7 +41,7 @@ class Arithmetic(Enum):
     """What a processor multiplies matrices in."""
 
     FLOAT32 = auto()  # packed matrices as they are
-    BFLOAT16 = auto()
+    BFLOAT16 = auto()  # packed matrices as they are in models without ranges
     BYTES = auto()  # where the range of a matrix's inputs is known; else in bfloat16
 
 
@@ -146,9 +146,12 @@ class _Encoder:
         return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
 
     def _stays_packed(self, matrix: NDArray[Any]) -> bool:
-        """Unpacking it at each use takes as long as multiplying in bfloat16 does."""
+        """Unpacking it at each use takes as long as multiplying in bfloat16 does, and less memory than unpacking it
+        once: which is for models that were made to be fast, and have ranges."""
+        if self._arithmetic is not Arithmetic.FLOAT32 and self._weights.has_ranges:
+            return False
         rows, columns = matrix.shape
-        return self._arithmetic is Arithmetic.FLOAT32 and rows % WHOLE == columns % WHOLE == 0
+        return not (rows % WHOLE or columns % WHOLE)
 
     def _norm(self, values: Node, name: str) -> Node:
         even = ops.mvn(values, _integers([-1]), True, self._config["layer_norm_eps"], "inside_sqrt")

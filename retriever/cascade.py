@@ -45,14 +45,14 @@ class Cascade:
         best = best_first(unread)[: self.most]
         scores = unread.copy()
         parts = [best[start : start + AT_ONCE] for start in range(0, len(best), AT_ONCE)]
-        ends = np.cumsum([len(some) for some in parts])
         with closing(read(parts)) as logits:
-            for some, end in zip(parts, ends, strict=True):
+            for number, some in enumerate(parts, start=1):
                 if clock.is_late:
                     clock.cut_short = True
                     return unread
                 scores[some] = (1 - self.weight) * first[some] + self.weight * next(logits)
-                if end < len(best) and self._is_settled(scores[best[:end]], float(unread[best[end]])):
+                done, rest = np.split(best, [number * AT_ONCE])
+                if len(rest) and self._is_settled(scores[done], float(unread[rest[0]])):
                     break
         return scores
 

@@ -103,6 +103,10 @@ class MappedWeights:
         """(rows, 1), or None for what was not packed."""
         return self[name + SCALE][:, None] if name + SCALE in self else None
 
+    @property
+    def has_ranges(self) -> bool:
+        return any(name.endswith(RANGE) for name in self._tensors)
+
     def range_of(self, name: str) -> NDArray[Any] | None:
         """(2, columns): the least and the most of each input; None where that is not known."""
         if name + RANGE not in self:
