@@ -276,19 +276,16 @@ def _trained_again(shipped: dict[str, Any], again: dict[str, Any]) -> str:
         (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in both])
         for split in ("train", "dev")
     ]
-    rows.append(("measured with: requests (users)", [_measured_with(each["figures"]) for each in both]))
-    for name in ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate"):
+    figures = [each["figures"] for each in both]
+    rows.append(("measured with: requests (users)", [f"{own['requests']} ({own['users']})" for own in figures]))
+    for name in (name for name, figure in shipped["figures"].items() if isinstance(figure, dict)):
         digits = 1 if name.endswith("gain") else 2
-        figures = [each["figures"][name] for each in both]
-        cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in figures]
+        named = [own[name] for own in figures]
+        cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in named]
         rows.append((name.replace("_", " "), cells))
     lines = ["| | shipped | again |", "| --- | ---: | ---: |"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
     return "\n".join(lines)
-
-
-def _measured_with(figures: dict[str, Any]) -> str:
-    return f"{figures['requests']} ({figures['users']})"
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-FITTED = 0.8  # of the budget has passed when drafts and revisions begin, on which theta is chosen
+TRAINED = 0.8  # of the budget has passed when drafts and revisions begin, on which theta is chosen
 
 EXAMPLES = """Examples:
 
@@ -62,7 +62,7 @@ def retriever(
         candidates,
         normalize,
         first_stage_only=first_stage_only,
-        budget_minutes=budget_minutes * FITTED if budget_minutes and llm else budget_minutes,
+        budget_minutes=budget_minutes * TRAINED if budget_minutes and llm else budget_minutes,
         device=device,
         dtype=dtype,
         seed=seed,

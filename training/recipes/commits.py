@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
 CORPORA = ("git", "coreboot")
 BASELINES = ("bm25", "dense", "dense-requests", "recent")
-LEAST_MINUTES = 60  # fitting the ablations and measuring what is chosen takes half of them
+LEAST_MINUTES = 60  # fitting the ablations and measuring what is chosen takes about half of them, by estimate
 TRAINED, DRAFTED = 0.5, 0.9  # of the budget has passed after the training, and after the drafts
 DRAFT_TOKENS = 100  # what a commit message of this data has at most, for nearly all
 
