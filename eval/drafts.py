@@ -40,8 +40,8 @@ def unwatched(label: str, total: int) -> Callable[[Generation], None]:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, and how
-    long it may take."""
+    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, how long
+    it may take, and how many calls of it are under way at once."""
 
     model: ChatModel
     identity: str
@@ -49,6 +49,7 @@ class Desk:
     kept: Generations
     watch: Watch = unwatched
     budget: Budget = field(default_factory=lambda: Budget(None))
+    in_flight: int = 1
 
 
 async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: float = 1.0) -> list[list[Written]]:
@@ -118,7 +119,8 @@ async def _answers(
     """None where the request alone does not fit the model."""
     tasks = [Task(prompt.messages, decoding) for prompt in prompts if prompt is not None]
     advance = desk.watch(label, missing(desk.identity, tasks, desk.kept))
-    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, advance, desk.budget.until(share)))
+    go_on = desk.budget.until(share)
+    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, advance, go_on, desk.in_flight))
     return [None if prompt is None else next(found) for prompt in prompts]
 
 

@@ -20,6 +20,7 @@ from typing import IO, Any
 from pearl.chat.base import ChatModel, Decoding, Message, complete
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError, PearlError
 from pearl.history import parse_lines
+from pearl.side_by_side import side_by_side
 from pearl.texts import json_type, storable
 
 LINE_START = b'{"key": "'
@@ -148,29 +149,35 @@ async def generate(
     kept: Generations,
     advance: Callable[[Generation], None] = lambda done: None,
     go_on: Callable[[], bool] = lambda: True,
+    in_flight: int = 1,
 ) -> list[Generation]:
     """An answer for each task, in order; what is kept is not asked again, and what is asked twice is asked once.
 
-    ``identity`` is what the keys say of the model. Nobody is asked any more where ``go_on`` says no; OUT_OF_TIME then
-    stands for the answer, and is not kept. Raises the model's error when it fails PATIENCE times in a row.
+    ``identity`` is what the keys say of the model; ``in_flight`` calls are under way at once. Nobody is asked any more
+    where ``go_on`` says no; OUT_OF_TIME then stands for the answer, and is not kept. Raises the model's error when it
+    fails PATIENCE times in a row.
     """
     keys = [key_of(identity, task) for task in tasks]
+    todo = iter(dict(zip(keys, tasks, strict=True)).items())
     done: dict[str, Generation] = {}
     in_a_row = 0
-    for key, task in zip(keys, tasks, strict=True):
-        if key in done:
-            continue
-        found = kept.get(key)
-        if (found is None or found.error) and not go_on():
-            found = Generation(key, "", "error", error=OUT_OF_TIME)
-        elif found is None or found.error:
-            found, error = await _answer(model, key, task)
-            kept.add(found)
-            advance(found)
-            in_a_row = in_a_row + 1 if _is_down(error) else 0
-            if error and in_a_row == PATIENCE:
-                raise error
-        done[key] = found
+
+    async def work() -> None:
+        nonlocal in_a_row
+        for key, task in todo:
+            found = kept.get(key)
+            if (found is None or found.error) and not go_on():
+                found = Generation(key, "", "error", error=OUT_OF_TIME)
+            elif found is None or found.error:
+                found, error = await _answer(model, key, task)
+                kept.add(found)
+                advance(found)
+                in_a_row = in_a_row + 1 if _is_down(error) else 0
+                if error and in_a_row >= PATIENCE:
+                    raise error
+            done[key] = found
+
+    await side_by_side(work, in_flight)
     return [done[key] for key in keys]
 
 

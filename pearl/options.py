@@ -14,6 +14,9 @@ from pearl.errors import InputError
 
 LLM_OPTION = typer.Option(None, "--llm", metavar="LLM", help="embedded, openai (an endpoint) or auto, as PEARL_LLM.")
 ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded or a model, as PEARL_ENCODER.")
+IN_FLIGHT_OPTION = typer.Option(
+    8, "--max-in-flight", min=1, max=1000, help="Calls under way at once; of the embedded model, one a processor."
+)
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 
 

@@ -7,7 +7,6 @@ the next run asks for the rest only.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -28,6 +27,7 @@ from pearl.errors import ChatRefused, InputError
 from pearl.history import format_line
 from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
 from pearl.records import Document
+from pearl.side_by_side import side_by_side
 from pearl.templates import fill
 from pearl.texts import storable
 from training.progress import Advance
@@ -39,7 +39,6 @@ NOTHING = re.compile(r"[\W_]*(none|n/?a|not applicable)[\W_]*", re.IGNORECASE)
 MARK = r"</|<\s*(?:Instruction\.)?(?:Explanation|" + "|".join(ASPECTS) + r")\s*>"  # what ends a part
 COPIED_WORDS = 12  # in a row: a request that holds the target asks for nothing
 DECODING = Decoding(max_tokens=600)
-AT_ONCE = 4  # calls under way; an endpoint answers them side by side, the embedded model one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,22 +179,16 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, advance: Advance) -> None:
-    """Ask for the request of every text that the journal does not know, several at a time. Raises ChatError."""
+async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, advance: Advance, in_flight: int) -> None:
+    """Ask for the request of every text that the journal does not know, so many at once. Raises ChatError."""
     waiting = iter([text for text in dict.fromkeys(texts) if journal.find(text) is None])
 
     async def work() -> None:
-        for text in waiting:  # the same iterator for all: each takes what is next
+        for text in waiting:
             journal.add(text, await _ask(text, model))
             advance(1, True)
 
-    workers = [asyncio.create_task(work()) for _ in range(AT_ONCE)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await side_by_side(work, in_flight)
 
 
 async def _ask(text: str, model: ChatModel) -> Outcome:

@@ -20,7 +20,7 @@ from eval.commands.options import (
     WithoutNearDuplicates,
 )
 from eval.commands.scored import Baselines, GainsFiles, Models, write_or_show
-from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, check_writable
+from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target:
 
@@ -47,6 +47,7 @@ def generation(
     stances: Stances = False,
     k: Shown = None,
     llm: str | None = LLM_OPTION,
+    max_in_flight: int = IN_FLIGHT_OPTION,
     max_tokens: MaxTokens = None,
     limit: Limit = None,
     seed: ChoiceSeed = 0,
@@ -95,11 +96,12 @@ def generation(
         generations=generations,
         stances=stances,
         budget=Budget(budget_minutes),
+        in_flight=max_in_flight,
     )
     console, scorer = Console(stderr=True), BertScore(bertscore)
     material = read_material(plan)
     # what is wrong with a model shows now, not after the work
-    chat_model = make_chat_model(plan.settings)
+    chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
     scorer.load()
     systems = retrieval_systems(plan, material.cases, console)
     if k_shot:

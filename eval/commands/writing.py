@@ -19,6 +19,7 @@ from eval.scoring import RememberingEncoder
 from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
+from pearl.chat.choose import calls_at_once
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.errors import InputError
 from pearl.prompts import CLOSING, Brief
@@ -33,6 +34,7 @@ class Plan:
     """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
     ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
     ``stances``: the texts are comments that may take one. ``budget``: of the writing, from the start of the command.
+    ``in_flight``: calls of the chat model at once.
     """
 
     settings: Settings
@@ -48,6 +50,7 @@ class Plan:
     generations: Path | None
     stances: bool
     budget: Budget
+    in_flight: int
 
     @property
     def shown(self) -> int:
@@ -160,4 +163,5 @@ def at_desk(plan: Plan, model: ChatModel, console: Console, work: Callable[[Desk
     path = plan.generations or plan.settings.home / "generations.jsonl"
     with open_generations(path) as kept, watched(console) as watch:
         decoding = Decoding(plan.longest, stop=(CLOSING,))
-        return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, plan.budget)))
+        in_flight = calls_at_once(plan.settings, plan.in_flight)
+        return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, plan.budget, in_flight)))

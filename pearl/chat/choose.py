@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
@@ -10,11 +11,11 @@ from pearl.settings import Settings
 
 
 def make_chat_model(
-    settings: Settings, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+    settings: Settings, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext, in_flight: int = 1
 ) -> ChatModel:
     """Raises InputError when the settings lack something. Weights are loaded on first use.
 
-    ``undisturbed`` is entered while this machine itself generates.
+    ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """
     if settings.uses_endpoint:
         from pearl.chat.endpoint import EndpointChatModel
@@ -22,4 +23,13 @@ def make_chat_model(
         return EndpointChatModel.from_settings(settings)
     from pearl.chat.embedded import EmbeddedChatModel
 
-    return EmbeddedChatModel(context_tokens=settings.embedded_context_tokens, undisturbed=undisturbed)
+    return EmbeddedChatModel(
+        context_tokens=settings.embedded_context_tokens,
+        undisturbed=undisturbed,
+        copies=calls_at_once(settings, in_flight),
+    )
+
+
+def calls_at_once(settings: Settings, most: int) -> int:
+    """How many calls are worth making at once: of an endpoint ``most``, of the embedded model one a processor."""
+    return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from pearl.chat.base import Chunk, Decoding, Message
@@ -24,7 +25,10 @@ REPEAT_WINDOW = 256  # tokens back
 
 
 class EmbeddedChatModel:
-    """Loaded once, on first use; one generation at a time, further ones wait their turn."""
+    """Loaded on first use; as many generations at a time as there are copies, further ones wait their turn.
+
+    Copies share the file's weights in memory; of a context of 4,096 tokens each has some 100 MiB of its own.
+    """
 
     name = "SmolLM2-135M-Instruct"
     # what kept answers depend on, and so part of their keys
@@ -32,16 +36,28 @@ class EmbeddedChatModel:
     continues = True
 
     def __init__(
-        self, *, context_tokens: int = 4096, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        *,
+        context_tokens: int = 4096,
+        undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+        copies: int = 1,
     ) -> None:
         """``undisturbed`` is entered while the model generates, for what else wants this machine's processors."""
         self.context_tokens = context_tokens
         self._undisturbed = undisturbed
-        self._turns = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-llm")
+        self._turns = ThreadPoolExecutor(max_workers=copies, thread_name_prefix="embedded-llm")
+        self._copies = copies
+        self._idle: SimpleQueue[Any] = SimpleQueue()
         self._loading = threading.Lock()
 
     @cached_property
     def _llama(self) -> Any:
+        """The first copy, whose tokenizer counts for all."""
+        first = self._load_copy()
+        self._idle.put(first)
+        return first
+
+    def _load_copy(self) -> Any:
         from llama_cpp import Llama
 
         _leave_the_streams_alone()
@@ -51,8 +67,9 @@ class EmbeddedChatModel:
                 n_ctx=self.context_tokens,
                 last_n_tokens_size=REPEAT_WINDOW,
                 # to read a prompt. One core stays free: threads that wait for each other spin, so beside one other busy
-                # program two of them read 45 tokens/s on two cores, one of them 200
-                n_threads_batch=max(1, (os.cpu_count() or 1) - 1),
+                # program two of them read 45 tokens/s on two cores, one of them 200. Of several copies each has one
+                n_threads_batch=max(1, (os.cpu_count() or 1) - 1) if self._copies == 1 else 1,
+                n_threads=None if self._copies == 1 else 1,
                 verbose=False,
             )
 
@@ -91,8 +108,8 @@ class EmbeddedChatModel:
         try:
             if not left.is_set():
                 self.load()
-                with self._undisturbed():
-                    for chunk in self._chunks(messages, decoding, left):
+                with self._undisturbed(), self._copy() as llama:
+                    for chunk in self._chunks(llama, messages, decoding, left):
                         put(chunk)
             put(None)
         except ContextExceeded as error:
@@ -100,7 +117,20 @@ class EmbeddedChatModel:
         except Exception as error:  # whatever llama.cpp raises: the caller must not wait for ever
             put(ChatError(f"The embedded model failed ({type(error).__name__}).", code="llm_failed"))
 
-    def _chunks(self, messages: list[Message], decoding: Decoding, left: threading.Event) -> Any:
+    @contextmanager
+    def _copy(self) -> Iterator[Any]:
+        """One that nobody else generates with; loaded when all others are busy."""
+        try:
+            llama = self._idle.get_nowait()
+        except Empty:
+            with self._loading:
+                llama = self._load_copy()
+        try:
+            yield llama
+        finally:
+            self._idle.put(llama)
+
+    def _chunks(self, llama: Any, messages: list[Message], decoding: Decoding, left: threading.Event) -> Any:
         prompt = self._prompt(messages)
         if len(prompt) + decoding.max_tokens > self.context_tokens:
             raise ContextExceeded(
@@ -108,7 +138,7 @@ class EmbeddedChatModel:
                 f"context of {self.context_tokens}."
             )
         finish_reason, answered = "stop", 0
-        for piece in self._llama.create_completion(
+        for piece in llama.create_completion(
             prompt,
             max_tokens=decoding.max_tokens,
             temperature=decoding.temperature,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eval.generations import OUT_OF_TIME, PATIENCE, Generation, Task, generate, key_of, missing, open_generations
-from pearl.chat.base import Decoding, Message
+from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRefused, ChatTimeout, ContextExceeded, InputError
 
@@ -65,6 +65,32 @@ def test_when_the_time_is_up_only_what_is_kept_is_answered(tmp_path):
     ]
     assert len(path.read_text().splitlines()) == 2  # nobody was asked, so nothing is known
     assert [each.text for each in run(FakeChatModel(["three"]), path, "c")] == ["three"]
+
+
+def test_so_many_calls_are_under_way_at_once(tmp_path):
+    class Slow(FakeChatModel):
+        most = running = 0
+
+        async def stream(self, messages, decoding):
+            self.running += 1
+            self.most = max(self.most, self.running)
+            await asyncio.sleep(0.001)
+            yield Chunk(messages[0].content * 2)
+            self.running -= 1
+
+    model = Slow()
+    with open_generations(tmp_path / "kept.jsonl") as kept:
+        tasks = [task(text) for text in "abcbade"]
+        found = asyncio.run(generate(model, model.name, tasks, kept, in_flight=3))
+    assert model.most == 3
+    assert [each.text for each in found] == [text * 2 for text in "abcbade"]
+
+
+def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
+    model = FakeChatModel([ChatTimeout("late")] * 20)
+    with open_generations(tmp_path / "kept.jsonl") as kept, pytest.raises(ChatTimeout):
+        asyncio.run(generate(model, model.name, [task(text) for text in "abcdefghijkl"], kept, in_flight=3))
+    assert PATIENCE <= len(model.calls) < PATIENCE + 3
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30, 100])

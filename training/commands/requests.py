@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 
 from pearl.chat.base import ChatModel
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.errors import InputError
-from pearl.options import LLM_OPTION
+from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
@@ -30,6 +30,7 @@ def requests(
     history: Path = typer.Option(..., metavar="H.jsonl.gz", help="The history file."),
     out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Where the history with requests goes."),
     llm: str | None = LLM_OPTION,
+    max_in_flight: int = IN_FLIGHT_OPTION,
 ) -> None:
     """Have a chat model write the request that each document without one may have answered.
 
@@ -45,11 +46,12 @@ def requests(
     histories = read_histories(history)
     texts = texts_without_request(histories)
     console = Console(stderr=True)
-    model = make_chat_model(settings)
+    model = make_chat_model(settings, in_flight=max_in_flight)
     with Journal(out.with_suffix(".replies"), model.name) as journal:
         with progress_of("asking", len(texts), console) as advance:
             advance(sum(journal.find(text) is not None for text in texts), False)
-            asyncio.run(_ask_all(texts, model, journal, advance))
+            in_flight = calls_at_once(settings, max_in_flight)
+            asyncio.run(_ask_all(texts, model, journal, advance, in_flight))
         tally = write_history(histories, journal, out)
     unusable = ", ".join(f"{count:,} {problem}" for problem, count in sorted(tally.problems.items()))
     console.print(
@@ -61,10 +63,10 @@ def requests(
     )
 
 
-async def _ask_all(texts: list[str], model: ChatModel, journal: Journal, advance: Advance) -> None:
+async def _ask_all(texts: list[str], model: ChatModel, journal: Journal, advance: Advance, in_flight: int) -> None:
     from training.requests import ask_all
 
     try:
-        await ask_all(texts, model, journal, advance)
+        await ask_all(texts, model, journal, advance, in_flight)
     finally:
         await model.close()

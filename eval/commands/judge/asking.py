@@ -116,7 +116,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     settings = load_settings(llm=options.llm, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)
-    model = None if options.replay else make_chat_model(settings)
+    model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
     judge = Judge(asking(model) if model else _unasked, identity, decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as kept:
         try:

@@ -11,7 +11,6 @@ import typer
 from eval.commands.judge.options import (
     Ability,
     DryRun,
-    InFlight,
     Limit,
     MaxCost,
     MaxTokens,
@@ -23,7 +22,7 @@ from eval.commands.judge.options import (
     Temperature,
 )
 from eval.commands.scored import write_or_show
-from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a text that somebody wrote, and drafts of it by systems:
 
@@ -64,7 +63,7 @@ def authorship(
     ability: Ability = None,
     limit: Limit = None,
     seed: Seed = 0,
-    max_in_flight: InFlight = 8,
+    max_in_flight: int = IN_FLIGHT_OPTION,
     replies: RepliesFile = None,
     replay: Replay = False,
     dry_run: DryRun = False,

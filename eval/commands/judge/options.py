@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-InFlight = Annotated[int, typer.Option("--max-in-flight", min=1, max=1000, help="Calls under way at once.")]
 RepliesFile = Annotated[
     Path | None,
     typer.Option("--replies", metavar="FILE.sqlite", help="Where raw replies are kept; in PEARL_HOME by default."),

@@ -8,7 +8,6 @@ import typer
 
 from eval.commands.judge.options import (
     DryRun,
-    InFlight,
     Limit,
     MaxCost,
     PriceIn,
@@ -19,7 +18,7 @@ from eval.commands.judge.options import (
     Temperature,
 )
 from eval.commands.scored import write_or_show
-from pearl.options import JSON_OPTION, LLM_OPTION, check_writable, write_json
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a text, and one style to look for:
 
@@ -63,7 +62,7 @@ def style_detect(
     max_tokens: int = typer.Option(64, "--max-tokens", min=1, help="Longest reply; one that is cut off is invalid."),
     limit: Limit = None,
     seed: Seed = 0,
-    max_in_flight: InFlight = 8,
+    max_in_flight: int = IN_FLIGHT_OPTION,
     replies: RepliesFile = None,
     replay: Replay = False,
     dry_run: DryRun = False,

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.errors import InputError
@@ -21,3 +23,11 @@ def test_an_endpoint():
     assert isinstance(model, EndpointChatModel)
     with pytest.raises(InputError, match="PEARL_LLM_MODEL"):
         make_chat_model(load_settings(llm="openai", llm_model=""))
+
+
+def test_calls_at_once_of_an_endpoint_and_of_this_machine(monkeypatch):
+    endpoint = load_settings(llm="openai", llm_model="m", llm_base_url="http://h/v1")
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    embedded = load_settings(llm="embedded")
+    assert calls_at_once(endpoint, 64) == 64
+    assert [calls_at_once(embedded, most) for most in (1, 3, 64)] == [1, 3, 4]

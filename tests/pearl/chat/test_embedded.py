@@ -83,39 +83,36 @@ def test_a_stop_text_ends_the_answer_and_is_not_part_of_it(model):
     assert stopped.finish_reason == "stop"
 
 
-def test_one_generation_at_a_time(model):
-    running, most = 0, 0
-    lock = threading.Lock()
-    inner = model._llama.create_completion
+class Counting:
+    """How many generations run at once, noted by what a model enters while it generates."""
 
-    class Counting:
-        """The same model, which notes how many generations it runs at once."""
+    def __init__(self) -> None:
+        self.most, self._running, self._lock = 0, 0, threading.Lock()
 
-        def __getattr__(self, name: str):
-            return getattr(loaded, name)
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._running += 1
+            self.most = max(self.most, self._running)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
 
-        def create_completion(self, *args, **options) -> Iterator[object]:
-            nonlocal running, most
-            with lock:
-                running += 1
-                most = max(most, running)
-            try:
-                yield from inner(*args, **options)
-            finally:
-                with lock:
-                    running -= 1
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_as_many_generations_at_a_time_as_there_are_copies(copies: int) -> None:
+    counting = Counting()
+    model = EmbeddedChatModel(context_tokens=1024, undisturbed=counting, copies=copies)
 
     async def at_once() -> list[str]:
-        replies = await asyncio.gather(*(complete(model, ASKED, SHORT) for _ in range(3)))
+        replies = await asyncio.gather(*(complete(model, ASKED, SHORT) for _ in range(4)))
+        await model.close()
         return [reply.text for reply in replies]
 
-    loaded = model._llama
-    vars(model)["_llama"] = Counting()
-    try:
-        texts = asyncio.run(at_once())
-    finally:
-        vars(model)["_llama"] = loaded
-    assert most == 1
+    texts = asyncio.run(at_once())
+    assert counting.most == copies
     assert len(set(texts)) == 1
     assert "Paris" in texts[0]
 
