@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from pearl.errors import InputError
+from pearl.options import known
 
 EXAMPLES = """Examples:
 
@@ -39,8 +39,7 @@ def fit(
     from training.first_stage import LOSSES
     from training.recipe import TrainingOptions, fit_retriever
 
-    if loss not in LOSSES:
-        raise InputError(f"--loss {loss}: there are {', '.join(LOSSES)}.", param="loss")
+    known("loss", loss, LOSSES)
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),
