@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
@@ -214,9 +215,10 @@ def _real_drafts() -> str:
     first = recorded[0]
     draft = first["draft"]
     evidence = ", ".join(f"`{item['id']}` {item['score']:.4f}" for item in draft["retrieval"]["documents"])
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", draft["text"])), default=0))  # the draft may have its own
     return (
         f"26,665 commit messages of the git project, imported with one command; then, as it came out:\n\n"
-        f"```\n$ {first['command']}\n{draft['text']}\n```\n\n"
+        f"{fence}\n$ {first['command']}\n{draft['text']}\n{fence}\n\n"
         f"Evidence, with its scores: {evidence}. The texts are the project's and not copied here. The answers for "
         f"this and {len(recorded) - 1} more authors: [docs/assets/git-drafts.json](docs/assets/git-drafts.json), "
         f"recorded by `python docs/record_drafts.py`.\n"

@@ -6,6 +6,7 @@ SHA-256 of the model, the decoding and the messages. A failure is kept too, and 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -17,15 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pearl.chat.base import ChatModel, Decoding, Message, complete
-from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError, PearlError
+from eval.judges.verdict import Failed
+from eval.patience import Patience, asking
+from pearl.chat.base import ChatModel, Decoding, Message
+from pearl.errors import InputError
 from pearl.history import parse_lines
+from pearl.options import writing
 from pearl.side_by_side import side_by_side
 from pearl.texts import json_type, storable
 
 LINE_START = b'{"key": "'
 OUT_OF_TIME = "out_of_time"
-PATIENCE = 5  # failures of the model one after the other, until it is taken to be down
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "key": str,
@@ -74,7 +77,8 @@ def key_of(model: str, task: Task) -> str:
 class Generations:
     """The answers that a file holds, and those added to it; open it with :func:`open_generations`."""
 
-    def __init__(self, file: IO[bytes], found: dict[str, Generation]) -> None:
+    def __init__(self, path: Path, file: IO[bytes], found: dict[str, Generation]) -> None:
+        self._path = path
         self._file = file
         self._found = found
 
@@ -85,12 +89,18 @@ class Generations:
         return self._found.get(key)
 
     def add(self, generation: Generation) -> None:
-        """Kept for good when this returns."""
+        """Kept for good when this returns. Raises InputError when the disk is full."""
         self._found[generation.key] = generation
         line = json.dumps({name: getattr(generation, name) for name in FIELDS}, ensure_ascii=False)
-        self._file.write(line.encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with writing(f"{self._path}: cannot be written"):
+            _write_through(self._file.fileno(), line.encode() + b"\n")
+            os.fsync(self._file.fileno())
+
+
+def _write_through(file: int, content: bytes) -> None:
+    """All of it, or OSError; nothing stays in a buffer, to fail once more when the file is closed."""
+    if os.write(file, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextmanager
@@ -114,7 +124,7 @@ def open_generations(path: Path) -> Iterator[Generations]:
                 f"{path}: another run is using it; wait for it or give another --generations.", param="generations"
             ) from error
         _drop_unfinished_line(path, file)
-        yield Generations(file, {each.key: each for each in parse_lines(path, _parse)})
+        yield Generations(path, file, {each.key: each for each in parse_lines(path, _parse)})
 
 
 def _drop_unfinished_line(path: Path, file: IO[bytes]) -> None:
@@ -153,28 +163,24 @@ async def generate(
 ) -> list[Generation]:
     """An answer for each task, in order; what is kept is not asked again, and what is asked twice is asked once.
 
-    ``identity`` is what the keys say of the model; ``in_flight`` calls are under way at once. Nobody is asked any more
-    where ``go_on`` says no; OUT_OF_TIME then stands for the answer, and is not kept. Raises the model's error when it
-    fails PATIENCE times in a row.
+    ``identity`` is what the keys say of the model; ``in_flight`` calls are under way at once, and those that fail for
+    now are repeated. Nobody is asked any more where ``go_on`` says no; OUT_OF_TIME then stands for the answer, and is
+    not kept. Raises ChatError when the model is down.
     """
     keys = [key_of(identity, task) for task in tasks]
     todo = iter(dict(zip(keys, tasks, strict=True)).items())
     done: dict[str, Generation] = {}
-    in_a_row = 0
+    patience = Patience(asking(model))
 
     async def work() -> None:
-        nonlocal in_a_row
         for key, task in todo:
             found = kept.get(key)
             if (found is None or found.error) and not go_on():
                 found = Generation(key, "", "error", error=OUT_OF_TIME)
             elif found is None or found.error:
-                found, error = await _answer(model, key, task)
+                found = await _answer(patience, key, task)
                 kept.add(found)
                 advance(found)
-                in_a_row = in_a_row + 1 if _is_down(error) else 0
-                if error and in_a_row >= PATIENCE:
-                    raise error
             done[key] = found
 
     await side_by_side(work, in_flight)
@@ -187,29 +193,12 @@ def missing(identity: str, tasks: Sequence[Task], kept: Generations) -> int:
     return sum(1 for key in keys if (found := kept.get(key)) is None or found.error)
 
 
-async def _answer(model: ChatModel, key: str, task: Task) -> tuple[Generation, PearlError | None]:
+async def _answer(patience: Patience, key: str, task: Task) -> Generation:
     started = time.monotonic()
-    try:
-        reply = await complete(model, task.messages, task.decoding)
-    except (ChatError, ContextExceeded) as error:
-        return Generation(key, "", "error", seconds=_since(started), error=error.code), error
-    return (
-        Generation(
-            key,
-            storable(reply.text),
-            reply.finish_reason,
-            reply.usage.prompt_tokens,
-            reply.usage.completion_tokens,
-            _since(started),
-        ),
-        None,
-    )
-
-
-def _is_down(error: PearlError | None) -> bool:
-    """A refusal or a prompt that is too long says nothing about the next task."""
-    return isinstance(error, ChatError) and not isinstance(error, ChatRefused)
-
-
-def _since(started: float) -> float:
-    return round(time.monotonic() - started, 3)
+    reply = await patience.answer(task.messages, task.decoding)
+    seconds = round(time.monotonic() - started, 3)
+    if isinstance(reply, Failed):
+        return Generation(key, "", "error", seconds=seconds, error=reply.reason)
+    used = reply.usage
+    text = storable(reply.text)
+    return Generation(key, text, reply.finish_reason, used.prompt_tokens, used.completion_tokens, seconds)

@@ -100,8 +100,11 @@ class Bootstrap:
         return self.ratio(values, np.ones(len(self._cluster)))
 
     def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
-        """The sum of one over the sum of the other, both (N,)."""
-        return self.sums(np.column_stack((values, weights)), lambda sums: sums[:, 0] / sums[:, 1])
+        """The sum of one over the sum of the other, both (N,); NaN where that is not above zero."""
+        return self.sums(
+            np.column_stack((values, weights)),
+            lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan),
+        )
 
     def median(self, values: ArrayLike) -> Estimate:
         """The median of values (N,), the mean of the two middle ones of an even number."""

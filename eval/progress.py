@@ -34,17 +34,18 @@ def watched(console: Console) -> Iterator[Watch]:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
             bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
-            done, failed, told, seconds = 0, 0, time.monotonic(), 0.0
+            done, failed, started = 0, 0, time.monotonic()
+            told = started
 
             def advance(generation: Generation) -> None:
-                nonlocal done, failed, told, seconds
-                done, failed = done + 1, failed + bool(generation.error)
-                seconds += generation.seconds
-                rest = f"{seconds / done:.1f} s each, {duration(seconds / done * (total - done))} left"
+                nonlocal done, failed, told
+                done, failed, now = done + 1, failed + bool(generation.error), time.monotonic()
+                each = (now - started) / done  # several are under way at once
+                rest = f"{each:.1f} s each, {duration(each * (total - done))} left"
                 rest += f", {failed} failed" if failed else ""
                 progress.update(bar, advance=1, rest=rest)
-                if not console.is_terminal and (done == total or time.monotonic() - told > QUIET_S):
-                    told = time.monotonic()
+                if not console.is_terminal and (done == total or now - told > QUIET_S):
+                    told = now
                     console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
 
             return advance

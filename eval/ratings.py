@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -104,7 +105,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
         raise InputError(
             f"{path}:{line}: is not UTF-8 (byte {error.start}); re-encode the file.", code="invalid_unicode"
         ) from None
-    rows = csv.reader(text.splitlines(keepends=True), strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         places = _places(path, next(rows, []))
         for row in rows:

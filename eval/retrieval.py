@@ -34,7 +34,8 @@ class RetrievalOptions:
 
 def wins(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """1 where the first gained more, 0 where it gained less, a half where both gained the same."""
-    return [(float(np.sign(a - b)) + 1) / 2 for a, b in zip(first, second, strict=True)]
+    equal = np.isclose(first, second, rtol=1e-9, atol=1e-12)  # as a mean of equal gains is, but for its last digit
+    return [0.5 if same else float(a > b) for a, b, same in zip(first, second, equal, strict=True)]
 
 
 def top1_gains(outcomes: Outcomes) -> list[float]:

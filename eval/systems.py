@@ -11,7 +11,7 @@ from itertools import chain, compress, zip_longest
 import numpy as np
 
 from eval.gains import GainsRecord
-from eval.overlap import kept_documents
+from eval.overlap import containment, kept_documents
 from eval.scoring import Floats, score_records
 from eval.stance import STANCES, stance
 from pearl.errors import InputError
@@ -113,10 +113,19 @@ def zero_shot_system(found: Sequence[Case]) -> System:
     return System(ZERO_SHOT, BASELINE, tuple(Shown() for _ in found))
 
 
-def k_shot_system(found: Sequence[Case], everyone: Sequence[Case], k: int, seed: int, *, balanced: bool) -> System:
+def k_shot_system(
+    found: Sequence[Case],
+    everyone: Sequence[Case],
+    k: int,
+    seed: int,
+    *,
+    balanced: bool,
+    near_duplicates: float | None = None,
+) -> System:
     """The same k random documents for every request, each of another user (KSHOT-NP of section B.3).
 
-    One that is of the request's own user gives its place to the next. ``balanced`` takes turns between the stances.
+    One that is of the request's own user, or that contains a share of its target of ``near_duplicates``, gives its
+    place to the next. ``balanced`` takes turns between the stances.
     """
     drawn = _strangers(everyone, seed)
     if balanced:
@@ -125,6 +134,8 @@ def k_shot_system(found: Sequence[Case], everyone: Sequence[Case], k: int, seed:
     shown = []
     for case in found:
         others = [document for owner, document in drawn if owner != case.owner]
+        if near_duplicates is not None:
+            others = [each for each in others if containment(case.target, each.text) < near_duplicates]
         if not others:
             raise InputError(
                 "--k-shot needs documents of other users, and the file has none; leave it out.", param="k_shot"

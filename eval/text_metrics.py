@@ -68,8 +68,15 @@ class BertScore:
             ) from error
 
     def load(self) -> None:
-        """Load the encoder now. Raises InputError."""
-        assert self._parts
+        """Load the encoder now, and see it compare. Raises InputError."""
+        try:
+            self._f1(["a"], ["a"])
+        except (ValueError, TypeError, AttributeError) as error:  # a model of T5's kind wants a decoder's input, too
+            raise InputError(
+                f"The encoder '{self._model}' cannot compare texts for BERTScore ({str(error).strip()}); name another.",
+                param="bertscore",
+                code="encoder_not_found",
+            ) from error
 
     @property
     def description(self) -> dict[str, object]:

@@ -13,12 +13,14 @@ from pearl.records import Document
 from pearl.templates import Template, fill, frame
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
+LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
 FENCE = re.compile(r"<(?=/?(?:document|request|draft)\b)", re.IGNORECASE)
 OPENING, CLOSING = "<document>", "</document>"
 BEGUN = f"EDITED DRAFT\n{OPENING}\n"
-EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[^\w\n]*", re.IGNORECASE | re.MULTILINE)
+# with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
+EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
 
 CountTokens = Callable[[str], int]
 
@@ -223,10 +225,15 @@ def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def cut(text: str, tokens: int, count: CountTokens) -> str:
-    """The text if it has no more tokens; else its longest beginning of whole words, an ellipsis for the rest."""
+    """The text if it has no more tokens; else its longest beginning of whole words, an ellipsis for the rest. Within a
+    run without spaces, as of Japanese, any character may be the last."""
     if count(text) <= tokens:
         return text
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    ends = [
+        end
+        for run in re.finditer(r"\S+", text)
+        for end in (range(run.start() + 1, run.end() + 1) if len(run[0]) > LONGEST_WORD else (run.end(),))
+    ]
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2

@@ -52,7 +52,7 @@ def generation(
     limit: Limit = None,
     seed: ChoiceSeed = 0,
     without_near_duplicates: WithoutNearDuplicates = False,
-    near_duplicates: NearDuplicateShare = 0.5,
+    near_duplicates: NearDuplicateShare = None,
     generations: GenerationsFile = None,
     budget_minutes: BudgetMinutes = None,
     encoder: str | None = ENCODER_OPTION,
@@ -68,7 +68,7 @@ def generation(
     """
     from rich.console import Console
 
-    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems
+    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems, share_set_aside
     from eval.drafts import write_drafts
     from eval.generation import generation_report
     from eval.judges.authorship_items import items_of
@@ -92,7 +92,7 @@ def generation(
         max_tokens=max_tokens,
         limit=limit,
         seed=seed,
-        near_duplicates=near_duplicates if without_near_duplicates else None,
+        near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
         generations=generations,
         stances=stances,
         budget=Budget(budget_minutes),
@@ -105,7 +105,11 @@ def generation(
     scorer.load()
     systems = retrieval_systems(plan, material.cases, console)
     if k_shot:
-        systems.insert(0, k_shot_system(material.cases, material.everyone, plan.shown, seed, balanced=stances))
+        aside = plan.near_duplicates
+        strangers = k_shot_system(
+            material.cases, material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
+        )
+        systems.insert(0, strangers)
     if zero_shot:
         systems.insert(0, zero_shot_system(material.cases))
     briefs = [plan.briefs(material.cases, system) for system in systems]

@@ -19,13 +19,13 @@ WithoutNearDuplicates = Annotated[
     bool, typer.Option("--without-near-duplicates", help="Show no document that nearly is the target.")
 ]
 NearDuplicateShare = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--near-duplicates",
         metavar="SHARE",
         min=0.0,
         max=1.0,
-        help="Of the target's word trigrams: a document with so many nearly is it.",
+        help="The same, for documents with this share of the target's word trigrams; 0.5 unless it is given.",
     ),
 ]
 GenerationsFile = Annotated[

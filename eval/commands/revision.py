@@ -45,7 +45,7 @@ def revision(
     limit: Limit = None,
     seed: ChoiceSeed = 0,
     without_near_duplicates: WithoutNearDuplicates = False,
-    near_duplicates: NearDuplicateShare = 0.5,
+    near_duplicates: NearDuplicateShare = None,
     generations: GenerationsFile = None,
     budget_minutes: BudgetMinutes = None,
     encoder: str | None = ENCODER_OPTION,
@@ -60,7 +60,7 @@ def revision(
     """
     from rich.console import Console
 
-    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems
+    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems, share_set_aside
     from eval.drafts import write_revised
     from eval.pictures import check_format
     from eval.revision import revision_report
@@ -84,7 +84,7 @@ def revision(
         max_tokens=max_tokens,
         limit=limit,
         seed=seed,
-        near_duplicates=near_duplicates if without_near_duplicates else None,
+        near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
         generations=generations,
         stances=stances,
         budget=Budget(budget_minutes),

@@ -14,6 +14,7 @@ from eval.commands.scored import described
 from eval.drafts import Desk
 from eval.gains import read_gains
 from eval.generations import open_generations
+from eval.overlap import THRESHOLD
 from eval.progress import watched
 from eval.scoring import RememberingEncoder
 from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
@@ -96,6 +97,11 @@ class Plan:
         flags |= {"stances": self.stances, "without_near_duplicates": self.near_duplicates is not None}
         head["command"] += "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
         return head | {"llm": self.writer, "k": self.shown, "max_tokens": self.longest}
+
+
+def share_set_aside(share: float | None, *, wanted: bool) -> float | None:
+    """Of the target, from which on a document is set aside as its near-duplicate; None where all stay."""
+    return THRESHOLD if wanted and share is None else share
 
 
 @dataclass(frozen=True, slots=True)

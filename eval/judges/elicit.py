@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from eval.judges.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
-from eval.judges.patience import Ask, Patience
 from eval.judges.replies import Question, Replies, key_of
 from eval.judges.verdict import Failed
+from eval.patience import Ask, Patience
 from pearl.chat.base import Decoding, Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD

@@ -143,7 +143,12 @@ def _unreadable() -> ChatError:
 
 def _usage(chunk: object) -> Usage | None:
     usage = _fields(_fields(chunk).get("usage"))
-    return Usage(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0) if usage else None
+    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))) if usage else None
+
+
+def _count(value: object) -> int:
+    """Some endpoints send 12.0, or null."""
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def _fields(value: object) -> dict[str, Any]:

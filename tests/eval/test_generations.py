@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from eval.generations import OUT_OF_TIME, PATIENCE, Generation, Task, generate, key_of, missing, open_generations
+from eval import patience
+from eval.generations import OUT_OF_TIME, Generation, Generations, Task, generate, key_of, missing, open_generations
+from eval.patience import DOWN, TRIES
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
-from pearl.errors import ChatError, ChatRefused, ChatTimeout, ContextExceeded, InputError
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
 
 DECODING = Decoding(max_tokens=20)
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.0)
 
 
 def task(text: str, decoding: Decoding = DECODING) -> Task:
@@ -87,10 +94,22 @@ def test_so_many_calls_are_under_way_at_once(tmp_path):
 
 
 def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
-    model = FakeChatModel([ChatTimeout("late")] * 20)
+    model = FakeChatModel([ChatTimeout("late")] * 100)
     with open_generations(tmp_path / "kept.jsonl") as kept, pytest.raises(ChatTimeout):
         asyncio.run(generate(model, model.name, [task(text) for text in "abcdefghijkl"], kept, in_flight=3))
-    assert PATIENCE <= len(model.calls) < PATIENCE + 3
+    assert DOWN * TRIES <= len(model.calls) < (DOWN + 3) * TRIES
+
+
+def test_a_call_that_fails_for_now_is_repeated(tmp_path):
+    model = FakeChatModel([ChatTimeout("late"), ChatRateLimited("slowly"), "one"])
+    assert run(model, tmp_path / "kept.jsonl", "a")[0].text == "one"
+    assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_full_disk_is_named():
+    full = Path("/dev/full")
+    with full.open("ab") as file, pytest.raises(InputError, match="/dev/full: cannot be written: No space"):
+        Generations(full, file, {}).add(Generation("k", "text"))
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30, 100])
@@ -156,24 +175,24 @@ def test_a_failure_is_recorded_and_tried_again_by_the_next_run(tmp_path):
 
 
 def test_a_failed_prompt_is_asked_once_in_a_run(tmp_path):
-    model = FakeChatModel([ChatTimeout("late"), "ok"])
+    model = FakeChatModel([ChatTimeout("late")] * TRIES + ["ok"])
     first, _, third = run(model, tmp_path / "kept.jsonl", "a", "b", "a")
     assert first == third
-    assert len(model.calls) == 2
+    assert len(model.calls) == TRIES + 1
 
 
 def test_a_model_that_is_down_ends_the_run_and_keeps_what_there_is(tmp_path):
     path = tmp_path / "kept.jsonl"
-    model = FakeChatModel(["one", *(ChatTimeout("late") for _ in range(PATIENCE))])
+    model = FakeChatModel(["one", *(ChatTimeout("late") for _ in range(DOWN * TRIES))])
     with pytest.raises(ChatTimeout):
         run(model, path, *"abcdefghij")
-    assert len(model.calls) == 1 + PATIENCE
+    assert len(model.calls) == 1 + DOWN * TRIES
     assert run(FakeChatModel(), path, "a")[0].text == "one"
 
 
 def test_refusals_and_single_failures_do_not_end_it(tmp_path):
-    replies = [reply for _ in range(PATIENCE) for reply in (ChatError("no"), ChatRefused("no"))]
-    found = run(FakeChatModel(replies), tmp_path / "kept.jsonl", *map(str, range(len(replies))))
+    replies = [reply for _ in range(DOWN) for reply in (*[ChatError("no")] * TRIES, ChatRefused("no"))]
+    found = run(FakeChatModel(replies), tmp_path / "kept.jsonl", *map(str, range(2 * DOWN)))
     assert all(each.error for each in found)
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 from io import StringIO
+from itertools import count
 
 import pytest
 from rich.console import Console
@@ -17,10 +19,11 @@ def test_durations(seconds, said):
     assert duration(seconds) == said
 
 
-def test_a_last_line_where_nobody_sees_a_bar():
-    out = StringIO()
+def test_a_last_line_where_nobody_sees_a_bar(monkeypatch):
+    out, clock = StringIO(), count(100.0, 2.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     with watched(Console(file=out, width=80)) as watch:
         advance = watch("drafts", 3)
         for place in range(3):
-            advance(Generation(str(place), "", seconds=2.0, error="llm_failed" if place == 1 else None))
+            advance(Generation(str(place), "", seconds=16.0, error="llm_failed" if place == 1 else None))
     assert out.getvalue() == "drafts: 3 of 3, 2.0 s each, 0 s left, 1 failed\n"

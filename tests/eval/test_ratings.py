@@ -32,6 +32,11 @@ def test_quoted_cells_line_ends_and_a_byte_order_mark(csv_file):
     assert (ratings.items, ratings.labels) == (("a, b",), ("yes\nno",))
 
 
+def test_only_line_ends_end_a_line(csv_file):
+    ratings = read_ratings(csv_file(HEAD + "1\u2028one,a,A\x0c\n2,a,B\n"))
+    assert ratings.items == ("1\u2028one", "2")
+
+
 def test_numbers_are_sorted_as_numbers(csv_file):
     ratings = read_ratings(csv_file(HEAD + "1,a,10\n2,a,9\n3,a,-1.5\n"))
     assert ratings.numbers == (-1.5, 9.0, 10.0)

@@ -102,6 +102,12 @@ def test_the_ratio_to_a_baseline_that_loses_says_nothing():
     assert row["top1_gain_ratio"] is None
 
 
+def test_there_is_no_share_of_a_best_that_loses():
+    (row,) = retrieval_table(choices([record([-1.0, -3.0])], only=[[0.0, 1.0]]), [], OPTIONS)["models"]
+    assert row["top1_gain"]["value"] == -3.0
+    assert row["share_of_best"] is None
+
+
 def test_a_score_that_never_changes_has_no_correlation():
     (row,) = retrieval_table(choices(RECORDS, same=[[1.0] * 3, [1.0] * 3, [1.0] * 2]), [], OPTIONS)["models"]
     assert row["pearson_r"] is None
@@ -110,6 +116,7 @@ def test_a_score_that_never_changes_has_no_correlation():
 
 def test_wins_count_equal_gains_a_half():
     assert wins([2.0, 1.0, 1.0], [1.0, 1.0, 2.0]) == [1.0, 0.5, 0.0]
+    assert wins([0.1], [sum([0.1] * 3) / 3]) == [0.5]
 
 
 TARGET = "one two three four"

@@ -78,6 +78,14 @@ def test_k_shot_takes_its_strangers_from_the_whole_file():
     assert len(k_shot_system(found[:1], found, 3, 0, balanced=False).shown[0].documents) == 2
 
 
+def test_k_shot_shows_no_near_duplicate_where_they_are_set_aside():
+    asking = cases([record("me", 1)])
+    copy = cases([record("you", 1, (asking[0].target,))])
+    assert k_shot_system(asking, copy, 1, 0, balanced=False).shown[0].documents
+    with pytest.raises(InputError, match="of other users"):
+        k_shot_system(asking, copy, 1, 0, balanced=False, near_duplicates=0.5)
+
+
 def test_k_shot_takes_turns_between_the_stances():
     texts = ["YTA", "YTA!", "yta", "NTA", "no verdict"]
     found = cases([record(f"u{place}", 1, (text,)) for place, text in enumerate(texts)])

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from transformers import AutoTokenizer, T5Config, T5Model
 
 from eval.text_metrics import BertScore, Rouge
 from pearl.errors import InputError
@@ -20,7 +21,7 @@ def test_rouge_by_hand():
 
 def test_bertscore_is_the_greedy_match_of_token_vectors(bertscore):
     import torch
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
     target, draft = "The cat sat on the mat.", "A cat is sitting on a rug"
     folder = str(embedded_encoder_folder())
@@ -54,6 +55,14 @@ def test_a_folder_whose_name_holds_the_name_of_another_kind_of_model(bertscore, 
     folder = tmp_path / "my-t5-work"
     folder.symlink_to(embedded_encoder_folder())
     assert BertScore(str(folder)).scores(["the cat sat"], ["a cat"]) == bertscore.scores(["the cat sat"], ["a cat"])
+
+
+def test_an_encoder_that_cannot_compare(tmp_path: Path):
+    config = T5Config(vocab_size=32_000, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2, decoder_start_token_id=0)
+    T5Model(config).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(embedded_encoder_folder()).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="cannot compare texts for BERTScore"):
+        BertScore(str(tmp_path)).load()
 
 
 def test_an_encoder_that_is_not_there(tmp_path: Path):

@@ -82,7 +82,8 @@ def test_cutting_keeps_whole_words():
     assert cut(text, 2, count) == "one …"
     assert cut(text, 1, count) == cut(text, 0, count) == "…"
     assert cut("", 0, count) == ""
-    assert cut("x" * 1000, 10, len) == "…"
+    assert cut("x" * 1000, 10, len) == f"{'x' * 8} …"
+    assert cut("y " + "x" * 60, 10, len) == "y …"
 
 
 def test_a_prompt_without_any_document():
@@ -141,6 +142,12 @@ def test_an_earlier_turn_in_the_middle_is_not_left_out():
 
 # tokens of a turn around a document without a request: the task's six words, two marks, two messages
 AROUND = 6 + 2 + 2 * MESSAGE_OVERHEAD
+
+
+def test_text_without_spaces_is_cut_where_it_must():
+    text = "日本語" * 100
+    assert cut(text, 20, len) == f"{text[:18]} …"
+    assert cut(f"見出し {text}", 20, len) == f"見出し {text[:14]} …"
 
 
 def test_documents_are_cut_to_the_same_length():
@@ -288,6 +295,10 @@ def test_an_answer_without_its_marks(answer, text):
         ("**Edited draft:**\n<document>\nDear Bo.\n</document>\nDone.", "Dear Bo."),
         ("## EDITED  DRAFT ##\n\nDear\n\nBo.", "Dear\n\nBo."),
         ("EDITED DRAFT: Dear Bo.", "Dear Bo."),
+        ("EDITED DRAFT: <document>\nDear Bo.\n</document>", "Dear Bo."),
+        ('**EDITED DRAFT**: "Dear" (Bo).', '"Dear" (Bo).'),
+        ("EDITED DRAFT: **Dear** Bo.", "**Dear** Bo."),
+        ("EDITED DRAFT @bo", "@bo"),
         ("EDITED DRAFT\n<document>\n<document>\nDear Bo.\n</document>", "Dear Bo."),
         ("Dear Bo.", None),
         ("EDITED DRAFT\n  \n", None),

@@ -15,10 +15,10 @@ from rich.console import Console
 
 from eval.judges.cost import NO_PRICES, Prices, Purse, Survey
 from eval.judges.elicit import Asked, Judge, Terms, check_complete, elicit, replies, survey
-from eval.judges.patience import asking
 from eval.judges.replies import Question, Replies, open_replies
 from eval.judges.verdict import Failed
 from eval.judges.watching import watching
+from eval.patience import asking
 from pearl import __version__
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import make_chat_model
@@ -112,7 +112,7 @@ def _each(value: object) -> list[object]:
 def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
     options.check()
-    # a failed call is repeated by eval.judges.patience, for all calls together
+    # a failed call is repeated by eval.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)

@@ -9,9 +9,9 @@ import pytest
 
 from eval.judges.cost import NO_PRICES, Prices, Purse
 from eval.judges.elicit import Judge, Terms, check_complete, elicit, replies, survey
-from eval.judges.patience import asking
 from eval.judges.replies import Question, open_replies
 from eval.judges.verdict import Failed
+from eval.patience import asking
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.fake import FakeChatModel

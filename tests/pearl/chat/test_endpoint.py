@@ -212,6 +212,15 @@ def test_usage_within_the_last_piece(talk):
     assert talk(ask, Answer([*WORDS, *pieces, DONE])).usage == Usage(8, 0)
 
 
+@pytest.mark.parametrize(("sent", "tokens"), [(12.0, 12), ("12", 0), (float("nan"), 0), (True, 1), ([], 0)])
+def test_odd_counts_of_tokens(talk, sent, tokens):
+    usage = {"prompt_tokens": sent, "completion_tokens": 3}
+    last = data({**json.loads(event(finish="stop")[6:]), "usage": usage})
+    found = talk(ask, Answer([*WORDS, last])).usage
+    assert found == Usage(tokens, 3)
+    assert type(found.prompt_tokens) is int
+
+
 def test_a_call_over_the_rate_limit_is_repeated_unchanged(talk):
     async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[Reply, Endpoint, float]:
         started = time.monotonic()

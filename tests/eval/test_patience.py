@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from eval.judges.patience import DOWN, LONGEST_LIMIT_S, TRIES, Patience
 from eval.judges.verdict import Failed
+from eval.patience import DOWN, LONGEST_LIMIT_S, TRIES, Patience
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded
 from pearl.records import Usage
