@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from pearl.chat.embedded import embedded_model_file
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
-from retriever.hardware import has_bfloat16
+from retriever.hardware import device_named, has_bfloat16
 
 BATCH_TOKENS = 8192
 DTYPES = ("auto", "float32", "bfloat16")
+# what configurations call it when a causal model does more to its last layer's logits
+LOGITS_SCALED_BY = ("final_logit_softcapping", "logits_scaling", "logit_scale")
 
 Tokens = tuple[int, ...]
 
@@ -81,7 +84,7 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    place = _device(device)
+    place = device_named(device)
     kind = _dtype(dtype, place)
     if name == EMBEDDED:
         return CausalAuxiliary.embedded(place, kind)
@@ -90,22 +93,13 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = "auto") -> Au
         if config.is_encoder_decoder:
             return Seq2SeqAuxiliary.load(name, place, kind)
         return CausalAuxiliary.load(name, place, kind)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise InputError(
             f"The auxiliary model '{name}' cannot be loaded ({error}); name a transformers model or folder, "
             f"or '{EMBEDDED}'.",
             param="aux",
             code="model_not_found",
         ) from error
-
-
-def _device(name: str) -> torch.device:
-    kind, _, number = name.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
-        raise InputError(f"--device {name}: there are cpu, cuda, and cuda:1 for a second GPU.", param="device")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise InputError(f"--device {name}: there is no such GPU that torch can use; try cpu.", param="device")
-    return torch.device(name)
 
 
 def _dtype(name: str, device: torch.device) -> torch.dtype:
@@ -147,6 +141,8 @@ class TransformersAuxiliary:
 class CausalAuxiliary(TransformersAuxiliary):
     """A decoder-only model; what the prompts of a group begin with is computed once."""
 
+    _first: Tokens = ()  # before every prompt
+
     @classmethod
     def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -166,10 +162,21 @@ class CausalAuxiliary(TransformersAuxiliary):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
-        return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
+        scaled = [field for field in LOGITS_SCALED_BY if getattr(model.config, field, None) not in (None, 1.0)]
+        if scaled:
+            raise ValueError(f"its logits are changed after the last layer, by {scaled[0]}, which is not done here")
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        fingerprint = {"folder": Path(name).name}
+        made = cls(name, model.to(device), tokenizer, fingerprint)
+        # some were trained to see a mark at the beginning of every text, and are lost without it
+        if tokenizer.bos_token_id is not None and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
+            made._first = (tokenizer.bos_token_id,)
+            made.fingerprint |= {"begins_with": tokenizer.bos_token}
+        return made
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        groups = [Group(self._begun(group.prompts), group.targets) for group in groups]
         results: list[list[Likelihood]] = [[] for _ in groups]
         self._check_fits(max((_longest(group) for group in groups), default=0))
         for batch in _batches(groups):
@@ -180,7 +187,10 @@ class CausalAuxiliary(TransformersAuxiliary):
     @torch.inference_mode()
     def remember(self, prompts: Sequence[Tokens], limit: int) -> Memory:
         """Compute prompts once, for any number of targets; of ``limit`` tokens at most the results are kept."""
-        return Memory(self, prompts, limit)
+        return Memory(self, self._begun(prompts), limit)
+
+    def _begun(self, prompts: Sequence[Tokens]) -> tuple[Tokens, ...]:
+        return tuple((*self._first, *prompt) for prompt in prompts)
 
     def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
         """Groups with as many prompts each: their shared beginnings, then everything behind them."""
@@ -219,7 +229,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         full = torch.cat((beginning.mask, mask), dim=1)  # (B, P + S)
         # padding stands between prefix and suffix, so places are counted, not taken from the columns
         places = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
-        hidden = self._model.model(
+        hidden = self._model.base_model(
             input_ids=tokens,
             attention_mask=full,
             position_ids=places,
@@ -232,7 +242,7 @@ class CausalAuxiliary(TransformersAuxiliary):
             device=tokens.device,
         )
         wanted = torch.tensor([token for target in targets for token in target], device=tokens.device)
-        found = _log_probabilities(self._model.lm_head, hidden[rows, columns], wanted)
+        found = _log_probabilities(self._model.get_output_embeddings(), hidden[rows, columns], wanted)
         return _sums(found, rows, len(targets))
 
     def _padded(self, sequences: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

@@ -1,10 +1,28 @@
-"""What the machine computes quickly."""
+"""What the machine has, and what it computes quickly."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pearl.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
 
 CPU_INFO = Path("/proc/cpuinfo")
+
+
+def device_named(name: str) -> torch.device:
+    """Raises InputError for one that is not there."""
+    import torch
+
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+        raise InputError(f"--device {name}: there are cpu, cuda, and cuda:1 for a second GPU.", param="device")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise InputError(f"--device {name}: there is no such GPU that torch can use; try cpu.", param="device")
+    return torch.device(name)
 
 
 def has_bfloat16(device: str = "cpu") -> bool:

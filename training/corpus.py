@@ -83,8 +83,12 @@ class Corpus:
         return self.scored_before(options.split, folder, normalize)
 
     def scored_before(self, split: str | None, folder: Path, normalize: str) -> list[Example]:
-        """The examples of a split as an earlier run scored them. Raises InputError where none did."""
-        table, _ = read_scores(folder / f"{self.name}-{split or 'all'}.parquet")
+        """The examples of a split as an earlier run scored them. Raises InputError where none did, and where the file
+        has changed since."""
+        scores = folder / f"{self.name}-{split or 'all'}.parquet"
+        table, description = read_scores(scores)
+        if description.get("history_sha256", self.fingerprint) != self.fingerprint:
+            raise InputError(f"{scores}: was made of another history file than this '{self.name}'; score it again.")
         return [
             replace(example, user_id=f"{self.name}:{example.user_id}")
             for example in scored_examples(self.histories, table, normalize)

@@ -14,12 +14,14 @@ from typing import Any
 
 from pearl.errors import PearlError
 from pearl.history import read_json_lines
+from pearl.templates import template_names
 from retriever.artifact import Artifact, read_manifest, write_manifest
 from training.corpus import corpus_name
 from training.recipe import TrainingOptions, gains_file
 from training.split import DEV, TEST
-from training.threshold import set_threshold
+from training.threshold import MACRO_F1, set_threshold
 
+DRAFTED_AS = {"comment": "message"}  # the template of drafts, where the auxiliary model's prompts have no namesake
 SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate")
 DRAFTED = 120  # requests of dev that theta is chosen on
 
@@ -31,11 +33,20 @@ def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: flo
     arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED), "--metric", metric]
     arguments += ["--generations", str(options.work / "generations.jsonl")]
     arguments += ["--picture", str(options.work / "revision-dev.svg")]
+    arguments += ["--template", draft_template(options.template)]
+    if metric == MACRO_F1:
+        arguments += ["--stances"]
     if minutes is not None:
         arguments += ["--budget-minutes", str(minutes)]
-    _run([*arguments, "--template", options.template], report)
+    _run(arguments, report)
     set_threshold(options.out, report, metric)
     return read_manifest(options.out)
+
+
+def draft_template(name: str) -> str:
+    """How drafts are asked for where the auxiliary model was asked by the template ``name``, or by a file's."""
+    name = DRAFTED_AS.get(name, name)
+    return name if name in template_names() else "free"
 
 
 def measured(options: TrainingOptions) -> Artifact:

@@ -5,7 +5,6 @@ Dimensions in comments: B groups of a batch, G documents of a group.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import time
 from collections.abc import Sequence
@@ -144,8 +143,8 @@ def fit_cross_encoder(
 ) -> dict[str, Any]:
     """Train in place over the groups once, or as far as ``seconds`` go; keep what was best on ``dev``.
 
-    Returns what happened: steps, losses on dev, seconds. Checkpoints in ``folder`` of an interrupted run on the same
-    groups with the same options are gone on from, and removed in the end.
+    Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
+    What an interrupted run left in ``folder`` is gone on from, and removed in the end.
     """
     from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
     from transformers import EarlyStoppingCallback
@@ -153,10 +152,9 @@ def fit_cross_encoder(
     from transformers.trainer_utils import get_last_checkpoint
 
     started = time.monotonic()
-    folder = folder / _fingerprint(model, groups, options)
     folder.mkdir(parents=True, exist_ok=True)
     module = GroupLoss(model, loss)
-    steps = len(groups) // options.batch or 1
+    steps = planned = len(groups) // options.batch or 1
     if seconds is not None:
         steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
     every = max(1, steps // options.evaluations)
@@ -182,13 +180,14 @@ def fit_cross_encoder(
         report_to="none",
         disable_tqdm=False,
     )
+    stopping = EarlyStoppingCallback(options.patience)
     trainer = CrossEncoderTrainer(
         model=model,
         args=arguments,
         train_dataset=_dataset(groups),
         eval_dataset=_dataset(dev),
         loss=module,
-        callbacks=[EarlyStoppingCallback(options.patience)],
+        callbacks=[stopping],
     )
     if seconds is not None:
         trainer.add_callback(deadline(started + seconds))
@@ -203,6 +202,7 @@ def fit_cross_encoder(
     return {
         "groups": len(groups),
         "steps": trainer.state.global_step,
+        "whole": trainer.state.global_step >= planned or stopping.early_stopping_patience_counter >= options.patience,
         "dev_loss_before": first,
         "dev_losses": losses,
         "seconds": round(time.monotonic() - started, 1),
@@ -220,14 +220,6 @@ def deadline(end: float) -> Any:
                 control.should_evaluate = control.should_save = control.should_training_stop = True
 
     return Deadline()
-
-
-def _fingerprint(model: Any, groups: Sequence[TextGroup], options: CrossEncoderOptions) -> str:
-    said = hashlib.sha256(repr(options).encode())
-    said.update(last_layer(model).weight.detach().float().cpu().numpy().tobytes())  # where it starts
-    for group in groups:
-        said.update(group.request.text.encode(errors="replace") + group.gains.tobytes())
-    return said.hexdigest()[:12]
 
 
 def _dataset(groups: Sequence[TextGroup]) -> Any:

@@ -16,11 +16,22 @@ from pearl.texts import check_id
 def read_histories(path: Path) -> dict[str, list[Document]]:
     """Documents by user, in the file's order; a line without a timestamp is a document without one.
 
-    Raises InputError that names file, line and field of the first bad line.
+    A document that is there twice counts once. Raises InputError that names file, line and field of the first bad line,
+    as where a user has two texts by one id: scores are kept by ids.
     """
     histories: dict[str, list[Document]] = {}
-    for user_id, document in parse_lines(path, _parse):
-        histories.setdefault(user_id, []).append(document)
+    known: dict[tuple[str, str], Document] = {}
+
+    def add(value: dict[str, Any]) -> None:
+        user_id, document = _parse(value)
+        same = known.setdefault((user_id, document.id), document)
+        if same is document:
+            histories.setdefault(user_id, []).append(document)
+        elif same != document:
+            raise InputError(f"is '{document.id}', as another document of user '{user_id}' is.", param="id")
+
+    for _ in parse_lines(path, add):
+        pass
     if not histories:
         raise InputError(f"{path}: holds no documents.", code="empty_file")
     return histories

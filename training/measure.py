@@ -63,3 +63,16 @@ def floor_of(scores: Floats, gains: Floats) -> float | None:
     if useless == 0:
         return None
     return float(scores[order][min(useless, len(order) - 1)])
+
+
+def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:
+    """Below which score a document is not worth showing, and below which s1 the user is asked.
+
+    A question costs the user more than a draft that is not theirs: asked is only where nothing is worth showing, where
+    dev's chosen documents were not expected to help either, and where dev had such requests at all.
+    """
+    top, chosen = best_of(scores, gains)
+    floor, ask = floor_of(np.concatenate(scores), np.concatenate(gains)), floor_of(top, chosen)
+    if floor is None or ask is None or not (top < min(floor, ask)).any():
+        return floor, None
+    return floor, min(floor, ask)

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from pearl.budget import Budget
@@ -20,7 +19,7 @@ from retriever.calibrated import CalibratedParts
 from retriever.cascade import Cascade
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import SentenceEncoder
-from retriever.head import Floats
+from retriever.hardware import device_named
 from retriever.signals import NAMES
 from retriever.word_weights import WordWeights
 from training.corpus import Corpus, histories_of
@@ -33,7 +32,7 @@ from training.first_stage import CALIBRATED, RELEVANCE, Data, compute_signals, f
 from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
-from training.measure import best_of, floor_of, measure
+from training.measure import floors, measure
 from training.partition import ROLLING
 from training.progress import progress_of
 from training.proxy import ProxyScale, unlabelled_examples
@@ -140,6 +139,10 @@ def _read(options: TrainingOptions) -> list[Corpus]:
     """The histories. Raises InputError for what would show only after hours."""
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
+    if options.first_stage_only and options.loss == RELEVANCE:
+        raise InputError("--first-stage-only: under --loss relevance there is only the cross-encoder.", param="loss")
+    device_named(options.device)
+    _encoder(options)
     if not options.first_stage_only:
         check_base(options.base)
     corpora = [Corpus.read(path) for path in options.histories]
@@ -148,6 +151,11 @@ def _read(options: TrainingOptions) -> list[Corpus]:
     if twice is not None:
         raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
     return corpora
+
+
+def _encoder(options: TrainingOptions) -> KeptEncoder:
+    """Raises InputError for one that cannot be loaded, and for a work folder with another one's embeddings."""
+    return KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
 
 
 def gains_file(work: Path, split: str, corpus: str) -> Path:
@@ -172,8 +180,8 @@ def fit_artifact(
     proxies = [each for corpus in corpora for each in _proxies(corpus, division.learned, targets, options)]
     more = [each for corpus in corpora for each in _proxies(corpus, division.asked, targets // 3, options)]
     words = WordWeights.count(_training_texts(corpora, division.learned))
-    encoder = KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
-    proxies = _embedded(proxies, [*train, *dev, *more], encoder, budget, console)
+    encoder = _encoder(options)
+    proxies, more = _embedded((proxies, more), [*train, *dev], encoder, budget, console)
     warm, warm_dev = (list(map(scale.label, examples)) for examples in (proxies, more))
     data = Data(train, dev, thinned(warm, options.seed), warm_dev)
     console.print(
@@ -187,6 +195,8 @@ def fit_artifact(
     second: SecondStage | None = None
     relevance: dict[str, Any] | None = None
     fitting = CrossEncoderOptions(seed=options.seed)
+    if budget.seconds_until(FITTED) == 0.0 and options.loss == RELEVANCE:
+        raise InputError("--budget-minutes: over before the cross-encoder, which is all there is under relevance.")
     if budget.seconds_until(FITTED) == 0.0:
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
@@ -285,22 +295,9 @@ def _warm_started(
     corpora: Sequence[Corpus], learned: str, fitting: CrossEncoderOptions, options: TrainingOptions, budget: Budget
 ) -> tuple[Any, dict[str, Any]]:
     left = budget.seconds_until(FITTED)
-    seconds = None if left is None else left * RELEVANCE_SHARE
+    seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
     folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
     return fit_relevance(options.base, histories_of(corpora, learned), fitting, folder, seconds, options.device)
-
-
-def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:
-    """Below which score a document is not worth showing, and below which s1 the user is asked.
-
-    A question costs the user more than a draft that is not theirs: asked is only where nothing is worth showing, where
-    dev's chosen documents were not expected to help either, and where dev had such requests at all.
-    """
-    top, chosen = best_of(scores, gains)
-    floor, ask = floor_of(np.concatenate(scores), np.concatenate(gains)), floor_of(top, chosen)
-    if floor is None or ask is None or not (top < min(floor, ask)).any():
-        return floor, None
-    return floor, min(floor, ask)
 
 
 def _scored(
@@ -353,13 +350,13 @@ def _training_texts(corpora: Sequence[Corpus], learned: str) -> list[str]:
 
 
 def _embedded(
-    proxies: list[Example], needed: Sequence[Example], encoder: KeptEncoder, budget: Budget, console: Console
-) -> list[Example]:
-    """The proxies whose texts could be embedded in time; what is needed is embedded in any case."""
+    proxies: Sequence[list[Example]], needed: Sequence[Example], encoder: KeptEncoder, budget: Budget, console: Console
+) -> list[list[Example]]:
+    """The proxies, each list's, whose texts could be embedded in time; what is needed is embedded in any case."""
     texts = texts_of(needed)
     known = set(texts)
-    more = [text for text in texts_of(proxies) if text not in known]
+    more = [text for text in texts_of([each for some in reversed(proxies) for each in some]) if text not in known]
     with progress_of("embedding", len(texts) + len(more), console) as advance:
         encoder.prepare(texts, advance)
         encoder.prepare(more, advance, budget.until(EMBEDDED_BY))
-    return [example for example in proxies if all(encoder.knows(text) for text in texts_of([example]))]
+    return [[each for each in some if all(map(encoder.knows, texts_of([each])))] for some in proxies]

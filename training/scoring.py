@@ -252,7 +252,8 @@ def score_units(
 def _same_work(file: Path, description: dict[str, object]) -> None:
     text = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False)
     if not file.exists():
-        file.write_text(text, encoding="utf-8")
+        with replaced_file(file) as partial:
+            partial.write_text(text, encoding="utf-8")
     before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
     changed = [name for name in now if before.get(name) != now[name]]
     if changed:

@@ -23,7 +23,7 @@ from retriever.head import Floats, SignalHead
 from retriever.quantized import write_weights
 from training.activations import input_ranges
 from training.examples import Example
-from training.first_stage import RELEVANCE, Anchor, Data, Signals, loss_of, requests_of
+from training.first_stage import DISTILL, RELEVANCE, Anchor, Data, Signals, loss_of, requests_of
 from training.fit_cross_encoder import (
     CrossEncoderOptions,
     TextGroup,
@@ -35,11 +35,13 @@ from training.fit_cross_encoder import (
 from training.fit_head import plain
 from training.measure import measure
 from training.selection import TrainingGroup, select_groups, select_requests
+from training.staging import replaced_file
 
 RELEVANCE_GAIN = 50.0  # nats: the softmax then puts everything on the one text that answers the request
 RELEVANCE_TAU = 5.0
 RELEVANCE_PER_USER = 20
 RELEVANCE_SHARE = 0.25  # of the time
+WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
 RANGED = 200  # pairs whose activations say what the matrices' inputs are like
@@ -70,7 +72,7 @@ def fit_relevance(
     groups = relevance_groups(histories, options.seed)
     made_of = {"base": base, "options": asdict(options), "texts": _digest(groups)}
     found = _kept(folder)
-    if found.get("made_of") == made_of:
+    if _usable(found, made_of, seconds):
         return new_cross_encoder(str(folder), options, device), found
     if len(groups) < 2:
         return new_cross_encoder(base, options, device), {"groups": len(groups), "steps": 0}
@@ -82,7 +84,7 @@ def fit_relevance(
         groups[:cut],
         plain(RELEVANCE_TAU),
         options,
-        folder / "checkpoints",
+        _checkpoints(folder, made_of),
         seconds=seconds,
     )
     report |= {"made_of": made_of}
@@ -114,8 +116,9 @@ def fit_second_stage(
         logits = [logits_of(model, example.request, example.documents) for example in data.dev]
         # without a first stage there is nothing to choose by what to read
         return SecondStage(model, logits, Cascade(EVERYTHING), {})
-    groups = text_groups(data.warm, options.seed)
-    groups += text_groups(data.train, options.seed) * 2
+    select = loss != DISTILL
+    groups = text_groups(data.warm, options.seed, select=select)
+    groups += text_groups(data.train, options.seed, select=select) * 2
     random.Random(options.seed).shuffle(groups)
     dev = _dev_groups(data.dev, options.seed)
     restart(model)
@@ -153,11 +156,10 @@ def _fitted(
         "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
     }
     found = _kept(folder)
-    if found.get("made_of") == made_of:
+    if _usable(found, made_of, seconds):
         return new_cross_encoder(str(folder), options, str(model.device)), found
-    report = fit_cross_encoder(
-        model, groups, dev, loss_of(loss, anchor), options, folder / "checkpoints", seconds=seconds
-    )
+    checkpoints = _checkpoints(folder, made_of)
+    report = fit_cross_encoder(model, groups, dev, loss_of(loss, anchor), options, checkpoints, seconds=seconds)
     report |= {"made_of": made_of}
     _keep(model, folder, report)
     return model, report
@@ -183,11 +185,12 @@ def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> 
     return groups
 
 
-def text_groups(examples: Sequence[Example], seed: int) -> list[TextGroup]:
-    """The groups of Algorithm 1 with their texts."""
+def text_groups(examples: Sequence[Example], seed: int, *, select: bool = True) -> list[TextGroup]:
+    """The groups of Algorithm 1 with their texts; of all requests unless it is to ``select``."""
     if not examples:
         return []
-    return _with_texts(select_groups(select_requests(requests_of(examples)), seed=seed), examples)
+    requests = requests_of(examples)
+    return _with_texts(select_groups(select_requests(requests) if select else requests, seed=seed), examples)
 
 
 def _dev_groups(examples: Sequence[Example], seed: int) -> list[TextGroup]:
@@ -243,7 +246,21 @@ def _kept(folder: Path) -> dict[str, Any]:
     return found
 
 
+def _usable(found: Mapping[str, Any], made_of: Mapping[str, Any], seconds: float | None) -> bool:
+    """Whether a kept model is what training would give now. One that a budget cut short is, where there is not much
+    more time for it now."""
+    if found.get("made_of") != made_of:
+        return False
+    return bool(found.get("whole")) or (seconds is not None and seconds < WORTH_MORE * found["seconds"])
+
+
+def _checkpoints(folder: Path, made_of: Mapping[str, Any]) -> Path:
+    """Where an interrupted training of just this is gone on from."""
+    return folder / "checkpoints" / hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
+
+
 def _keep(model: Any, folder: Path, report: dict[str, Any]) -> None:
     (folder / "report.json").unlink(missing_ok=True)
     model.save_pretrained(str(folder))
-    (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")  # last: it says that all is there
+    with replaced_file(folder / "report.json") as partial:  # last: it says that all is there
+        partial.write_text(json.dumps(report), encoding="utf-8")

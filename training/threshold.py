@@ -13,7 +13,8 @@ from typing import Any
 from pearl.errors import InputError
 from retriever.artifact import read_manifest, write_manifest
 
-METRICS = ("rouge2", "rouge1", "bertscore", "macro_f1")
+MACRO_F1 = "macro_f1"
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
 
 import retriever.auxiliary as auxiliary
 from pearl.errors import InputError
@@ -55,6 +65,57 @@ def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> N
     assert [likelihood.tokens for likelihood in found] == [len(target) for _, target in flat(groups)]
     assert [likelihood.total for likelihood in found] == pytest.approx(expected, rel=1e-4)
     assert found[0].mean == found[0].total / found[0].tokens
+
+
+def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2)
+    plain = GPT2LMHeadModel(config).eval()
+    plain.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load_auxiliary(str(tmp_path), dtype="float32")
+    prompt, target = tuple(model.encode("one two three")), tuple(model.encode("four five"))
+    with torch.inference_mode():
+        logits = plain(torch.tensor([[*prompt, *target]])).logits[0].log_softmax(-1)
+    expected = sum(logits[len(prompt) - 1 + step, token].item() for step, token in enumerate(target))
+    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
+    assert found.total == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "begins")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    first = tokenizer.bos_token_id
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{tokenizer.bos_token} $A", special_tokens=[(tokenizer.bos_token, first)]
+    )
+    tokenizer.save_pretrained(folder)
+    without, model = (load_auxiliary(str(each), dtype="float32") for each in (causal_folder, folder))
+    assert model.fingerprint["begins_with"] == tokenizer.bos_token
+    assert "begins_with" not in without.fingerprint
+    prompt, target = tuple(model.encode("one two")), tuple(model.encode("three"))
+    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
+    ((expected,),) = without.likelihoods([Group(((first, *prompt),), (target,))])
+    assert found.total == pytest.approx(expected.total, rel=1e-5)
+    assert model.remember([prompt], 1000).likelihoods(target)[0].total == pytest.approx(expected.total, rel=1e-4)
+
+
+def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = Gemma2Config(vocab_size=len(tokenizer), head_dim=8, num_key_value_heads=2, **sizes)
+    Gemma2ForCausalLM(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="by final_logit_softcapping"):
+        load_auxiliary(str(tmp_path))
+
+
+def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "cut")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_auxiliary(str(folder))
 
 
 def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,14 @@ def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path:
         assert one.request_id == two.request_id == mean.request_id
         assert one.gains.tolist() == two.gains.tolist()
         assert (mean.gains * 16).tolist() == pytest.approx(one.gains.tolist(), rel=1e-4)
+
+
+def test_scores_of_another_history_are_not_taken(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    changed = replace(corpus, fingerprint="0" * 64)
+    with pytest.raises(InputError, match="was made of another history file than this 'mine'"):
+        changed.scored_before(TRAIN, tmp_path, "sum")
 
 
 def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:

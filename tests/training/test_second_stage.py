@@ -13,6 +13,7 @@ from rich.console import Console
 from pearl.records import Document, Request
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.word_weights import WordWeights
+from training import second_stage
 from training.examples import Example
 from training.first_stage import Anchor, Data, Signals, compute_signals, fit_first_stage
 from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
@@ -82,6 +83,51 @@ def test_relevance_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) ->
     other = shutil.copytree(bert_folder, tmp_path / "other")
     assert fit(other)[1]["made_of"] != report["made_of"]
     assert fit(other, {"ann": HISTORIES["ann"]})[1]["groups"] == 4
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders of the checkpoints of trainings that take ten seconds and end before they are whole."""
+    found: list[Path] = []
+
+    def train(model: Any, groups: Any, dev: Any, loss: Any, options: Any, folder: Path, seconds: Any) -> dict[str, Any]:
+        found.append(folder)
+        return {"groups": len(groups), "steps": 1, "whole": False, "seconds": 10.0}
+
+    monkeypatch.setattr(second_stage, "fit_cross_encoder", train)
+    return found
+
+
+def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(
+    bert_folder: Path, tmp_path: Path, trainings: list[Path]
+) -> None:
+    def fit(seconds: float | None) -> int:
+        fit_relevance(str(bert_folder), HISTORIES, OPTIONS, tmp_path / "relevance", seconds, "cpu")
+        return len(trainings)
+
+    assert [fit(10.0), fit(14.0), fit(1.0), fit(16.0), fit(None)] == [1, 1, 1, 2, 3]
+    report = tmp_path / "relevance" / "report.json"
+    report.write_text(report.read_text().replace("false", "true"))
+    assert fit(None) == 3
+
+
+def test_only_the_same_training_is_gone_on_with(
+    material: Any, bert_folder: Path, tmp_path: Path, trainings: list[Path]
+) -> None:
+    data, signals, head = material
+    for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("distill", 10.0), ("calibrated", 9.0)):
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        fit_second_stage(model, head, data, signals, loss, Anchor(y0, 5.0), OPTIONS, tmp_path, 30.0)
+    assert len(set(trainings)) == 4
+    other = shutil.copytree(bert_folder, tmp_path / "other")
+    for base in (bert_folder, other):
+        fit_relevance(str(base), HISTORIES, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+    assert len(set(trainings)) == 6
+
+
+def test_distillation_learns_from_all_requests(material: Any) -> None:
+    data, *_ = material
+    assert len(text_groups(data.train, seed=0, select=False)) == 6 * 2
 
 
 def test_too_little_for_a_warm_start(bert_folder: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def retriever(
     normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
     first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
     budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
-    llm: str | None = typer.Option(None, help="embedded or a model: theta is chosen on its drafts; none without."),
+    llm: str | None = typer.Option(None, help="embedded, openai or auto: theta is chosen on its drafts; none without."),
     metric: str = typer.Option("rouge2", help="What theta is to raise: rouge1, rouge2, bertscore or macro_f1."),
     device: str = typer.Option("cpu", help="cpu or cuda."),
     dtype: str = typer.Option("auto", help="auto (bfloat16 where it is fast), bfloat16 or float32."),
@@ -43,11 +43,13 @@ def retriever(
     from rich.console import Console
 
     from pearl.budget import Budget
+    from pearl.settings import load_settings
     from training.finish import measured, with_threshold
     from training.recipe import TrainingOptions, train_retriever
     from training.threshold import check_metric
 
     check_metric(metric)
+    load_settings(llm=llm)
     budget = Budget(budget_minutes)
     out = out.absolute()
     console = Console(stderr=True)
