@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -93,6 +94,23 @@ class Corpus:
             replace(example, user_id=f"{self.name}:{example.user_id}")
             for example in scored_examples(self.histories, table, normalize)
         ]
+
+
+def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str] | None:
+    """The auxiliary model and the template that all scores were made with; None where there are none.
+
+    Raises InputError where they were made in different ways.
+    """
+    found = set()
+    for corpus in corpora:
+        for split in splits:
+            _, description = read_scores(folder / f"{corpus.name}-{split}.parquet")
+            options: Any = description.get("options")
+            if options:
+                found.add((str(description["model"]), str(options["template"])))
+    if len(found) > 1:
+        raise InputError(f"--work {folder}: the histories were not all scored in the same way.", param="work")
+    return found.pop() if found else None
 
 
 def histories_of(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:

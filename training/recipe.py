@@ -22,7 +22,7 @@ from retriever.encoder import SentenceEncoder
 from retriever.hardware import device_named
 from retriever.signals import NAMES
 from retriever.word_weights import WordWeights
-from training.corpus import Corpus, histories_of
+from training.corpus import Corpus, histories_of, scored_with
 from training.division import Division
 from training.embeddings import KeptEncoder
 from training.examples import Example, write_gains
@@ -105,6 +105,8 @@ class Auxiliary:
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
     corpora = _read(options)
+    aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
+    options = replace(options, aux=aux, template=template)
     found = {
         split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
         for split in (TRAIN, DEV)

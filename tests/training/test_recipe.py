@@ -100,9 +100,23 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert (again.y0, again.tau) == (artifact.y0, artifact.tau)
     assert not (wanted.out / CROSS_ENCODER).exists()  # of the first artifact nothing stays
 
-    same, _ = run(replace(wanted, first_stage_only=True, out=wanted.out.with_name("fitted")), fit_retriever)
+    other = replace(
+        wanted, first_stage_only=True, out=wanted.out.with_name("fitted"), aux="embedded", template="commit"
+    )
+    same, _ = run(other, fit_retriever)
+    for said in ("auxiliary", "template"):  # what the scores were made with
+        assert same.training[said] == artifact.training[said] != {"auxiliary": "embedded", "template": "commit"}[said]
     assert (same.y0, same.tau, same.training["dev"]) == (again.y0, again.tau, again.training["dev"])
     assert scores_of(replace(wanted, out=wanted.out.with_name("fitted"))).tolist() == scores_of(wanted).tolist()
+
+
+def test_scores_of_different_kinds_are_not_fitted_together(options: Any, history: Any, tmp_path: Path) -> None:
+    one, other = history(train=2, dev=1, documents=9), history(train=1, documents=9, name="b.jsonl")
+    wanted = options(one)
+    run(wanted)
+    run(replace(wanted, histories=(other,), template="commit", out=tmp_path / "other"))
+    with pytest.raises(InputError, match="were not all scored in the same way"):
+        run(replace(wanted, histories=(one, other)), fit_retriever)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ def fit(
     loss: str = typer.Option("calibrated", help="calibrated, or an ablation: kl, distill, relevance."),
     encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
     base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
-    template: str = typer.Option("post", help="The auxiliary model's prompts, to be recorded."),
     normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
     first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
     keep_cross_encoder: bool = typer.Option(
@@ -47,7 +46,6 @@ def fit(
         work=work,
         encoder=encoder,
         base=base,
-        template=template,
         normalize=normalize,
         loss=loss,
         first_stage_only=first_stage_only,
