@@ -294,7 +294,7 @@ def _tried(rows: list[dict[str, float]]) -> str:
     """What was tried, a row each: parameters and figures on dev."""
     names = list(rows[0])
     lines = ["| " + " | ".join(names) + " |", "|" + " ---: |" * len(names)]
-    lines += ["| " + " | ".join(f"{row[name]:.3g}" for name in names) + " |" for row in rows]
+    lines += ["| " + " | ".join(f"{row[name]:.3g}" if name in row else "" for name in names) + " |" for row in rows]
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """What a fit is chosen by on dev: the gain of the best-scored document, and how well its score says it.
 
-Dimensions in comments: C candidates of a request.
+Dimensions in comments: C candidates of a request, N requests, U users, R resamples of the users.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retriever.head import Floats
+
+RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,31 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
     top, chosen = best_of(scores, gains)
     best = sum(float(own.max()) for own in gains)
     return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
+
+
+def better_in(
+    scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
+) -> float:
+    """In which share of resamples of the users ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
+    _, places = np.unique(np.array(users), return_inverse=True)  # (N,)
+    count = int(places.max()) + 1
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)  # (R, U)
+    weights = drawn[:, places].astype(np.float64)  # (R, N)
+    best = np.array([own.max() for own in gains])
+    one, other = (qualities(*best_of(each, gains), best, weights) for each in (scores, others))
+    return float((one > other).mean())
+
+
+def qualities(top: Floats, chosen: Floats, best: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """As :class:`Fit` has it, of each weighting (R, N) of the requests: (R,)."""
+    number = weights.sum(axis=1)
+    possible = weights @ best
+    x, y = ((own - own.mean()).astype(np.float64) for own in (top, chosen))
+    mean_x, mean_y = weights @ x / number, weights @ y / number
+    spread = (weights @ (x * x) / number - mean_x**2) * (weights @ (y * y) / number - mean_y**2)
+    r = (weights @ (x * y) / number - mean_x * mean_y) / np.sqrt(np.where(spread > 0, spread, np.inf))
+    share = (weights @ chosen) / np.where(possible > 0, possible, np.inf)
+    return np.asarray(share + r / 4)
 
 
 def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ from training.fit_cross_encoder import (
     restart,
 )
 from training.fit_head import plain
-from training.measure import measure
+from training.measure import better_in, measure
 from training.selection import TrainingGroup, select_groups, select_requests
 from training.staging import replaced_file
 
@@ -44,6 +44,7 @@ RELEVANCE_SHARE = 0.25  # of the time
 WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
+SURE = 0.9  # of resamples of dev's users, in which a weight must be better than none
 RANGED = 200  # pairs whose activations say what the matrices' inputs are like
 EVERYTHING = 1_000_000
 
@@ -108,8 +109,8 @@ def fit_second_stage(
     """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev. It is kept in
     ``work``, where the next run finds it.
 
-    Its logit is a calibrated score of its own, on the head's scale, so the two are averaged. ``keep``: the weight is
-    above 0 even where dev would do without it. Under ``relevance`` the model stays as it is and stands alone.
+    Its logit is a calibrated score of its own, on the head's scale, so the two are averaged, where dev is surely better
+    off. ``keep``: the weight is above 0 in any case. Under ``relevance`` the model stays as it is and stands alone.
     """
     first = [head.logits(each.signals) for each in signals.dev]
     if loss == RELEVANCE:
@@ -130,9 +131,13 @@ def fit_second_stage(
         for weight in WEIGHTS
     }
     fits = {weight: measure(each, gains) for weight, each in scores.items()}
-    weight = max(WEIGHTS[keep:], key=lambda each: fits[each].quality)  # the smallest of equal ones
+    users = [example.user_id for example in data.dev]
+    better = {each: better_in(scores[each], first, gains, users, options.seed) for each in WEIGHTS}
+    # reading costs every draft time, so what it adds on dev must not be chance
+    usable = [each for each in WEIGHTS if each > 0 and (keep or better[each] >= SURE)] or [0.0]
+    weight = max(usable, key=lambda each: fits[each].quality)
     alone = measure(logits, gains)
-    tried = [{"weight": each, **asdict(fit)} for each, fit in fits.items()]
+    tried = [{"weight": each, **asdict(fit), "better_in": better[each]} for each, fit in fits.items()]
     report |= {"weights": tried, "alone": asdict(alone)}
     return SecondStage(model, scores[weight], Cascade(weight=weight), report)
 

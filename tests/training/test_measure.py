@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.measure import floor_of, measure
+from training.measure import best_of, better_in, floor_of, measure, qualities
 
 
 def rows(*values: list[float]) -> list[np.ndarray]:
@@ -30,6 +30,28 @@ def test_by_hand() -> None:
 def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list[np.ndarray]) -> None:
     fit = measure(scores, gains)
     assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
+
+
+def test_a_weighting_is_as_if_requests_were_repeated() -> None:
+    scores, gains = rows([3, 1], [0, 2, 1], [5, 4], [1]), rows([10, 20], [0, 4, 9], [12, 0], [3])
+    best = np.array([own.max() for own in gains])
+    weights = np.array([[1, 1, 1, 1], [2, 0, 3, 1]], float)
+    repeated = [0, 0, 2, 2, 2, 3]
+    again = measure([scores[place] for place in repeated], [gains[place] for place in repeated])
+    expected = [measure(scores, gains).quality, again.quality]
+    assert qualities(*best_of(scores, gains), best, weights) == pytest.approx(expected, rel=1e-5)
+
+
+def test_how_sure_it_is_that_one_is_better() -> None:
+    draw = np.random.default_rng(0)
+    gains = [draw.normal(size=5).astype(np.float32) for _ in range(60)]
+    users = [f"user{place // 2}" for place in range(60)]
+    good, bad, worse = ([own + draw.normal(size=5) * noise for own in gains] for noise in (0.1, 1.0, 1.0))
+    assert better_in(good, bad, gains, users, seed=0) > 0.99
+    assert better_in(bad, good, gains, users, seed=0) < 0.01
+    assert better_in(bad, bad, gains, users, seed=0) == 0
+    assert 0.02 < better_in(bad, worse, gains, users, seed=0) < 0.98
+    assert better_in(bad, worse, gains, users, seed=0) == better_in(bad, worse, gains, users, seed=0)
 
 
 @pytest.mark.parametrize(
