@@ -180,6 +180,8 @@ def fit_cross_encoder(
         report_to="none",
         disable_tqdm=False,
     )
+    # on several GPUs the trainer would wrap the model, and of a wrapped one the loss cannot ask the tokenizer
+    arguments._n_gpu = min(arguments.n_gpu, 1)
     stopping = EarlyStoppingCallback(options.patience)
     trainer = CrossEncoderTrainer(
         model=model,
