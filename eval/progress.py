@@ -27,27 +27,33 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
+def counter(console: Console, progress: Progress, label: str, total: int) -> Callable[[bool], None]:
+    """What is told of each item, and whether it failed. The estimate is from those that were really made."""
+    bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
+    done, failed, started = 0, 0, time.monotonic()
+    told = started
+
+    def advance(failure: bool) -> None:
+        nonlocal done, failed, told
+        done, failed, now = done + 1, failed + failure, time.monotonic()
+        each = (now - started) / done  # several are under way at once
+        rest = f"{each:.1f} s each, {duration(each * (total - done))} left"
+        rest += f", {failed} failed" if failed else ""
+        progress.update(bar, advance=1, rest=rest)
+        if not console.is_terminal and now - told > QUIET_S:
+            told = now
+            console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
+
+    return advance
+
+
 @contextmanager
 def watched(console: Console) -> Iterator[Watch]:
-    """What tells of each generation as it comes, with an estimate from those that were really made."""
+    """What tells of each generation as it comes."""
     with bars(console) as progress:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
-            bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
-            done, failed, started = 0, 0, time.monotonic()
-            told = started
-
-            def advance(generation: Generation) -> None:
-                nonlocal done, failed, told
-                done, failed, now = done + 1, failed + bool(generation.error), time.monotonic()
-                each = (now - started) / done  # several are under way at once
-                rest = f"{each:.1f} s each, {duration(each * (total - done))} left"
-                rest += f", {failed} failed" if failed else ""
-                progress.update(bar, advance=1, rest=rest)
-                if not console.is_terminal and (done == total or now - told > QUIET_S):
-                    told = now
-                    console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
-
-            return advance
+            advance = counter(console, progress, label, total)
+            return lambda generation: advance(bool(generation.error))
 
         yield watch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,10 +46,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None) -> Choices:
     """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from eval.choices import Choices
     from eval.gains import read_gains
+    from eval.progress import bars, counter
     from eval.scoring import RememberingEncoder, score_records
     from pearl.settings import load_settings
     from retriever.encoder import SentenceEncoder
@@ -61,12 +62,11 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None)
     retrievers = {name: make_retriever(name, shared_encoder) for name in models}
     records = [record for path in gains for record in read_gains(path)]
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        scored = []
+    scored = []
+    with bars(console) as progress:
         for name, retriever in retrievers.items():
-            bar = progress.add_task(name, total=len(records))
-            scored.append(score_records(name, retriever, records, lambda bar=bar: progress.advance(bar)))  # type: ignore[misc]
+            advance = partial(counter(console, progress, name, len(records)), False)
+            scored.append(score_records(name, retriever, records, advance))
     return Choices.of_all(records, scored)
 
 

@@ -19,11 +19,14 @@ def test_durations(seconds, said):
     assert duration(seconds) == said
 
 
-def test_a_last_line_where_nobody_sees_a_bar(monkeypatch):
-    out, clock = StringIO(), count(100.0, 2.0)
+def test_a_line_now_and_then_where_nobody_sees_a_bar(monkeypatch):
+    out, clock = StringIO(), count(100.0, 31.0)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     with watched(Console(file=out, width=80)) as watch:
-        advance = watch("drafts", 3)
-        for place in range(3):
-            advance(Generation(str(place), "", seconds=16.0, error="llm_failed" if place == 1 else None))
-    assert out.getvalue() == "drafts: 3 of 3, 2.0 s each, 0 s left, 1 failed\n"
+        advance = watch("drafts", 5)
+        for place in range(5):
+            advance(Generation(str(place), "", error="llm_failed" if place == 1 else None))
+    assert out.getvalue().splitlines() == [
+        "drafts: 2 of 5, 31.0 s each, 2 min left, 1 failed",
+        "drafts: 4 of 5, 31.0 s each, 31 s left, 1 failed",
+    ]
