@@ -27,8 +27,13 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def counter(console: Console, progress: Progress, label: str, total: int) -> Callable[[bool], None]:
-    """What is told of each item, and whether it failed. The estimate is from those that were really made."""
+def counter(
+    console: Console, progress: Progress, label: str, total: int, *, closing: bool = False
+) -> Callable[[bool], None]:
+    """What is told of each item, and whether it failed. The estimate is from those that were really made.
+
+    ``closing``: where nobody sees a bar there is a last line, too.
+    """
     bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
     done, failed, started = 0, 0, time.monotonic()
     told = started
@@ -40,7 +45,7 @@ def counter(console: Console, progress: Progress, label: str, total: int) -> Cal
         rest = f"{each:.1f} s each, {duration(each * (total - done))} left"
         rest += f", {failed} failed" if failed else ""
         progress.update(bar, advance=1, rest=rest)
-        if not console.is_terminal and now - told > QUIET_S:
+        if not console.is_terminal and (now - told > QUIET_S or (closing and done == total)):
             told = now
             console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
 
@@ -53,7 +58,7 @@ def watched(console: Console) -> Iterator[Watch]:
     with bars(console) as progress:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
-            advance = counter(console, progress, label, total)
+            advance = counter(console, progress, label, total, closing=True)
             return lambda generation: advance(bool(generation.error))
 
         yield watch

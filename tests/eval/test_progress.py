@@ -29,4 +29,5 @@ def test_a_line_now_and_then_where_nobody_sees_a_bar(monkeypatch):
     assert out.getvalue().splitlines() == [
         "drafts: 2 of 5, 31.0 s each, 2 min left, 1 failed",
         "drafts: 4 of 5, 31.0 s each, 31 s left, 1 failed",
+        "drafts: 5 of 5, 31.0 s each, 0 s left, 1 failed",
     ]
