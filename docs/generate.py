@@ -258,36 +258,50 @@ def experiments() -> str:
     table = "\n".join(lines) + f"\n\n{found['arms'][0]['n']} documents an arm; `{found['command']}`."
     artifact = json.loads((ROOT / "retriever" / "embedded" / "artifact.json").read_text(encoding="utf-8"))
     training = artifact["training"]
-    again = json.loads((ROOT / "docs" / "experiments" / "again.json").read_text(encoding="utf-8"))
+    kept = ROOT / "docs" / "experiments"
+    again = [json.loads((kept / name).read_text(encoding="utf-8")) for name in ("again-75.json", "again-110.json")]
     tables = {
         "drafting": table,
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
+        "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
         text = text.replace(f"{{{name}}}", value)
     return text
 
 
-def _trained_again(shipped: dict[str, Any], again: dict[str, Any]) -> str:
-    """Two artifacts of the same recipe beside each other, by their own accounts."""
-    both = (shipped, again)
-    rows = [("minutes of training", [f"{each['training']['minutes']:.0f}" for each in both])]
+def _trained_again(shipped: dict[str, Any], again: list[dict[str, Any]]) -> str:
+    """Artifacts of the same recipe beside each other, by their own accounts."""
+    every = [shipped, *again]
+    rows = [("weight of the cross-encoder", [f"{each['weight']:g}" for each in every])]
     rows += [
-        (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in both])
+        (f"scored requests, {split}", [f"{each['training']['requests'][split]:,}" for each in every])
         for split in ("train", "dev")
     ]
-    figures = [each["figures"] for each in both]
+    figures = [each["figures"] for each in every]
     rows.append(("measured with: requests (users)", [f"{own['requests']} ({own['users']})" for own in figures]))
     for name in (name for name, figure in shipped["figures"].items() if isinstance(figure, dict)):
         digits = 1 if name.endswith("gain") else 2
         named = [own[name] for own in figures]
         cells = [f"{own['value']:.{digits}f} [{own['low']:.{digits}f}, {own['high']:.{digits}f}]" for own in named]
         rows.append((name.replace("_", " "), cells))
-    lines = ["| | shipped | again |", "| --- | ---: | ---: |"]
+    budgets = [f"again, {each['training']['budget_minutes']:.0f} minutes" for each in again]
+    lines = [f"| | shipped | {' | '.join(budgets)} |", "| --- |" + " ---: |" * len(every)]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
     return "\n".join(lines)
+
+
+def _same_requests(result: dict[str, Any]) -> str:
+    """What is chosen for the same requests, and the paired differences."""
+    from results_page import short
+
+    from eval.retrieval import METRICS
+    from eval.tables import figures_table, markdown, pairs_tables
+
+    _, differences = pairs_tables(result)
+    return "\n".join(markdown(short(table)) for table in (figures_table(result, METRICS), differences))
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -37,7 +37,9 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "What the retrievers choose",
         "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over "
         "the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
-        "losses; `relevance-ce` is the cross-encoder trained on relevance, `likelihood` the paper's UPR, "
+        "losses; `relevance-ce` is the cross-encoder trained on relevance, for as long as the recipe's budget let it: "
+        "trained on all groups it is as good as `dense-requests` ([experiments](experiments.md), training again from "
+        "nothing); `likelihood` is the paper's UPR, "
         "`dense-requests` the cosine with the documents' own requests.",
         retrieval_tables,
         None,
@@ -96,7 +98,7 @@ def results_page() -> str:
         lines += [f"## {heading}\n", f"{text}\n"]
         if picture and (RESULTS / picture).exists():
             lines.append(f"![{heading}](results/{picture})\n")
-        lines += [markdown(_short(table)) for table in tables(result)]
+        lines += [markdown(short(table)) for table in tables(result)]
     lines += [line for each in read_results(BENCHMARKS) if each.benchmark in TIMED for line in _timed(each)]
     lines += ["## What the figures are\n", markdown(metrics_table((*RETRIEVAL, *CALIBRATION)))]
     return "\n".join(lines)
@@ -125,7 +127,7 @@ def retriever_block() -> str:
     return markdown(table)
 
 
-def _short(table: Table) -> Table:
+def short(table: Table) -> Table:
     """Artifacts by their folder's name."""
     return replace(
         table,
