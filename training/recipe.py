@@ -104,14 +104,14 @@ class Auxiliary:
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
-    corpora = _read(options)
+    corpora, encoder = _read(options)
     aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
     options = replace(options, aux=aux, template=template)
     found = {
         split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
         for split in (TRAIN, DEV)
     }
-    return fit_artifact(corpora, Division.of(found), options, Budget(options.budget_minutes), console)
+    return fit_artifact(corpora, Division.of(found), encoder, options, Budget(options.budget_minutes), console)
 
 
 def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -121,7 +121,7 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     nothing can be learned from.
     """
     budget = Budget(options.budget_minutes)
-    corpora = _read(options)
+    corpora, encoder = _read(options)
     auxiliary = Auxiliary(options)
     division = Division.of(
         {
@@ -134,17 +134,17 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
         for corpus in corpora:
             own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
             write_gains(own, gains_file(options.work, split, corpus.name))
-    return fit_artifact(corpora, division, options, budget, console)
+    return fit_artifact(corpora, division, encoder, options, budget, console)
 
 
-def _read(options: TrainingOptions) -> list[Corpus]:
-    """The histories. Raises InputError for what would show only after hours."""
+def _read(options: TrainingOptions) -> tuple[list[Corpus], KeptEncoder]:
+    """The histories, and the encoder with what it encoded before. Raises InputError for what would show after hours."""
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     if options.first_stage_only and options.loss == RELEVANCE:
         raise InputError("--first-stage-only: under --loss relevance there is only the cross-encoder.", param="loss")
     device_named(options.device)
-    _encoder(options)
+    encoder = KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
     if not options.first_stage_only:
         check_base(options.base)
     corpora = [Corpus.read(path) for path in options.histories]
@@ -152,12 +152,7 @@ def _read(options: TrainingOptions) -> list[Corpus]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
-    return corpora
-
-
-def _encoder(options: TrainingOptions) -> KeptEncoder:
-    """Raises InputError for one that cannot be loaded, and for a work folder with another one's embeddings."""
-    return KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
+    return corpora, encoder
 
 
 def gains_file(work: Path, split: str, corpus: str) -> Path:
@@ -168,6 +163,7 @@ def gains_file(work: Path, split: str, corpus: str) -> Path:
 def fit_artifact(
     corpora: Sequence[Corpus],
     division: Division,
+    encoder: KeptEncoder,
     options: TrainingOptions,
     budget: Budget,
     console: Console,
@@ -182,7 +178,6 @@ def fit_artifact(
     proxies = [each for corpus in corpora for each in _proxies(corpus, division.learned, targets, options)]
     more = [each for corpus in corpora for each in _proxies(corpus, division.asked, targets // 3, options)]
     words = WordWeights.count(_training_texts(corpora, division.learned))
-    encoder = _encoder(options)
     proxies, more = _embedded((proxies, more), [*train, *dev], encoder, budget, console)
     warm, warm_dev = (list(map(scale.label, examples)) for examples in (proxies, more))
     data = Data(train, dev, thinned(warm, options.seed), warm_dev)
@@ -197,9 +192,9 @@ def fit_artifact(
     second: SecondStage | None = None
     relevance: dict[str, Any] | None = None
     fitting = CrossEncoderOptions(seed=options.seed)
-    if budget.seconds_until(FITTED) == 0.0 and options.loss == RELEVANCE:
-        raise InputError("--budget-minutes: over before the cross-encoder, which is all there is under relevance.")
     if budget.seconds_until(FITTED) == 0.0:
+        if options.loss == RELEVANCE:
+            raise InputError("--budget-minutes: over before the cross-encoder, which is all there is under relevance.")
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
     elif not options.first_stage_only:

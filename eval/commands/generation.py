@@ -83,7 +83,7 @@ def generation(
     check_writable("--json", json)
     check_writable("--drafts", drafts)
     plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder),
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
         gains=gains,
         models=(*model, *baseline),
         baselines=baseline,

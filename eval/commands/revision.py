@@ -75,7 +75,7 @@ def revision(
     check_writable("--picture", picture)
     check_writable("--json", json)
     plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder),
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
         gains=gains,
         models=model,
         baselines=(),
