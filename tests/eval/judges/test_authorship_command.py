@@ -291,8 +291,9 @@ def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(authorship, judge_end
     process.wait(10)
     time.sleep(0.1)  # calls that were on their way
     asked, stored = len(judge_endpoint.bodies), kept(tmp_path / "kill.sqlite")
-    assert size // 3 - in_flight <= stored < size
-    assert asked - stored <= in_flight + 4  # under way, or answered within the last two milliseconds
+    assert 0 < stored < size
+    # a worker has one call under way and at most one reply not committed yet: a call takes longer than a commit waits
+    assert asked - stored <= 2 * in_flight
     run = authorship("--items", tmp_path / "many.jsonl", "--replies", tmp_path / "kill.sqlite", "--json", "-")
     assert run.json["elicitation"]["kept_before"] == stored
     assert len(judge_endpoint.bodies) == asked + size - stored
