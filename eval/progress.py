@@ -13,6 +13,7 @@ from eval.drafts import Watch
 from eval.generations import Generation
 
 QUIET_S = 60.0  # between two lines where nobody can see a bar
+REDRAWN_S = 0.2  # a bar need not move at every call
 
 
 def bars(console: Console) -> Progress:
@@ -27,29 +28,60 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def counter(
-    console: Console, progress: Progress, label: str, total: int, *, closing: bool = False
-) -> Callable[[bool], None]:
-    """What is told of each item, and whether it failed. The estimate is from those that were really made.
+class Tally:
+    """Counts what is done of ``total``. The estimate is from this run's calls, the waiting for rate limits included.
 
     ``closing``: where nobody sees a bar there is a last line, too.
     """
-    bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
-    done, failed, started = 0, 0, time.monotonic()
-    told = started
 
-    def advance(failure: bool) -> None:
-        nonlocal done, failed, told
-        done, failed, now = done + 1, failed + failure, time.monotonic()
-        each = (now - started) / done  # several are under way at once
-        rest = f"{each:.1f} s each, {duration(each * (total - done))} left"
-        rest += f", {failed} failed" if failed else ""
-        progress.update(bar, advance=1, rest=rest)
-        if not console.is_terminal and (now - told > QUIET_S or (closing and done == total)):
-            told = now
-            console.print(f"{label}: {done:,} of {total:,}, {rest}", soft_wrap=True)
+    def __init__(
+        self,
+        console: Console,
+        progress: Progress,
+        label: str,
+        total: int,
+        *,
+        closing: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._progress = progress
+        self._bar = progress.add_task(label, total=total, rest="" if total else "kept from before")
+        self._label = label
+        self._total = total
+        self._closing = closing
+        self._clock = clock
+        self._started = self._told = self._drawn = clock()
+        self._done = self._failed = 0
 
-    return advance
+    def advance(self, failed: bool = False) -> None:
+        self._done, self._failed = self._done + 1, self._failed + failed
+        now, last = self._clock(), self._done == self._total
+        if last or now - self._drawn > REDRAWN_S:
+            self._drawn = now
+            self._progress.update(self._bar, completed=self._done, rest=self._rest(now))
+        if not self._console.is_terminal and (now - self._told > QUIET_S or (last and self._closing)):
+            self._told = now
+            self._say(f"{self._done:,} of {self._total:,}, {self._rest(now)}")
+
+    def waits(self, seconds: float) -> None:
+        """For the endpoint's rate limit."""
+        self._say(f"the endpoint's rate limit makes us wait {seconds:.0f} s")
+
+    def _say(self, what: str) -> None:
+        self._console.print(f"{self._label}: {what}", soft_wrap=True, highlight=False)
+
+    def _rest(self, now: float) -> str:
+        each = (now - self._started) / self._done  # several are under way at once
+        pace = f"{each:.1f} s each" if each >= 1 or not each else f"{1 / each:.1f} per s"
+        said = f"{pace}, {duration(each * (self._total - self._done))} left"
+        return said + (f", {self._failed} failed" if self._failed else "")
+
+
+@contextmanager
+def tallied(console: Console, label: str, total: int, clock: Callable[[], float] = time.monotonic) -> Iterator[Tally]:
+    with bars(console) as progress:
+        yield Tally(console, progress, label, total, clock=clock)
 
 
 @contextmanager
@@ -58,7 +90,7 @@ def watched(console: Console) -> Iterator[Watch]:
     with bars(console) as progress:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
-            advance = counter(console, progress, label, total, closing=True)
-            return lambda generation: advance(bool(generation.error))
+            tally = Tally(console, progress, label, total)
+            return lambda generation: tally.advance(bool(generation.error))
 
         yield watch

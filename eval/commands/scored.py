@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +48,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None)
 
     from eval.choices import Choices
     from eval.gains import read_gains
-    from eval.progress import bars, counter
+    from eval.progress import Tally, bars
     from eval.scoring import RememberingEncoder, score_records
     from pearl.settings import load_settings
     from retriever.encoder import SentenceEncoder
@@ -65,8 +64,8 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None)
     scored = []
     with bars(console) as progress:
         for name, retriever in retrievers.items():
-            advance = partial(counter(console, progress, name, len(records)), False)
-            scored.append(score_records(name, retriever, records, advance))
+            tally = Tally(console, progress, name, len(records), closing=False)
+            scored.append(score_records(name, retriever, records, tally.advance))
     return Choices.of_all(records, scored)
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from eval.generations import Generation
-from eval.progress import duration, watched
+from eval.progress import duration, tallied, watched
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,20 @@ def test_a_line_now_and_then_where_nobody_sees_a_bar(monkeypatch):
         "drafts: 4 of 5, 31.0 s each, 31 s left, 1 failed",
         "drafts: 5 of 5, 31.0 s each, 0 s left, 1 failed",
     ]
+
+
+def test_a_line_a_minute_of_many_calls():
+    out, now = StringIO(), [0.0]
+    with tallied(Console(file=out, width=80), "judgements", 400, lambda: now[0]) as watch:
+        for number in range(400):
+            now[0] += 0.5 if number < 200 else 1.0
+            if number == 200:
+                watch.waits(30.0)
+            watch.advance(failed=number == 10)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "judgements: 121 of 400, 2.0 per s, 2 min left, 1 failed"
+    assert lines[1] == "judgements: the endpoint's rate limit makes us wait 30 s"
+    # 200 in 100 s and 21 in 21 s: 121 / 221 s each, and 179 are left
+    assert lines[2] == "judgements: 221 of 400, 1.8 per s, 2 min left, 1 failed"
+    assert lines[-1] == "judgements: 400 of 400, 1.3 per s, 0 s left, 1 failed"
+    assert len(lines) < 8

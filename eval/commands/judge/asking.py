@@ -17,8 +17,8 @@ from eval.judges.cost import NO_PRICES, Prices, Purse, Survey
 from eval.judges.elicit import Asked, Judge, Terms, check_complete, elicit, replies, survey
 from eval.judges.replies import Question, Replies, open_replies
 from eval.judges.verdict import Failed
-from eval.judges.watching import watching
 from eval.patience import asking
+from eval.progress import tallied
 from pearl import __version__
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import make_chat_model
@@ -84,7 +84,7 @@ class Bench:
             check_complete(found)
         asked = Asked()
         if found.missing:
-            with watching(self._console, label, found.missing) as watch:
+            with tallied(self._console, label, found.missing) as watch:
                 terms = Terms(self._asking.in_flight, self._asking.prices, self._asking.cap)
                 asked = self._runner.run(elicit(self.judge, questions, self._kept, terms, watch))
         return Round(found, asked, partial(replies, self.judge, questions, self._kept, asked))
