@@ -32,7 +32,7 @@ from retriever.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, w
 NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"
 USERS, DRAFTS, DOCUMENTS = 20, 100, 60  # documents of each user
-QUICK_USERS, QUICK_DRAFTS = 2, 4
+QUICK_USERS, QUICK_DRAFTS = 2, 1
 STARTS, QUICK_STARTS = 5, 1
 CLIENTS, CALLS, QUICK_CALLS = 8, 40, 2  # calls of each client
 

@@ -85,12 +85,12 @@ def tallied(console: Console, label: str, total: int, clock: Callable[[], float]
 
 
 @contextmanager
-def watched(console: Console) -> Iterator[Watch]:
+def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Watch]:
     """What tells of each generation as it comes."""
     with bars(console) as progress:
 
         def watch(label: str, total: int) -> Callable[[Generation], None]:
-            tally = Tally(console, progress, label, total)
+            tally = Tally(console, progress, label, total, clock=clock)
             return lambda generation: tally.advance(bool(generation.error))
 
         yield watch

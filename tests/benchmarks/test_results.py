@@ -59,6 +59,7 @@ def is_whole(result: Result) -> None:
     assert result.input["corpus"]
 
 
+@pytest.mark.timeout(300)  # each starts servers or loads models several times
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_quick_run(name: str, tmp_path: Path) -> None:
     done = run(name, "--quick", "--out", str(tmp_path))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from io import StringIO
 from itertools import count
 
@@ -19,10 +18,9 @@ def test_durations(seconds, said):
     assert duration(seconds) == said
 
 
-def test_a_line_now_and_then_where_nobody_sees_a_bar(monkeypatch):
+def test_a_line_now_and_then_where_nobody_sees_a_bar():
     out, clock = StringIO(), count(100.0, 31.0)
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    with watched(Console(file=out, width=80)) as watch:
+    with watched(Console(file=out, width=80), lambda: next(clock)) as watch:
         advance = watch("drafts", 5)
         for place in range(5):
             advance(Generation(str(place), "", error="llm_failed" if place == 1 else None))

@@ -101,12 +101,12 @@ def test_the_clock_knows_the_stages_and_ends_the_second(with_logits: Any) -> Non
 
 
 def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
-    model, clock = GivenLogits({"d0": 9.0}), Clock(20.0)
+    model, clock = GivenLogits({"d0": 9.0}), Clock(500.0)
     index = with_logits(model).index(history(5))
     with model.busy:
         scores = index.scores(REQUEST, clock)
     assert (model.seen, clock.cut_short) == ([], True)
-    assert clock.timings["cross_encoder_ms"] >= 10
+    assert clock.is_late  # it did wait
     assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
     assert index.scores(REQUEST)[0] == 9.0  # the turn was given back
 

@@ -105,7 +105,7 @@ print(psutil.Process().memory_info().rss // 2**20)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded, megabytes = done.stdout.splitlines()
     assert loaded == ""
-    assert int(megabytes) < 300
+    assert int(megabytes) < 350  # 250 to 315, as the allocators please; a library for training alone would add more
 
 
 @pytest.fixture(scope="module")

@@ -243,12 +243,3 @@ def test_an_embedding_that_comes_while_its_document_goes(ann, rows, at_once):
         ann.add(document(str(attempt), text))
         assert at_once([lambda n=attempt: ann.remove(str(n)), lambda text=text: embed(ann, text)]) == [None, None]
     assert rows("embeddings") == []
-
-
-def test_adding_is_quick_enough_for_imports(ann):
-    """benchmarks/ measures it; this only notices a plunge: 3,000 documents/s are the goal."""
-    given = [document(str(number), f"{number} words of a text " * 20, float(number)) for number in range(6000)]
-    started = time.perf_counter()
-    for start in range(0, len(given), 1000):
-        ann.add(*given[start : start + 1000])
-    assert len(given) / (time.perf_counter() - started) > 3000
