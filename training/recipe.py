@@ -46,7 +46,7 @@ from training.second_stage import (
     save_cross_encoder,
 )
 from training.split import DEV, TEST, TRAIN, users_of
-from training.staging import check_replaceable, replaced
+from training.staging import alone_in, check_replaceable, replaced
 
 # the share of the budget that has passed when a step ends
 SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.30, 0.38, 0.52, 0.62, 0.85, 0.92
@@ -105,13 +105,14 @@ class Auxiliary:
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
     corpora, encoder = _read(options)
-    aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
-    options = replace(options, aux=aux, template=template)
-    found = {
-        split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
-        for split in (TRAIN, DEV)
-    }
-    return fit_artifact(corpora, Division.of(found), encoder, options, Budget(options.budget_minutes), console)
+    with alone_in(options.work, "work"):
+        aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
+        options = replace(options, aux=aux, template=template)
+        found = {
+            split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
+            for split in (TRAIN, DEV)
+        }
+        return fit_artifact(corpora, Division.of(found), encoder, options, Budget(options.budget_minutes), console)
 
 
 def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -122,19 +123,20 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """
     budget = Budget(options.budget_minutes)
     corpora, encoder = _read(options)
-    auxiliary = Auxiliary(options)
-    division = Division.of(
-        {
-            TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
-            DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
-            TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
-        }
-    )
-    for split, examples in ((DEV, division.dev), (TEST, division.test)):
-        for corpus in corpora:
-            own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
-            write_gains(own, gains_file(options.work, split, corpus.name))
-    return fit_artifact(corpora, division, encoder, options, budget, console)
+    with alone_in(options.work, "work"):
+        auxiliary = Auxiliary(options)
+        division = Division.of(
+            {
+                TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
+                DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
+                TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
+            }
+        )
+        for split, examples in ((DEV, division.dev), (TEST, division.test)):
+            for corpus in corpora:
+                own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
+                write_gains(own, gains_file(options.work, split, corpus.name))
+        return fit_artifact(corpora, division, encoder, options, budget, console)
 
 
 def _read(options: TrainingOptions) -> tuple[list[Corpus], KeptEncoder]:

@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all, and by one process at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from filelock import FileLock, Timeout
 
 from pearl.errors import InputError
 from retriever.artifact import MANIFEST
@@ -47,6 +49,30 @@ def replaced(folder: Path) -> Iterator[Path]:
         folder.rename(old)
     partial.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def alone_in(folder: Path, option: str) -> Iterator[None]:
+    """Nobody else computes in ``folder`` meanwhile; it is made where there is none. ``option`` is what names it.
+
+    The lock goes with its process, however that ends. Raises InputError where another run holds it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(
+            f"--{option} {folder}: another run is computing there; wait for its end, or name another.",
+            param=option,
+            code="in_use",
+        ) from error
+    except OSError as error:
+        raise InputError(f"--{option} {folder}: cannot be used ({error}); name another.", param=option) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def check_replaceable(folder: Path, work: Path) -> None:

@@ -20,6 +20,7 @@ from retriever.artifact import CROSS_ENCODER, artifact_retriever, load_artifact,
 from retriever.encoder import SentenceEncoder
 from training.recipe import Plan, TrainingOptions, fit_retriever, train_retriever
 from training.split import DEV, TEST, TRAIN
+from training.staging import alone_in
 
 PLANS = {TRAIN: Plan(2, None, 4), DEV: Plan(2, None, 4), TEST: Plan(1, None, 4)}
 DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]
@@ -180,6 +181,13 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
         assert said in caught.value.message
         assert not (tmp_path / "model").exists()
     assert (tmp_path / "letters" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("how", [train_retriever, fit_retriever])
+def test_another_run_in_the_same_folder_is_refused(how: Any, options: Any, history: Any) -> None:
+    wanted = options(history(train=1))
+    with alone_in(wanted.work, "work"), pytest.raises(InputError, match="another run is computing there"):
+        run(wanted, how)
 
 
 def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history: Any) -> None:

@@ -31,6 +31,7 @@ from training.scoring import (
     score_units,
 )
 from training.split import users_of
+from training.staging import alone_in
 from training.templates import auxiliary_template
 
 OPTIONS = ScoringOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
@@ -281,6 +282,17 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(
     assert run.status == 0
     assert "2 users have a document without a timestamp ('user0' is one)" in run.err
     assert "chosen at random, by seed 3." in run.err
+
+
+def test_another_run_with_the_same_scores_is_refused(
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    history, out = write_lines(lines(histories(users=1))), tmp_path / "s.parquet"
+    with alone_in(tmp_path / "s.parts", "out"):
+        run = train("score", history=history, out=out, targets=2, aux=causal_folder)
+    assert run.status == 2
+    assert "s.parts: another run is computing there" in run.err
+    assert not out.exists()
 
 
 def test_parts_of_another_model_are_refused(

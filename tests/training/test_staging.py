@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pearl.errors import InputError
-from training.staging import check_replaceable, opened, replaced
+from training.staging import alone_in, check_replaceable, opened, replaced
 
 
 def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
@@ -81,3 +84,33 @@ def test_what_may_not(tmp_path: Path) -> None:
     for work in (tmp_path / "new", tmp_path / "new" / "work"):
         with pytest.raises(InputError, match="which is replaced"):
             check_replaceable(tmp_path / "new", work)
+
+
+def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "work"
+    with alone_in(folder, "work"):
+        with pytest.raises(InputError, match=r"another run is computing there") as caught, alone_in(folder, "work"):
+            pass
+        assert (caught.value.param, caught.value.code) == ("work", "in_use")
+    with alone_in(folder, "work"):  # given back
+        pass
+
+
+def test_a_run_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    program = f"""
+import os, signal
+from pathlib import Path
+from training.staging import alone_in
+with alone_in(Path({str(tmp_path)!r}), "work"):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with alone_in(tmp_path, "work"):
+        pass
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match=r"--work .*: cannot be used"), alone_in(tmp_path / "file", "work"):
+        pass

@@ -41,6 +41,7 @@ def score(
     from training.histories import fingerprint, read_histories, untimed_users
     from training.scoring import Scorer, describe, few_shot_examples, merge_scores, plan_units, score_units
     from training.split import users_of
+    from training.staging import alone_in
     from training.templates import auxiliary_template
 
     options = ScoringOptions(
@@ -64,7 +65,8 @@ def score(
     scorer = Scorer(model, prompts, few_shot_examples(histories, options), options)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")
-    with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
-        score_units(units, lambda: scorer, folder, description, advance)
-    rows = merge_scores(units, folder, out, description)
+    with alone_in(folder, "out"):
+        with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
+            score_units(units, lambda: scorer, folder, description, advance)
+        rows = merge_scores(units, folder, out, description)
     console.print(f"{rows:,} pairs of {len({unit.user_id for unit in units}):,} users in {out}")
