@@ -20,6 +20,8 @@ from eval.outcomes import Outcome
 from eval.overlap import THRESHOLD
 from eval.slices import Bins, equal_bins
 
+LEAST_BINS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
@@ -86,7 +88,8 @@ def _spearman(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
 
 
 def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    """Over the bins' means; the bins are those of all requests, also in the resamples."""
+    """Over the bins' means; the bins are those of all requests, also in the resamples. Undefined below three bins,
+    through whose means a line always goes."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
@@ -94,7 +97,8 @@ def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
         x = np.where(there, scores / number, 0.0)
         y = np.where(there, gains / number, 0.0)
         parts = (there.astype(float), x, y, x * x, y * y, x * y)
-        return pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+        found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+        return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
 
     centred = found.top_scores - found.top_scores.mean()
     return bootstrap.sums(_by_bin(found.bins, centred, found.gains), of_bins)

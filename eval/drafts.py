@@ -6,15 +6,14 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
-from eval.generations import Generation, Generations, Task, generate, missing
+from eval.generations import EMPTY, UNWATCHED, Generation, Generations, Task, generate, missing
+from eval.patience import Watch
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.errors import ContextExceeded
 from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, unfenced
 
-EMPTY = "empty_answer"
 UNREADABLE = "revision_unreadable"
 CUT_OFF = "length"
 
@@ -28,26 +27,16 @@ class Written:
     cut_off: bool = False
 
 
-class Watch(Protocol):
-    """Told what is to be generated, gives what is told of each generation."""
-
-    def __call__(self, label: str, total: int) -> Callable[[Generation], None]: ...
-
-
-def unwatched(label: str, total: int) -> Callable[[Generation], None]:
-    return lambda done: None
-
-
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, how long
-    it may take, and how many calls of it are under way at once."""
+    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, who
+    watches so many drafts or revisions, how long it may take, and how many calls of it are under way at once."""
 
     model: ChatModel
     identity: str
     decoding: Decoding
     kept: Generations
-    watch: Watch = unwatched
+    watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
     budget: Budget = field(default_factory=lambda: Budget(None))
     in_flight: int = 1
 
@@ -118,9 +107,9 @@ async def _answers(
 ) -> list[Generation | None]:
     """None where the request alone does not fit the model."""
     tasks = [Task(prompt.messages, decoding) for prompt in prompts if prompt is not None]
-    advance = desk.watch(label, missing(desk.identity, tasks, desk.kept))
+    watch = desk.watch(label, missing(desk.identity, tasks, desk.kept))
     go_on = desk.budget.until(share)
-    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, advance, go_on, desk.in_flight))
+    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, watch, go_on, desk.in_flight))
     return [None if prompt is None else next(found) for prompt in prompts]
 
 
@@ -132,7 +121,7 @@ def _draft(answer: Generation | None) -> Written:
 
 
 def _revision(answer: Generation | None, begun: str) -> Written:
-    if answer is None or answer.error:
+    if answer is None or answer.error not in (None, EMPTY):
         return _failed(answer)
     text = edited_draft(begun + answer.text)
     if text is None or answer.finish_reason == CUT_OFF:

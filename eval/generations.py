@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from eval.judges.verdict import Failed
-from eval.patience import Patience, asking
+from eval.patience import OUT_OF_TIME, Patience, Unwatched, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import InputError
 from pearl.history import parse_lines
@@ -28,7 +28,8 @@ from pearl.side_by_side import side_by_side
 from pearl.texts import json_type, storable
 
 LINE_START = b'{"key": "'
-OUT_OF_TIME = "out_of_time"
+EMPTY = "empty_answer"
+UNWATCHED = Unwatched()
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "key": str,
@@ -157,30 +158,29 @@ async def generate(
     identity: str,
     tasks: Sequence[Task],
     kept: Generations,
-    advance: Callable[[Generation], None] = lambda done: None,
+    watch: Watch = UNWATCHED,
     go_on: Callable[[], bool] = lambda: True,
     in_flight: int = 1,
 ) -> list[Generation]:
     """An answer for each task, in order; what is kept is not asked again, and what is asked twice is asked once.
 
     ``identity`` is what the keys say of the model; ``in_flight`` calls are under way at once, and those that fail for
-    now are repeated. Nobody is asked any more where ``go_on`` says no; OUT_OF_TIME then stands for the answer, and is
+    now are repeated. Nothing is asked any more where ``go_on`` says no; OUT_OF_TIME then stands for the answer, and is
     not kept. Raises ChatError when the model is down.
     """
     keys = [key_of(identity, task) for task in tasks]
     todo = iter(dict(zip(keys, tasks, strict=True)).items())
     done: dict[str, Generation] = {}
-    patience = Patience(asking(model))
+    patience = Patience(asking(model), watch.waits, go_on=go_on)
 
     async def work() -> None:
         for key, task in todo:
             found = kept.get(key)
-            if (found is None or found.error) and not go_on():
-                found = Generation(key, "", "error", error=OUT_OF_TIME)
-            elif found is None or found.error:
+            if found is None or found.error:
                 found = await _answer(patience, key, task)
-                kept.add(found)
-                advance(found)
+                if found.error != OUT_OF_TIME:
+                    kept.add(found)
+                    watch.advance(bool(found.error))
             done[key] = found
 
     await side_by_side(work, in_flight)
@@ -201,4 +201,6 @@ async def _answer(patience: Patience, key: str, task: Task) -> Generation:
         return Generation(key, "", "error", seconds=seconds, error=reply.reason)
     used = reply.usage
     text = storable(reply.text)
+    if not text.strip():
+        return Generation(key, "", "error", used.prompt_tokens, used.completion_tokens, seconds, EMPTY)
     return Generation(key, text, reply.finish_reason, used.prompt_tokens, used.completion_tokens, seconds)

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from eval.judges.verdict import Failed
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
@@ -19,7 +19,27 @@ LONGEST_LIMIT_S = 900.0  # without one answer; then the limit is no passing one
 DOWN = 5  # questions in a row that failed every time: the endpoint is taken to be down
 FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_unreadable", "llm_closed"})  # for every question alike
 
+OUT_OF_TIME = "out_of_time"
+
 Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
+
+
+class Watch(Protocol):
+    """Told how a run goes."""
+
+    def advance(self, failed: bool) -> None: ...
+
+    def waits(self, seconds: float) -> None:
+        """For the endpoint's rate limit."""
+        ...
+
+
+class Unwatched:
+    def advance(self, failed: bool) -> None:
+        pass
+
+    def waits(self, seconds: float) -> None:
+        pass
 
 
 def asking(model: ChatModel) -> Ask:
@@ -29,18 +49,21 @@ def asking(model: ChatModel) -> Ask:
 
 
 class Patience:
-    """``tell`` hears, once for each pause, how many seconds the rate limit makes everybody wait."""
+    """``tell`` hears, once for each pause, how many seconds the rate limit makes everybody wait. Where ``go_on`` says
+    no, nothing is asked, or asked again, and OUT_OF_TIME is why there is no reply."""
 
     def __init__(
         self,
         ask: Ask,
-        tell: Callable[[float], None] = lambda seconds: None,
+        tell: Callable[[float], None],
         *,
+        go_on: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._ask = ask
         self._tell = tell
+        self._go_on = go_on
         self._clock = clock
         self._sleep = sleep
         self._open_at = 0.0  # by the clock; before it nobody calls
@@ -54,6 +77,8 @@ class Patience:
         tries = 0
         while True:
             await self._wait_for_limit()
+            if not self._go_on():
+                return Failed(OUT_OF_TIME)
             try:
                 reply = await self._ask(messages, decoding)
             except (ContextExceeded, ChatRefused) as error:
@@ -97,5 +122,5 @@ class Patience:
         self._tell(wait)
 
     async def _wait_for_limit(self) -> None:
-        while (left := self._open_at - self._clock()) > 0:
-            await self._sleep(left + random.uniform(0, min(left, 1.0)))  # not everybody in the same moment
+        while (left := self._open_at - self._clock()) > 0 and self._go_on():
+            await self._sleep(min(left, LONGEST_PAUSE_S) + random.uniform(0, min(left, 1.0)))  # not all in one moment

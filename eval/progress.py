@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from eval.drafts import Watch
-from eval.generations import Generation
-
 QUIET_S = 60.0  # between two lines where nobody can see a bar
 REDRAWN_S = 0.2  # a bar need not move at every call
 
@@ -85,12 +82,7 @@ def tallied(console: Console, label: str, total: int, clock: Callable[[], float]
 
 
 @contextmanager
-def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Watch]:
-    """What tells of each generation as it comes."""
+def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str, int], Tally]]:
+    """What tells of each call as it comes, of one lot of calls after the other."""
     with bars(console) as progress:
-
-        def watch(label: str, total: int) -> Callable[[Generation], None]:
-            tally = Tally(console, progress, label, total, clock=clock)
-            return lambda generation: tally.advance(bool(generation.error))
-
-        yield watch
+        yield lambda label, total: Tally(console, progress, label, total, clock=clock)

@@ -27,13 +27,14 @@ from eval.text_metrics import BertScore
 from pearl.budget import Budget
 from pearl.chat.choose import make_chat_model
 from pearl.settings import EMBEDDED, Settings, load_settings
+from retriever.artifact import SHIPPED, read_manifest
 from retriever.encoder import SentenceEncoder
 from retriever.registry import make_retriever
 
 OUT = Path(__file__).with_suffix(".json")
 REQUESTS = 90
 MOST = 4  # what the template shows
-MARGINS = (2, 5, 10, 20)  # nats
+MARGINS = (5, 10, 20, 40, 80)  # nats
 DRAFT_TOKENS = 100  # as training/recipes/commits.py
 IN_FLIGHT = 8
 
@@ -62,8 +63,9 @@ def within(cases: Sequence[Case], settings: Settings) -> dict[str, list[int]]:
     retriever = make_retriever(EMBEDDED, RememberingEncoder(SentenceEncoder(settings.encoder)))
     scored = score_records(EMBEDDED, retriever, [case.record for case in cases]).scores
     best = [sorted(scores, reverse=True)[:MOST] for scores in scored]
+    tau = read_manifest(SHIPPED).tau  # nats in one unit of the score
     return {
-        f"those within {margin} nats": [sum(score >= scores[0] - margin for score in scores) for scores in best]
+        f"those within {margin} nats": [sum(score >= scores[0] - margin / tau for score in scores) for scores in best]
         for margin in MARGINS
     }
 

@@ -33,7 +33,7 @@ def calibration(
     gains: GainsFiles,
     model: Models,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
-    bins: int = typer.Option(10, "--bins", min=2, help="Bins of equally many requests."),
+    bins: int = typer.Option(10, "--bins", min=3, help="Bins of equally many requests."),
     near_duplicates: NearDuplicates = 0.5,
     encoder: str | None = ENCODER_OPTION,
     resamples: Resamples = 2000,
@@ -45,11 +45,13 @@ def calibration(
     from eval.calibration import CalibrationOptions, calibration_report
     from eval.pictures import check_format, draw_reliability
     from eval.tables import calibration_tables
+    from pearl.settings import load_settings
 
     check_format(picture)
     check_writable("--picture", picture)
     check_writable("--json", json)
     models = [*model, *baseline]
+    encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
     choices = score_all(gains, models, encoder)
     options = CalibrationOptions(bins=bins, near_duplicates=near_duplicates, resamples=resamples, seed=seed)
     result = calibration_report(choices, baselines_among(models, baseline), options)

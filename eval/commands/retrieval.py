@@ -52,11 +52,13 @@ def retrieval(
     from eval.pictures import check_format, draw_distributions
     from eval.retrieval import RetrievalOptions, retrieval_report
     from eval.tables import retrieval_tables
+    from pearl.settings import load_settings
 
     check_format(picture)
     check_writable("--picture", picture)
     check_writable("--json", json)
     models = [*model, *baseline]
+    encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
     choices = score_all(gains, models, encoder)
     options = RetrievalOptions(k, near_duplicates, resamples, seed)
     result = retrieval_report(choices, baselines_among(models, baseline), options)

@@ -42,7 +42,7 @@ Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Of the boo
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
 
 
-def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None) -> Choices:
+def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Choices:
     """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
     from rich.console import Console
 
@@ -50,14 +50,13 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str | None)
     from eval.gains import read_gains
     from eval.progress import Tally, bars
     from eval.scoring import RememberingEncoder, score_records
-    from pearl.settings import load_settings
     from retriever.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
     twice = next((name for name in models if models.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
-    shared_encoder = RememberingEncoder(SentenceEncoder(load_settings(encoder=encoder).encoder))
+    shared_encoder = RememberingEncoder(SentenceEncoder(encoder))
     retrievers = {name: make_retriever(name, shared_encoder) for name in models}
     records = [record for path in gains for record in read_gains(path)]
     console = Console(stderr=True)

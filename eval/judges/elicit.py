@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from eval.judges.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
 from eval.judges.replies import Question, Replies, key_of
 from eval.judges.verdict import Failed
-from eval.patience import Ask, Patience
+from eval.patience import Ask, Patience, Watch
 from pearl.chat.base import Decoding, Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
@@ -42,16 +42,6 @@ class Judge:
         """The tokens that a call takes at most."""
         prompt = sum(self.count_tokens(message.content) + MESSAGE_OVERHEAD for message in question.messages)
         return Usage(prompt, self.decoding.max_tokens)
-
-
-class Watch(Protocol):
-    """Told how a run goes."""
-
-    def advance(self, failed: bool) -> None: ...
-
-    def waits(self, seconds: float) -> None:
-        """For the endpoint's rate limit."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

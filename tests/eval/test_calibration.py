@@ -38,12 +38,20 @@ def test_every_figure_by_hand():
     (row,) = report["models"]
     assert row["pearson_r"]["value"] == pytest.approx(np.corrcoef(scores, gains)[0, 1])
     assert row["spearman_rho"]["value"] == 1.0
-    assert row["binned_r"]["value"] == 1.0  # two bins are always on a line
+    assert row["binned_r"] is None  # a line goes through any two
     low, high = row["reliability"]
     assert (low["n"], low["low"], low["high"], high["n"], high["low"], high["high"]) == (2, 0.1, 0.2, 2, 0.6, 0.9)
     assert low["s1"]["value"] == pytest.approx((0.1 + 0.2) / 2)
     assert (low["gain"]["value"], high["gain"]["value"]) == ((0 + 2) / 2, (3 + 7) / 2)
     assert (report["n"], report["users"], report["bins"]) == (4, 4, 2)
+
+
+def test_three_bins_by_hand():
+    scores, gains = [0.1, 0.2, 0.6, 0.9, 1.4, 1.6], [0.0, 2.0, 3.0, 7.0, 1.0, 0.0]
+    options = CalibrationOptions(bins=3, folds=2, resamples=200)
+    report = calibration_report(one_document_each(gains, list("abcdef"), mine=scores), [], options)
+    (row,) = report["models"]
+    assert row["binned_r"]["value"] == pytest.approx(np.corrcoef([0.15, 0.75, 1.5], [1.0, 5.0, 0.5])[0, 1])
 
 
 def test_the_error_and_what_is_explained_by_hand():

@@ -8,7 +8,8 @@ import pytest
 
 from eval import drafts as drafts_module
 from eval.drafts import EMPTY, UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
-from eval.generations import OUT_OF_TIME, Generation, open_generations
+from eval.generations import open_generations
+from eval.patience import OUT_OF_TIME, Unwatched
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
@@ -139,14 +140,18 @@ def test_half_of_the_time_is_for_revisions(desk):
 
 def test_the_watch_hears_of_what_is_really_generated(desk):
     heard: list[tuple[str, int]] = []
-    done: list[Generation] = []
+    done: list[bool] = []
 
-    def watch(label: str, total: int) -> Callable[[Generation], None]:
+    class Heard(Unwatched):
+        def advance(self, failed: bool) -> None:
+            done.append(failed)
+
+    def watch(label: str, total: int) -> Heard:
         heard.append((label, total))
-        return done.append
+        return Heard()
 
     systems = [[brief("1"), brief("2")], [brief("1"), brief("3")]]
     asyncio.run(write_drafts(desk(FakeChatModel(), watch=watch), systems))
     asyncio.run(write_drafts(desk(FakeChatModel(), watch=watch), systems))
     assert heard == [("drafts", 3), ("drafts", 0)]
-    assert len(done) == 3
+    assert done == [False] * 3

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from eval import patience
-from eval.generations import OUT_OF_TIME, Generation, Generations, Task, generate, key_of, missing, open_generations
-from eval.patience import DOWN, TRIES
+from eval.generations import EMPTY, Generation, Generations, Task, generate, key_of, missing, open_generations
+from eval.patience import DOWN, OUT_OF_TIME, TRIES, Unwatched
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
@@ -72,6 +72,33 @@ def test_when_the_time_is_up_only_what_is_kept_is_answered(tmp_path):
     ]
     assert len(path.read_text().splitlines()) == 2  # nobody was asked, so nothing is known
     assert [each.text for each in run(FakeChatModel(["three"]), path, "c")] == ["three"]
+
+
+def test_an_empty_answer_is_asked_for_again_by_the_next_run(tmp_path):
+    path = tmp_path / "kept.jsonl"
+    assert [each.error for each in run(FakeChatModel(["", " \n", "two"]), path, "a", "b", "c")] == [EMPTY, EMPTY, None]
+    again = FakeChatModel(["one", "more"])
+    assert [each.text for each in run(again, path, "a", "b", "c")] == ["one", "more", "two"]
+
+
+def test_the_time_is_up_while_a_call_fails(tmp_path):
+    """What was asked and did not answer in time is not kept, and nobody hears that it failed."""
+    left, heard = iter([True, True, False]), []
+
+    class Heard(Unwatched):
+        def advance(self, failed: bool) -> None:
+            heard.append(failed)
+
+        def waits(self, seconds: float) -> None:
+            heard.append(seconds)
+
+    model = FakeChatModel([ChatRateLimited("slow down", retry_after=0.01), ChatTimeout("late")])
+    with open_generations(tmp_path / "kept.jsonl") as kept:
+        asked = generate(model, model.name, [task("a")], kept, Heard(), go_on=lambda: next(left, False))
+        (found,) = asyncio.run(asked)
+        assert len(kept) == 0
+    assert found.error == OUT_OF_TIME
+    assert heard == [0.01]
 
 
 def test_so_many_calls_are_under_way_at_once(tmp_path):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from eval.judges.verdict import Failed
-from eval.patience import DOWN, LONGEST_LIMIT_S, TRIES, Patience
+from eval.patience import DOWN, LONGEST_LIMIT_S, LONGEST_PAUSE_S, OUT_OF_TIME, TRIES, Patience
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded
 from pearl.records import Usage
@@ -80,6 +80,14 @@ def test_one_limit_holds_for_all_calls(clock):
     assert asyncio.run(all_at_once()) == [REPLY] * 50
     assert len(endpoint.calls) == 100  # each was told once
     assert asker.repeated == 50
+
+
+def test_when_the_time_is_up_nobody_waits_for_the_limit(clock):
+    endpoint = Endpoint(clock, ChatRateLimited("slow down", retry_after=600.0), until=1e9)
+    asker = Patience(endpoint.ask, lambda seconds: None, go_on=lambda: clock.now < 145, clock=clock, sleep=clock.sleep)
+    assert asyncio.run(asker.answer(*ASKED)) == Failed(OUT_OF_TIME)
+    assert clock.now < 100 + 45 + LONGEST_PAUSE_S + 1
+    assert len(endpoint.calls) == 1
 
 
 def test_a_limit_for_ever_ends_the_run(clock):

@@ -6,7 +6,6 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from eval.generations import Generation
 from eval.progress import duration, tallied, watched
 
 
@@ -21,9 +20,9 @@ def test_durations(seconds, said):
 def test_a_line_now_and_then_where_nobody_sees_a_bar():
     out, clock = StringIO(), count(100.0, 31.0)
     with watched(Console(file=out, width=80), lambda: next(clock)) as watch:
-        advance = watch("drafts", 5)
+        tally = watch("drafts", 5)
         for place in range(5):
-            advance(Generation(str(place), "", error="llm_failed" if place == 1 else None))
+            tally.advance(failed=place == 1)
     assert out.getvalue().splitlines() == [
         "drafts: 2 of 5, 31.0 s each, 2 min left, 1 failed",
         "drafts: 4 of 5, 31.0 s each, 31 s left, 1 failed",
