@@ -166,7 +166,8 @@ def _gains(ranked: Sequence[Ranked], histories: dict[str, list[Document]]) -> li
     """Nats of the document that stands first, by either cascade and with all of them read."""
     options = ScoringOptions("commit")
     template = auxiliary_template(options.template)
-    scorer = Scorer(load_auxiliary("embedded"), template, few_shot_examples(histories, options), options)
+    examples = few_shot_examples(histories, options, {each.asked.target.text for each in ranked})
+    scorer = Scorer(load_auxiliary("embedded"), template, examples, options)
     found = []
     for number, each in enumerate(ranked):
         first = [each.asked.documents[order[0]] for order in (each.ours, each.more, each.whole)]

@@ -28,7 +28,7 @@ from pearl.chat.embedded import embedded_model_file
 from pearl.records import Document
 from retriever.auxiliary import AuxiliaryModel, load_auxiliary
 from training.histories import read_histories
-from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples, plan_units
+from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples, plan_units, target_texts
 from training.split import TRAIN, users_of
 from training.templates import AuxiliaryTemplate, auxiliary_template
 
@@ -96,12 +96,9 @@ def measure(quick: bool) -> Measured:
 
 
 def _work(histories: dict[str, list[Document]], options: ScoringOptions) -> Work:
-    return Work(
-        plan_units(histories, options),
-        auxiliary_template(options.template),
-        few_shot_examples(histories, options),
-        options,
-    )
+    units = plan_units(histories, options)
+    examples = few_shot_examples(histories, options, target_texts(units))
+    return Work(units, auxiliary_template(options.template), examples, options)
 
 
 def _work_of_size(histories: dict[str, list[Document]], size: int, options: ScoringOptions) -> Work:

@@ -37,9 +37,8 @@ SHIPPED = Path(__file__).parent / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold``, ``reach`` and the floors are scores.
-
-    ``reranked``, ``weight`` and ``reach`` are the cascade's.
+    """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors are
+    scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
 
     ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on users held back, each an
     interval. ``files``: SHA-256 of every other file.
@@ -55,6 +54,7 @@ class Artifact:
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
+    margin: float | None = None
     reranked: int = MOST
     weight: float = 1.0
     reach: float | None = None
@@ -65,7 +65,7 @@ class Artifact:
 
     @property
     def calibration(self) -> Calibration:
-        return Calibration(self.threshold, self.floor, self.ask_below)
+        return Calibration(self.threshold, self.floor, self.ask_below, self.margin)
 
     @property
     def cascade(self) -> Cascade:
@@ -74,6 +74,7 @@ class Artifact:
     def inherited(self) -> str:
         """One paragraph: what a user of the artifact takes over from its training."""
         theta = "never revises" if self.threshold is None else f"theta {self.threshold:.2f}"
+        margin = "" if self.margin is None else f", shows what scores within {self.margin:.2f} of the best"
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
             for name, value in self.figures.items()
@@ -81,9 +82,9 @@ class Artifact:
         )
         histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
         return (
-            f"{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}; gains are the {self.normalize} over the "
-            f"target's tokens under '{self.training.get('auxiliary', 'unknown')}'; trained on {histories or 'unknown'}"
-            + (f"; on users held back: {figures}" if figures else "")
+            f"{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
+            f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
+            f"trained on {histories or 'unknown'}" + (f"; on users held back: {figures}" if figures else "")
         )
 
 
@@ -131,14 +132,21 @@ def read_manifest(folder: Path) -> Artifact:
     return artifact
 
 
+def read_whole(folder: Path) -> Artifact:
+    """The manifest of an artifact that is to be changed. Raises InputError for one with a missing, foreign or changed
+    file, which writing the manifest again would approve."""
+    artifact = read_manifest(folder)
+    _check_files(folder, artifact)
+    return artifact
+
+
 @lru_cache(maxsize=4)
 def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     """The manifest and the parts of the retriever, once per folder and process.
 
     Raises InputError for an artifact with a missing, foreign or changed file.
     """
-    artifact = read_manifest(folder)
-    _check_files(folder, artifact)
+    artifact = read_whole(folder)
     from safetensors.numpy import load_file
 
     tensors = load_file(folder / SIGNALS)

@@ -22,6 +22,7 @@ from pearl.chat.embedded import embedded_model_file
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
 from retriever.hardware import device_named, has_bfloat16
+from retriever.model_files import model_fingerprint
 
 BATCH_TOKENS = 8192
 DTYPES = ("auto", "float32", "bfloat16")
@@ -110,6 +111,10 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if has_bfloat16(device.type) else torch.float32
 
 
+def _fingerprint(name: str) -> dict[str, str]:
+    return {"folder": Path(name).name, "content": model_fingerprint(name)}
+
+
 class TransformersAuxiliary:
     """What causal and seq2seq models have in common."""
 
@@ -132,7 +137,7 @@ class TransformersAuxiliary:
         if self._window is not None and tokens > self._window:
             raise InputError(
                 f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
-                f"{self._window}. Name a model with a longer one, or lower the token limits.",
+                f"{self._window}. Name a model with a longer one.",
                 param="aux",
                 code="window_exceeded",
             )
@@ -166,7 +171,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         if scaled:
             raise ValueError(f"its logits are changed after the last layer, by {scaled[0]}, which is not done here")
         tokenizer = AutoTokenizer.from_pretrained(name)
-        fingerprint = {"folder": Path(name).name}
+        fingerprint = _fingerprint(name)
         made = cls(name, model.to(device), tokenizer, fingerprint)
         # some were trained to see a mark at the beginning of every text, and are lost without it
         if tokenizer.bos_token_id is not None and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
@@ -301,7 +306,7 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
         model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=dtype)
-        return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), {"folder": Path(name).name})
+        return cls(name, model.to(device), AutoTokenizer.from_pretrained(name), _fingerprint(name))
 
     @torch.inference_mode()
     def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:

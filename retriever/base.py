@@ -25,12 +25,14 @@ class Calibration:
     """What a score means, where a retriever was trained to say so.
 
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
-    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. None: never.
+    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
+    document that scores more than this below the best one is not worth a place either. None: never.
     """
 
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
+    margin: float | None = None
 
     def is_below_threshold(self, top_score: float | None) -> bool:
         """Whether s1 lies below theta; False without either."""
@@ -97,7 +99,11 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
     return np.argsort(np.asarray(times, np.float64), kind="stable")
 
 
-def choose(ranking: Sequence[ScoredDocument], k: int, calibration: Calibration) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt."""
-    floor = calibration.floor
-    return [found for found in ranking[:k] if floor is None or found.score >= floor]
+def choose(
+    ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
+) -> list[ScoredDocument]:
+    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so no margin counts."""
+    least = [] if calibration.floor is None else [calibration.floor]
+    if ranking and calibration.margin is not None and not so_many:
+        least.append(ranking[0].score - calibration.margin)
+    return [found for found in ranking[:k] if all(found.score >= each for each in least)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,15 @@ from pearl.errors import InputError
 from pearl.records import Document
 from retriever.auxiliary import AuxiliaryModel
 from training.examples import Example, scored_examples
+from training.groups import ALIKE
 from training.histories import fingerprint, read_histories
 from training.progress import progress_of
 from training.scoring import (
     NOTHING_TO_SCORE,
-    Scorer,
     ScoringOptions,
-    describe,
-    few_shot_examples,
     merge_scores,
     plan_units,
+    prepared,
     read_scores,
     score_units,
 )
@@ -33,6 +33,10 @@ from training.templates import auxiliary_template
 def corpus_name(path: Path) -> str:
     """The file's name without its endings."""
     return path.name.partition(".")[0]
+
+
+def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
+    return folder / f"{corpus}-{split or 'all'}.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Corpus:
 
         None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
         """
-        out = folder / f"{self.name}-{options.split or 'all'}.parquet"
+        out = scores_file(folder, self.name, options.split)
         folder.mkdir(parents=True, exist_ok=True)
         try:
             units = plan_units(self.histories, options)
@@ -72,8 +76,7 @@ class Corpus:
             merge_scores([], folder, out, {})
             return []
         prompts = auxiliary_template(options.template)
-        scorer = Scorer(model(), prompts, few_shot_examples(self.histories, options), options)
-        description = describe(model(), prompts, options, self.fingerprint)
+        scorer, description = prepared(model(), prompts, options, self.histories, units, self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
             done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on)
         # the last user of an interrupted run is left out: some candidates of a request are not all
@@ -86,7 +89,7 @@ class Corpus:
     def scored_before(self, split: str | None, folder: Path, normalize: str) -> list[Example]:
         """The examples of a split as an earlier run scored them. Raises InputError where none did, and where the file
         has changed since."""
-        scores = folder / f"{self.name}-{split or 'all'}.parquet"
+        scores = scores_file(folder, self.name, split)
         table, description = read_scores(scores)
         if description.get("history_sha256", self.fingerprint) != self.fingerprint:
             raise InputError(f"{scores}: was made of another history file than this '{self.name}'; score it again.")
@@ -96,21 +99,47 @@ class Corpus:
         ]
 
 
+def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
+    """Raises InputError where a corpus was never scored in ``folder``."""
+    for corpus in corpora:
+        if not all(scores_file(folder, corpus.name, split).exists() for split in splits):
+            raise InputError(
+                f"--work {folder}: holds no scores of '{corpus.name}'; run 'pearl train retriever' with this --work "
+                "first.",
+                param="work",
+                code="not_scored",
+            )
+
+
+def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path) -> set[str]:
+    """The splits without a score though somebody has enough documents: the budget ended before."""
+    found = set()
+    for split in splits:
+        read = [read_scores(scores_file(folder, corpus.name, split)) for corpus in corpora]
+        enough = any("options" in description for _, description in read)
+        if enough and not any(table.num_rows for table, _ in read):
+            found.add(split)
+    return found
+
+
 def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str] | None:
     """The auxiliary model and the template that all scores were made with; None where there are none.
 
     Raises InputError where they were made in different ways.
     """
-    found = set()
+    found: dict[str, tuple[str, str]] = {}
     for corpus in corpora:
         for split in splits:
-            _, description = read_scores(folder / f"{corpus.name}-{split}.parquet")
+            _, description = read_scores(scores_file(folder, corpus.name, split))
             options: Any = description.get("options")
             if options:
-                found.add((str(description["model"]), str(options["template"])))
+                made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
+                found[made_with] = str(description["model"]), str(options["template"])
     if len(found) > 1:
-        raise InputError(f"--work {folder}: the histories were not all scored in the same way.", param="work")
-    return found.pop() if found else None
+        raise InputError(
+            f"--work {folder}: the histories were not all scored in the same way; score them in one run.", param="work"
+        )
+    return next(iter(found.values()), None)
 
 
 def histories_of(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from pearl.errors import InputError
 from training.examples import Example
 from training.split import DEV, SPLITS, TEST, TRAIN
+
+NOBODY_TO_LEARN_FROM = "no user of the training split has enough documents"
+NOBODY_TO_CHOOSE_BY = "no other user is left to choose by"
+OVER = "the budget ended before a user was scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +27,11 @@ class Division:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Mapping[str, list[Example]]) -> Division:
-        """From the examples of each split. Whoever is learned from is not measured with. Raises InputError for none."""
+    def of(cls, found: Mapping[str, list[Example]], unscored: Set[str] = frozenset()) -> Division:
+        """From the examples of each split; ``unscored`` are those for which the budget ended too early.
+
+        Whoever is learned from is not measured with. Raises InputError for none.
+        """
         learned = next((split for split in SPLITS if found.get(split)), None)
         if learned is None:
             raise InputError(
@@ -34,9 +41,11 @@ class Division:
             )
         notes = []
         if learned != TRAIN:
-            notes.append(f"no user of the training split has enough documents: learned from those of '{learned}'")
+            why = f"{OVER} of the training split" if TRAIN in unscored else NOBODY_TO_LEARN_FROM
+            notes.append(f"{why}: learned from those of '{learned}'")
         dev = found.get(DEV, []) if learned == TRAIN else []
         if not dev:
-            notes.append("no other user is left to choose by: y0, tau and early stopping were chosen on the same users")
+            why = f"{OVER} to choose by" if learned == TRAIN and DEV in unscored else NOBODY_TO_CHOOSE_BY
+            notes.append(f"{why}: y0, tau and early stopping were chosen on the same users")
         test = found.get(TEST, []) if learned != TEST else []
         return cls(learned, DEV if dev else learned, found[learned], dev or found[learned], test, tuple(notes))

@@ -23,10 +23,10 @@ AT_ONCE = 1024  # texts of one file: what an interruption loses
 class KeptEncoder:
     """Wraps an encoder; vectors are kept in float16, which moves cosines by less than 0.001.
 
-    Raises InputError for a folder of another encoder.
+    ``fingerprint`` tells its weights from others under its name. Raises InputError for a folder of another encoder.
     """
 
-    def __init__(self, encoder: Encoder, folder: Path) -> None:
+    def __init__(self, encoder: Encoder, folder: Path, fingerprint: str = "") -> None:
         self.name = encoder.name
         self._encoder = encoder
         self._folder = folder
@@ -34,7 +34,7 @@ class KeptEncoder:
         # some encoders put another prompt before a request than before a document
         self._one_kind = bool(np.allclose(encoder.encode_request(PROBE), encoder.encode_documents([PROBE]), atol=0.02))
         folder.mkdir(parents=True, exist_ok=True)
-        _same_encoder(folder / "encoder.txt", encoder.name)
+        _same_encoder(folder / "encoder.txt", f"{encoder.name} {fingerprint}".rstrip())
         for path in sorted(folder.glob("*.npz")):
             with np.load(path) as part:
                 self._known.update(zip(map(bytes, part["keys"]), part["vectors"], strict=True))
@@ -81,7 +81,8 @@ def _same_encoder(file: Path, name: str) -> None:
     before = file.read_text(encoding="utf-8")
     if before != name:
         raise InputError(
-            f"{file.parent}: holds embeddings of the encoder '{before}'; give another --work or delete it.",
+            f"{file.parent}: holds embeddings of the encoder '{before}', not of '{name}'; give another --work or "
+            "delete it.",
             param="encoder",
             code="other_encoder",
         )

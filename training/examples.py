@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import oldest_first
 from training.groups import SUM, scored_requests
+from training.histories import times_of_all_or_none
 from training.staging import opened
 
 Floats = NDArray[np.float32]
@@ -25,7 +26,8 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, its candidates oldest first, and the gain (nats) of each, (C,); ``target`` is what was written."""
+    """A request, its candidates oldest first, and the gain (nats) of each, (C,); ``target`` is what was written, which
+    has so many tokens of the auxiliary model, 0 where it did not read it."""
 
     user_id: str
     request_id: str
@@ -33,6 +35,7 @@ class Example:
     target: str
     documents: tuple[Document, ...]
     gains: Floats
+    target_tokens: int = 0
 
 
 def scored_examples(
@@ -41,7 +44,7 @@ def scored_examples(
     """The scores of equation 1 with their texts. Raises InputError when a score is of a document that is not there."""
     requests = scored_requests(scores, normalize)
     by_id = {
-        user: {document.id: document for document in histories.get(user, ())}
+        user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}
         for user in {request.user_id for request in requests}
     }
     examples = []
@@ -58,11 +61,10 @@ def scored_examples(
         target = known[request_id]
         documents = [known[id] for id in gains]
         documents = [documents[position] for position in oldest_first(documents)]
-        if target.timestamp is None:  # then nobody knows how long ago they were written
-            documents = [replace(document, timestamp=None) for document in documents]
         values = np.array([gains[document.id] for document in documents], np.float32)
         request = Request(target.request or "", target.timestamp)
-        examples.append(Example(user, request_id, request, target.text, tuple(documents), values))
+        tokens = scored.target_tokens
+        examples.append(Example(user, request_id, request, target.text, tuple(documents), values, tokens))
     return examples
 
 

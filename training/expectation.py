@@ -25,6 +25,7 @@ from retriever.encoder import Encoder
 from retriever.expectation import Expectation
 from retriever.head import Floats
 from retriever.signals import Features, SignalIndex
+from training.histories import times_of_all_or_none
 from training.progress import progress_of
 
 LEAST, LONGEST = MOST + 8, 150  # documents before a request, and the latest of them that are looked at
@@ -98,7 +99,8 @@ def _asked(histories: Mapping[str, Sequence[Document]], seed: int) -> Iterator[t
     users = sorted(user for user, documents in histories.items() if len(documents) > LEAST)
     random.Random(seed).shuffle(users)
     for user in users[: LISTS // REQUESTS]:
-        documents = [histories[user][place] for place in oldest_first(histories[user])]
+        timed = times_of_all_or_none(histories[user])
+        documents = [timed[place] for place in oldest_first(timed)]
         start = random.Random(f"{seed}:{user}").randrange(LEAST, len(documents))
         for place in range(start, min(start + REQUESTS, len(documents))):
             if target := documents[place].request:

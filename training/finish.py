@@ -1,4 +1,4 @@
-"""The last steps of a training, which measure: theta on dev's drafts, and the figures on users held back.
+"""The last steps of a training, which measure: margin and theta on dev's drafts, and the figures on users held back.
 
 What measures is ``pearl eval``, which training does not import: it is run as a user runs it.
 """
@@ -12,35 +12,50 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pearl.errors import PearlError
+from pearl.errors import InputError, PearlError
 from pearl.history import read_json_lines
 from pearl.templates import template_names
-from retriever.artifact import Artifact, read_manifest, write_manifest
+from retriever.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.corpus import corpus_name
-from training.recipe import TrainingOptions, gains_file
+from training.margin import set_margin
+from training.options import TrainingOptions, gains_file
 from training.split import DEV, TEST
 from training.threshold import MACRO_F1, set_threshold
 
 DRAFTED_AS = {"comment": "message"}  # the template of drafts, where the auxiliary model's prompts have no namesake
 SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate")
-DRAFTED = 120  # requests of dev that theta is chosen on
+DRAFTED = 120  # requests of dev that both are chosen on
+
+
+def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> Artifact:
+    """Choose the margin on drafts of dev's requests, as many as there are minutes for. Raises PearlError where they
+    cannot be written or measured; the artifact is then as it was."""
+    report = options.work / "shown-dev.json"
+    _run(["shown", *_drafting(options, llm, metric, minutes)], report)
+    set_margin(options.out, report, metric)
+    return read_manifest(options.out)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> Artifact:
-    """Choose theta on drafts and revisions of dev's requests, as many as there are minutes for."""
+    """Choose theta on drafts and revisions of dev's requests, as many as there are minutes for. Raises PearlError where
+    they cannot be written or measured; the artifact is then as it was."""
     report = options.work / "revision-dev.json"
-    arguments = ["revision", *_gains(options, DEV), "--model", str(options.out), "--llm", llm]
-    arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED), "--metric", metric]
+    picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
+    _run(["revision", *_drafting(options, llm, metric, minutes), *picture], report)
+    set_threshold(options.out, report, metric)
+    return read_manifest(options.out)
+
+
+def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> list[str]:
+    arguments = [*_gains(options, DEV), "--model", str(options.out), "--llm", llm]
+    arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED)]
     arguments += ["--generations", str(options.work / "generations.jsonl")]
-    arguments += ["--picture", str(options.work / "revision-dev.svg")]
     arguments += ["--template", draft_template(options.template)]
     if metric == MACRO_F1:
         arguments += ["--stances"]
     if minutes is not None:
         arguments += ["--budget-minutes", str(minutes)]
-    _run(arguments, report)
-    set_threshold(options.out, report, metric)
-    return read_manifest(options.out)
+    return arguments
 
 
 def draft_template(name: str) -> str:
@@ -50,8 +65,9 @@ def draft_template(name: str) -> str:
 
 
 def measured(options: TrainingOptions) -> Artifact:
-    """Write the figures on held-back users into the artifact; none where there are none."""
-    artifact = read_manifest(options.out)
+    """Write the figures on held-back users into the artifact; none where there are none. Raises PearlError where they
+    cannot be measured, and InputError for an artifact that is not whole."""
+    artifact = read_whole(options.out)
     if not artifact.training["test_requests"]:
         return artifact
     report = options.work / "retrieval-test.json"
@@ -80,6 +96,7 @@ def _run(arguments: list[str], report: Path) -> dict[str, Any]:
     command = [sys.executable, "-c", "from pearl.cli import main; main()", "eval", *arguments, "--json", str(report)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
-        raise PearlError(f"pearl eval {arguments[0]} failed; the artifact is whole, but not measured.")
+        error = InputError if done.returncode == InputError.exit_status else PearlError
+        raise error(f"pearl eval {arguments[0]} failed, for what is said above; the artifact is whole, but without it.")
     found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     return found

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from pearl.errors import InputError
 from retriever.encoder import Encoder
 from retriever.head import Floats, SignalHead, silent
 from retriever.word_weights import WordWeights
 from training.examples import Example
 from training.features import signal_lists
 from training.fit_head import HeadOptions, Loss, SignalList, calibrated, fit_head, new_head, plain
+from training.groups import MEAN, SelectionOptions
 from training.measure import Fit, measure
 from training.progress import progress_of
-from training.selection import ScoredRequest, select_groups, select_requests
+from training.selection import ScoredRequest, TrainingGroup, select_groups, select_requests
 
 CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
 LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)
@@ -58,10 +60,22 @@ def compute_signals(data: Data, encoder: Encoder, words: WordWeights, console: C
     return Signals(*found)
 
 
-def positives(examples: Sequence[Example], seed: int) -> Floats:
-    """The gains of the positives of Algorithm 1."""
-    groups = select_groups(select_requests(requests_of(examples)), seed=seed)
+def positives(examples: Sequence[Example], selection: SelectionOptions) -> Floats:
+    """The gains of the positives of Algorithm 1. Raises InputError where it selects none."""
+    groups = groups_of(examples, selection)
+    if not groups:
+        raise InputError(
+            f"Of no request that is kept there are more candidates than the {selection.positives} positives; keep a "
+            "larger --share, or take fewer --positives.",
+            code="nothing_selected",
+        )
     return np.array([group.gains[0] for group in groups], np.float32)
+
+
+def groups_of(examples: Sequence[Example], selection: SelectionOptions) -> list[TrainingGroup]:
+    """The groups of Algorithm 1."""
+    kept = select_requests(requests_of(examples), selection.share)
+    return select_groups(kept, positives=selection.positives, negatives=selection.negatives, seed=selection.seed)
 
 
 def requests_of(examples: Sequence[Example]) -> list[ScoredRequest]:
@@ -75,14 +89,19 @@ def requests_of(examples: Sequence[Example]) -> list[ScoredRequest]:
     ]
 
 
-def selected(examples: Sequence[Example]) -> list[int]:
+def selected(examples: Sequence[Example], share: float) -> list[int]:
     """Places of the requests that Algorithm 1 keeps."""
-    kept = {(request.user_id, request.request_id) for request in select_requests(requests_of(examples))}
+    kept = {(request.user_id, request.request_id) for request in select_requests(requests_of(examples), share)}
     return [place for place, each in enumerate(examples) if (each.user_id, each.request_id) in kept]
 
 
 def fit_first_stage(
-    data: Data, signals: Signals, loss: str, seed: int, console: Console, options: HeadOptions | None = None
+    data: Data,
+    signals: Signals,
+    loss: str,
+    selection: SelectionOptions,
+    console: Console,
+    options: HeadOptions | None = None,
 ) -> tuple[SignalHead, Anchor, list[dict[str, Any]]]:
     """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains.
 
@@ -91,12 +110,13 @@ def fit_first_stage(
     Requests by Algorithm 1, of each all candidates: signals are cheap, so negatives need not be sampled. Under
     ``relevance`` the head says nothing.
     """
-    options = options or HeadOptions(seed=seed)
-    lists = _training_lists(data, signals, select=loss != DISTILL)
-    low, middle, high = (float(value) for value in np.quantile(positives(data.train, seed), (0.25, 0.5, 0.75)))
+    options = options or HeadOptions(seed=selection.seed)
+    low, middle, high = (float(value) for value in np.quantile(positives(data.train, selection), (0.25, 0.5, 0.75)))
+    lists = _training_lists(data, signals, 1.0 if loss == DISTILL else selection.share)
+    tried_taus = taus(data.train, selection.normalize)
     if loss == RELEVANCE:
         module = new_head(lists, options)
-        return silent(module.frozen()), Anchor(middle, TAUS[0]), []
+        return silent(module.frozen()), Anchor(middle, tried_taus[0]), []
     tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
     asked = [*signals.dev, *signals.warm_dev]
 
@@ -105,7 +125,7 @@ def fit_first_stage(
         tried[anchor] = (head, measure([head.logits(each.signals) for each in asked], _gains(asked)))
 
     with console.status("Fitting the first stage..."):
-        for tau in TAUS:
+        for tau in tried_taus:
             attempt(Anchor(middle, tau))
         if loss == CALIBRATED:
             tau = _best(tried).tau
@@ -113,6 +133,12 @@ def fit_first_stage(
                 attempt(Anchor(y0, tau))
     anchor = _best(tried)
     return tried[anchor][0], anchor, [asdict(each) | asdict(fit) for each, (_, fit) in tried.items()]
+
+
+def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
+    """The temperatures that are tried. They are of gains in nats; of gains in nats a token they are as much smaller."""
+    tokens = float(np.mean([example.target_tokens for example in train])) if normalize == MEAN else 1.0
+    return tuple(tau / tokens for tau in TAUS)
 
 
 def loss_of(name: str, anchor: Anchor) -> Loss:
@@ -124,9 +150,8 @@ def loss_of(name: str, anchor: Anchor) -> Loss:
     return calibrated(anchor.y0, anchor.tau) if name == CALIBRATED else plain(anchor.tau)
 
 
-def _training_lists(data: Data, signals: Signals, *, select: bool) -> list[SignalList]:
-    warm = selected(data.warm) if select and data.warm else range(len(data.warm))
-    true = selected(data.train) if select else range(len(data.train))
+def _training_lists(data: Data, signals: Signals, share: float) -> list[SignalList]:
+    warm, true = selected(data.warm, share), selected(data.train, share)
     return [signals.warm[place] for place in warm] + [signals.train[place] for place in true] * TRUE_REPEATED
 
 

@@ -180,8 +180,7 @@ def fit_cross_encoder(
         report_to="none",
         disable_tqdm=False,
     )
-    # on several GPUs the trainer would wrap the model, and of a wrapped one the loss cannot ask the tokenizer
-    arguments._n_gpu = min(arguments.n_gpu, 1)
+    place(arguments, model.device)
     stopping = EarlyStoppingCallback(options.patience)
     trainer = CrossEncoderTrainer(
         model=model,
@@ -209,6 +208,15 @@ def fit_cross_encoder(
         "dev_losses": losses,
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def place(arguments: Any, device: torch.device) -> None:
+    """Have the trainer work on this device alone; of several GPUs it would take the first, and all at once."""
+    # a model for all of them it would wrap, and of a wrapped one the loss cannot ask the tokenizer
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        arguments.__dict__["_setup_devices"] = device  # a cached property; there is no option for it
 
 
 def deadline(end: float) -> Any:
@@ -240,12 +248,15 @@ def _dataset(groups: Sequence[TextGroup]) -> Any:
 def _seconds_per_step(module: GroupLoss, groups: Sequence[TextGroup], options: CrossEncoderOptions) -> float:
     """The time of a step on this machine as it is now: the second of two, the first warms up."""
     seconds = 0.0
+    device = module.model.device
     for start in (0, options.batch):
         rows = _dataset(groups[start : start + options.batch] or groups[: options.batch])[:]
         began = time.monotonic()
-        with torch.autocast(module.model.device.type, torch.bfloat16, enabled=has_bfloat16(module.model.device.type)):
+        with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device.type)):
             value = module([rows["request"], rows["documents"]], [torch.tensor(row) for row in rows["label"]])
         value.backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # a GPU is only told what to do
         seconds = time.monotonic() - began
     module.zero_grad()
     return seconds

@@ -101,12 +101,15 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[ScoredRequest
     """The gains of a file's rows by request, in nats or nats a token. Raises InputError for what is not a number."""
     check_normalize(normalize)
     found: dict[tuple[str, str], dict[str, float]] = {}
+    tokens: dict[tuple[str, str], int] = {}
     for row in table.to_pylist():
         gain = row["log_p_with"] - row["log_p_without"]
         if normalize == MEAN:
             gain /= row["target_tokens"]
-        found.setdefault((row["user_id"], row["request_id"]), {})[row["document_id"]] = gain
-    return [ScoredRequest(user, request, gains) for (user, request), gains in found.items()]
+        request = row["user_id"], row["request_id"]
+        found.setdefault(request, {})[row["document_id"]] = gain
+        tokens[request] = row["target_tokens"]
+    return [ScoredRequest(*request, gains, tokens[request]) for request, gains in found.items()]
 
 
 def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) -> None:

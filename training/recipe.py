@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,19 +19,21 @@ from retriever.cascade import Cascade
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import SentenceEncoder
 from retriever.hardware import device_named
+from retriever.model_files import model_fingerprint
 from retriever.signals import NAMES
 from retriever.word_weights import WordWeights
-from training.corpus import Corpus, histories_of, scored_with
+from training.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
 from training.division import Division
 from training.embeddings import KeptEncoder
 from training.examples import Example, write_gains
 from training.expectation import Learned, learn_expectation
 from training.features import texts_of, thinned
-from training.first_stage import CALIBRATED, RELEVANCE, Data, compute_signals, fit_first_stage
+from training.first_stage import RELEVANCE, Data, compute_signals, fit_first_stage
 from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
 from training.measure import floors, measure
+from training.options import TrainingOptions, gains_file
 from training.partition import ROLLING
 from training.progress import progress_of
 from training.proxy import ProxyScale, unlabelled_examples
@@ -47,48 +48,11 @@ from training.second_stage import (
 )
 from training.split import DEV, TEST, TRAIN, users_of
 from training.staging import alone_in, check_replaceable, replaced
+from training.templates import auxiliary_template
 
 # the share of the budget that has passed when a step ends
 SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.30, 0.38, 0.52, 0.62, 0.85, 0.92
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is scored of a split: targets a user, users a corpus, and candidates a request at least."""
-
-    targets: int
-    users: int | None
-    least: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
-
-    ``work``: the folder of what an interrupted run is resumed from.
-    """
-
-    histories: tuple[Path, ...]
-    out: Path
-    work: Path
-    aux: str = "embedded"
-    encoder: str = "embedded"
-    base: str = "embedded"
-    template: str = "post"
-    candidates: int = 20
-    normalize: str = "sum"
-    proxy_targets: int = 30
-    loss: str = CALIBRATED
-    first_stage_only: bool = False
-    keep_cross_encoder: bool = False
-    budget_minutes: float | None = None
-    device: str = "cpu"
-    dtype: str = "auto"
-    seed: int = 0
-    plans: dict[str, Plan] = field(
-        default_factory=lambda: {TRAIN: Plan(3, None, 5), DEV: Plan(3, 40, 8), TEST: Plan(2, 90, 12)}
-    )
 
 
 class Auxiliary:
@@ -104,15 +68,20 @@ class Auxiliary:
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
-    corpora, encoder = _read(options)
+    corpora, model = _read(options)
+    if not options.work.is_dir():  # a mistyped one is not to be made
+        check_scored(corpora, (TRAIN, DEV), options.work)
     with alone_in(options.work, "work"):
+        check_scored(corpora, (TRAIN, DEV), options.work)
+        encoder = _kept(model, options)
         aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
         options = replace(options, aux=aux, template=template)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
             for split in (TRAIN, DEV)
         }
-        return fit_artifact(corpora, Division.of(found), encoder, options, Budget(options.budget_minutes), console)
+        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work))
+        return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console)
 
 
 def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -122,16 +91,17 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     nothing can be learned from.
     """
     budget = Budget(options.budget_minutes)
-    corpora, encoder = _read(options)
+    auxiliary_template(options.template)
+    corpora, model = _read(options)
     with alone_in(options.work, "work"):
+        encoder = _kept(model, options)
         auxiliary = Auxiliary(options)
-        division = Division.of(
-            {
-                TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
-                DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
-                TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
-            }
-        )
+        found = {
+            TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
+            DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
+            TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
+        }
+        division = Division.of(found, left_unscored(corpora, found, options.work))
         for split, examples in ((DEV, division.dev), (TEST, division.test)):
             for corpus in corpora:
                 own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
@@ -139,14 +109,15 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
         return fit_artifact(corpora, division, encoder, options, budget, console)
 
 
-def _read(options: TrainingOptions) -> tuple[list[Corpus], KeptEncoder]:
-    """The histories, and the encoder with what it encoded before. Raises InputError for what would show after hours."""
+def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder]:
+    """The histories and the encoder. Raises InputError for what would show after hours."""
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     if options.first_stage_only and options.loss == RELEVANCE:
         raise InputError("--first-stage-only: under --loss relevance there is only the cross-encoder.", param="loss")
     device_named(options.device)
-    encoder = KeptEncoder(SentenceEncoder(options.encoder), options.work / "embeddings")
+    encoder = SentenceEncoder(options.encoder)
+    encoder.load()
     if not options.first_stage_only:
         check_base(options.base)
     corpora = [Corpus.read(path) for path in options.histories]
@@ -157,9 +128,8 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], KeptEncoder]:
     return corpora, encoder
 
 
-def gains_file(work: Path, split: str, corpus: str) -> Path:
-    """What ``pearl eval`` reads of a split of one history."""
-    return work / f"gains-{split}-{corpus}.jsonl.gz"
+def _kept(encoder: SentenceEncoder, options: TrainingOptions) -> KeptEncoder:
+    return KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
 
 
 def fit_artifact(
@@ -189,7 +159,7 @@ def fit_artifact(
         highlight=False,
     )
     signals = compute_signals(data, encoder, words, console)
-    head, anchor, heads = fit_first_stage(data, signals, options.loss, options.seed, console)
+    head, anchor, heads = fit_first_stage(data, signals, options.loss, options.selection, console)
     scores = [head.logits(each.signals) for each in signals.dev]
     second: SecondStage | None = None
     relevance: dict[str, Any] | None = None
@@ -208,6 +178,7 @@ def fit_artifact(
             data,
             signals,
             options.loss,
+            options.selection,
             anchor,
             fitting,
             options.work,
@@ -236,6 +207,7 @@ def fit_artifact(
             "base": None if options.first_stage_only else options.base,
             "loss": options.loss,
             "template": options.template,
+            "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
             "seed": options.seed,
             "budget_minutes": options.budget_minutes,
             "minutes": round(budget.elapsed_minutes(), 1),

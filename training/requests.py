@@ -43,7 +43,8 @@ DECODING = Decoding(max_tokens=600)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a model made of a text: a request, or the problem for which there is none. ``reply`` is kept as it came."""
+    """What a model made of a text: a request, or the problem for which there is none. ``reply`` is kept as it came, but
+    for characters that no file holds."""
 
     request: str | None
     problem: str | None
@@ -86,20 +87,21 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
 
 def read_reply(reply: Reply, text: str) -> Outcome:
     """The request that a reply holds, or why it holds none; nothing is made up in its place."""
+    said = storable(reply.text)
 
     def unusable(problem: str) -> Outcome:
-        return Outcome(None, problem, reply.text)
+        return Outcome(None, problem, said)
 
     if reply.finish_reason == "length":
         return unusable("cut_short")
-    found = _aspects(reply.text)
+    found = _aspects(said)
     if "Overview" not in found:
         return unusable("no_overview")
     if set(found.values()) & set(_aspects(prompt_texts()["answer"]).values()):
         return unusable("repeats_example")
     if any(_copied(aspect, text) for name, aspect in found.items() if name not in VERBATIM):
         return unusable("copies_text")
-    return Outcome(storable(" ".join(found[name] for name in ASPECTS if name in found)), None, reply.text)
+    return Outcome(" ".join(found[name] for name in ASPECTS if name in found), None, said)
 
 
 def _aspects(reply: str) -> dict[str, str]:

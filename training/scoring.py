@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -126,15 +126,44 @@ def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Un
         yield Unit(f"{number:06d}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
 
 
-def few_shot_examples(histories: dict[str, list[Document]], options: ScoringOptions) -> tuple[str, ...]:
+def target_texts(units: Iterable[Unit]) -> set[str]:
+    """What is written by the requests of all units."""
+    return {target.text for unit in units for target, _ in unit.pairs}
+
+
+def few_shot_examples(
+    histories: Mapping[str, Sequence[Document]], options: ScoringOptions, targets: Set[str]
+) -> tuple[str, ...]:
     """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
 
-    By users of the training split where there are any: a test target must not be an example of itself.
+    By users of the training split where there are any. None is one of the ``targets``, which a prompt must not hold,
+    as long as there are other texts.
     """
     writers = users_of(histories, TRAIN) or histories
     texts = sorted({document.text for documents in writers.values() for document in documents})
-    chosen = random.Random(f"{options.seed}:examples")
-    return tuple(chosen.sample(texts, min(options.examples, len(texts))))
+    draw = random.Random(f"{options.seed}:examples")
+    drawn = draw.sample(texts, min(options.examples, len(texts)))
+    kept = [text for text in drawn if text not in targets]
+    # drawn a second time, so that examples which are no targets are the same whatever the targets are
+    others = [text for text in texts if text not in targets and text not in kept]
+    kept += draw.sample(others, min(len(drawn) - len(kept), len(others)))
+    return tuple(kept or drawn)
+
+
+def prepared(
+    model: AuxiliaryModel,
+    template: AuxiliaryTemplate,
+    options: ScoringOptions,
+    histories: Mapping[str, Sequence[Document]],
+    units: Sequence[Unit],
+    history: str,
+) -> tuple[Scorer, dict[str, object]]:
+    """What scores the units, and the description of their scores; ``history`` is the file's fingerprint."""
+    examples = few_shot_examples(histories, options, target_texts(units))
+    description = describe(model, template, options, history)
+    if examples != few_shot_examples(histories, options, frozenset()):
+        description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
+    return Scorer(model, template, examples, options), description
 
 
 class Scorer:
@@ -258,7 +287,8 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     changed = [name for name in now if before.get(name) != now[name]]
     if changed:
         raise InputError(
-            f"{file.parent}: holds scores that were made with another {changed[0]}; give another --out or delete it.",
+            f"{file.parent}: holds scores that were made with another {changed[0]}; delete it, or have this run write "
+            "elsewhere.",
             param=changed[0],
             code="other_scores",
         )
@@ -288,9 +318,11 @@ def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
 
 def read_table(path: Path) -> pa.Table:
     """A whole Parquet file. Raises InputError for one that is damaged or not there."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file; name the one that was made, or make it.", code="no_such_file")
     try:
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(
-            f"{path}: is damaged or not there ({error}); delete it and run the same command again.", code="damaged_file"
+            f"{path}: is damaged ({error}); delete it and run the command that made it again.", code="damaged_file"
         ) from error

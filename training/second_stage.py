@@ -10,20 +10,22 @@ import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pearl.records import Document, Request
+from pearl.settings import EMBEDDED
 from retriever.cascade import Cascade
 from retriever.cross_encoder import pair_of
 from retriever.head import Floats, SignalHead
+from retriever.model_files import model_fingerprint
 from retriever.quantized import write_weights
 from training.activations import input_ranges
 from training.examples import Example
-from training.first_stage import DISTILL, RELEVANCE, Anchor, Data, Signals, loss_of, requests_of
+from training.first_stage import DISTILL, RELEVANCE, Anchor, Data, Signals, groups_of, loss_of, requests_of
 from training.fit_cross_encoder import (
     CrossEncoderOptions,
     TextGroup,
@@ -33,8 +35,9 @@ from training.fit_cross_encoder import (
     restart,
 )
 from training.fit_head import plain
+from training.groups import SelectionOptions
 from training.measure import better_in, measure
-from training.selection import TrainingGroup, select_groups, select_requests
+from training.selection import TrainingGroup, select_groups
 from training.staging import replaced_file
 
 RELEVANCE_GAIN = 50.0  # nats: the softmax then puts everything on the one text that answers the request
@@ -72,6 +75,8 @@ def fit_relevance(
     RelevanceCE, and where the calibrated one starts. Kept in ``folder``: the next run finds it there."""
     groups = relevance_groups(histories, options.seed)
     made_of = {"base": base, "options": asdict(options), "texts": _digest(groups)}
+    if base != EMBEDDED:
+        made_of["content"] = model_fingerprint(base)
     found = _kept(folder)
     if _usable(found, made_of, seconds):
         return new_cross_encoder(str(folder), options, device), found
@@ -99,6 +104,7 @@ def fit_second_stage(
     data: Data,
     signals: Signals,
     loss: str,
+    selection: SelectionOptions,
     anchor: Anchor,
     options: CrossEncoderOptions,
     work: Path,
@@ -117,9 +123,9 @@ def fit_second_stage(
         logits = [logits_of(model, example.request, example.documents) for example in data.dev]
         # without a first stage there is nothing to choose by what to read
         return SecondStage(model, logits, Cascade(EVERYTHING), {})
-    select = loss != DISTILL
-    groups = text_groups(data.warm, options.seed, select=select)
-    groups += text_groups(data.train, options.seed, select=select) * 2
+    if loss == DISTILL:
+        selection = replace(selection, share=1.0)
+    groups = text_groups(data.warm, selection) + text_groups(data.train, selection) * 2
     random.Random(options.seed).shuffle(groups)
     dev = _dev_groups(data.dev, options.seed)
     restart(model)
@@ -190,12 +196,9 @@ def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> 
     return groups
 
 
-def text_groups(examples: Sequence[Example], seed: int, *, select: bool = True) -> list[TextGroup]:
-    """The groups of Algorithm 1 with their texts; of all requests unless it is to ``select``."""
-    if not examples:
-        return []
-    requests = requests_of(examples)
-    return _with_texts(select_groups(select_requests(requests) if select else requests, seed=seed), examples)
+def text_groups(examples: Sequence[Example], selection: SelectionOptions) -> list[TextGroup]:
+    """The groups of Algorithm 1 with their texts."""
+    return _with_texts(groups_of(examples, selection), examples)
 
 
 def _dev_groups(examples: Sequence[Example], seed: int) -> list[TextGroup]:

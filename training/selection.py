@@ -16,11 +16,13 @@ NEGATIVES = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoredRequest:
-    """A request and the gain (nats) of each of its candidates, by document id."""
+    """A request and the gain (nats) of each of its candidates, by document id; ``target_tokens`` 0 where no model
+    read the target."""
 
     user_id: str
     request_id: str
     gains: Mapping[str, float]
+    target_tokens: int = 0
 
     @property
     def best(self) -> float:

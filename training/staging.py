@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,26 +58,60 @@ def alone_in(folder: Path, option: str) -> Iterator[None]:
 
     The lock goes with its process, however that ends. Raises InputError where another run holds it.
     """
+    with _locked(folder / ".lock", folder, option):
+        yield
+
+
+@contextmanager
+def alone_with(file: Path, option: str) -> Iterator[None]:
+    """The same for a file that a command adds to; the lock stands beside it."""
+    with _locked(file.with_name(f".{file.name}.lock"), file, option):
+        yield
+
+
+@contextmanager
+def _locked(place: Path, named: Path, option: str) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / ".lock", timeout=0)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(place, timeout=0)
         lock.acquire()
     except Timeout as error:
         raise InputError(
-            f"--{option} {folder}: another run is computing there; wait for its end, or name another.",
+            f"--{option} {named}: another run is computing there; wait for its end, or name another.",
             param=option,
             code="in_use",
         ) from error
     except OSError as error:
-        raise InputError(f"--{option} {folder}: cannot be used ({error}); name another.", param=option) from error
+        raise InputError(f"--{option} {named}: cannot be used ({error}); name another.", param=option) from error
     try:
         yield
     finally:
         lock.release()
 
 
+def check_place(option: str, path: Path) -> None:
+    """Raises InputError where nothing can be written beside ``path``: better before the work than after it.
+
+    Its folder need not be there yet.
+    """
+    there = next(folder for folder in path.absolute().parents if os.access(folder, os.F_OK))
+    if not there.is_dir():
+        raise InputError(f"--{option} {path}: {there} is a file; name another place.", param=option)
+    if not os.access(there, os.W_OK):
+        raise InputError(f"--{option} {path}: nothing can be written in {there}; name another place.", param=option)
+
+
+def check_file(option: str, path: Path) -> None:
+    """The same for what is to be a file. Raises InputError for a folder, too."""
+    check_place(option, path)
+    if path.is_dir():
+        raise InputError(f"--{option} {path}: that is a folder; name a file.", param=option)
+
+
 def check_replaceable(folder: Path, work: Path) -> None:
-    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact."""
+    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact, and where it
+    cannot be replaced."""
+    check_place("out", folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():

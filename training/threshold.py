@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from retriever.artifact import read_manifest, write_manifest
+from retriever.artifact import read_whole, write_manifest
 
 MACRO_F1 = "macro_f1"
 METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
@@ -56,24 +56,28 @@ def choose_threshold(curve: list[dict[str, Any]], metric: str) -> Choice:
 
 
 def set_threshold(folder: Path, report: Path, metric: str) -> Choice:
-    """Choose theta from a report of ``pearl eval revision`` on dev, and write it into the artifact."""
+    """Choose theta from a report of ``pearl eval revision`` on dev, and write it into the artifact.
+
+    Raises InputError for an artifact that is not whole, and for a report without such figures of it.
+    """
     check_metric(metric)
-    artifact = read_manifest(folder)
-    choice = choose_threshold(_curve_of(folder, report), metric)
+    artifact = read_whole(folder)
+    choice = choose_threshold(curve_of(folder, report, "revision"), metric)
     training = artifact.training | {"threshold": {"metric": metric, "curve": choice.curve}}
     write_manifest(folder, replace(artifact, threshold=choice.threshold, training=training))
     return choice
 
 
-def _curve_of(folder: Path, report: Path) -> list[dict[str, Any]]:
-    """The artifact's curve; of a report of one model, wherever the artifact stood then, that one's."""
+def curve_of(folder: Path, report: Path, command: str) -> list[dict[str, Any]]:
+    """The artifact's curve in a report of ``pearl eval`` with this command; of a report of one model, wherever the
+    artifact stood then, that one's. Raises InputError."""
     try:
         curves = {each["model"]: each["curve"] for each in json.loads(report.read_text(encoding="utf-8"))["models"]}
         mine = [curve for model, curve in curves.items() if Path(model).resolve() == folder.resolve()]
         found: list[dict[str, Any]] = next(iter(mine or curves.values()))
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(
-            f"{report}: is not a report of 'pearl eval revision --json' ({type(error).__name__}: {error}).",
+            f"{report}: is not a report of 'pearl eval {command} --json' ({type(error).__name__}: {error}).",
             code="not_a_report",
         ) from error
     if not mine and len(curves) > 1:

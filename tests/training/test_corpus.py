@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from pearl.errors import InputError
 from retriever.auxiliary import load_auxiliary
-from training.corpus import Corpus
+from training.corpus import Corpus, check_scored, left_unscored, scored_with
 from training.partition import ROLLING
 from training.scoring import ScoringOptions, read_scores
 from training.split import DEV, TEST, TRAIN
@@ -79,7 +80,7 @@ def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path,
 
 
 def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"mine-train\.parquet: is damaged or not there"):
+    with pytest.raises(InputError, match=r"mine-train\.parquet: there is no such file"):
         corpus.scored_before(TRAIN, tmp_path, "sum")
 
 
@@ -91,3 +92,38 @@ def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: P
     run(OPTIONS)
     with pytest.raises(InputError, match="made with another"):
         run(ScoringOptions("commit", TRAIN, ROLLING, 2, 3, 4))
+
+
+def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
+    corpus.scored(replace(OPTIONS, split=DEV), never, tmp_path, lambda: False, SILENT, "sum")
+    assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == {TRAIN}
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == set()
+
+
+def test_a_folder_without_scores(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    with pytest.raises(InputError, match=r"holds no scores of 'mine'; run 'pearl train retriever' with this --work"):
+        check_scored([corpus], (TRAIN,), tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
+    check_scored([corpus], (TRAIN,), tmp_path)
+    with pytest.raises(InputError, match="holds no scores"):
+        check_scored([corpus], (TRAIN, DEV), tmp_path)
+
+
+def test_scores_of_other_weights_by_one_name_are_not_taken_together(
+    corpus: Corpus, causal_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "model")
+    corpora = [corpus, replace(corpus, name="other")]
+    for each in corpora:
+        model = load_auxiliary(str(folder))
+        each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
+        assert scored_with([each], (TRAIN,), tmp_path) == (str(folder), "post")
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(InputError, match="were not all scored in the same way"):
+        scored_with(corpora, (TRAIN,), tmp_path)

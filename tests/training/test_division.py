@@ -42,3 +42,14 @@ def test_nothing_to_learn_from() -> None:
     with pytest.raises(InputError, match="give more history, or more minutes") as caught:
         Division.of({TRAIN: [], DEV: []})
     assert caught.value.code == "nothing_to_learn"
+
+
+def test_where_the_budget_ended_the_note_does_not_speak_of_documents(make_examples: Make) -> None:
+    some = make_examples(1)
+    division = Division.of({TRAIN: some, DEV: [], TEST: []}, {DEV})
+    assert division.notes[0].startswith("the budget ended before a user was scored to choose by: y0, tau")
+    division = Division.of({TRAIN: [], DEV: some, TEST: []}, {TRAIN})
+    assert division.notes[0].startswith("the budget ended before a user was scored of the training split: learned")
+    assert division.notes[1].startswith("no other user is left to choose by")
+    division = Division.of({TRAIN: [], DEV: some, TEST: []}, {TEST})
+    assert division.notes[0].startswith("no user of the training split has enough documents: learned")

@@ -59,3 +59,12 @@ def test_the_folder_of_another_encoder_is_refused(word_encoder: Any, tmp_path: P
     with pytest.raises(InputError, match="embeddings of the encoder 'words'") as caught:
         KeptEncoder(word_encoder("others"), tmp_path)
     assert caught.value.code == "other_encoder"
+
+
+def test_other_weights_by_the_same_name_are_refused(word_encoder: Any, tmp_path: Path) -> None:
+    KeptEncoder(word_encoder(), tmp_path / "one", "abc")
+    KeptEncoder(word_encoder(), tmp_path / "one", "abc")
+    with pytest.raises(InputError, match="of the encoder 'words abc', not of 'words def'"):
+        KeptEncoder(word_encoder(), tmp_path / "one", "def")
+    KeptEncoder(word_encoder(), tmp_path / "plain")
+    assert (tmp_path / "plain" / "encoder.txt").read_text() == "words"  # as earlier versions wrote it

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,19 @@ def test_the_gains_file_is_the_one_that_eval_reads(tmp_path: Path, name: str) ->
     assert found["gain"] == [-2.0, 0.0, 10.0]
     assert found["documents"][0] == {"id": "a", "text": "first", "timestamp": 10.0, "request": "one", "voice": None}
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("untimed", ["a", "x"])
+def test_where_one_text_has_no_time_the_others_are_not_used(untimed: str) -> None:
+    """A user's texts are divided at random then, also for one that is no candidate: times would lie in the future."""
+    known = [*HISTORY["ann"], Document("x", "another", 50.0)]
+    partly = [replace(each, timestamp=None) if each.id == untimed else each for each in known]
+    (example,) = scored_examples({"ann": partly}, SCORES)
+    assert example.request == Request("three", None)
+    assert [document.timestamp for document in example.documents] == [None] * 3
+    assert [document.id for document in example.documents] == ["c", "a", "b"]  # as they were scored
+
+
+def test_it_is_known_how_long_the_target_is() -> None:
+    (example,) = scored_examples(HISTORY, SCORES)
+    assert example.target_tokens == 4

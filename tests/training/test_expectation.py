@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any
@@ -141,3 +142,14 @@ def test_embeddings_in_the_documents_order(word_encoder: Any) -> None:
     encoder = word_encoder()
     assert texts == pytest.approx(encoder.encode_documents(["the later text", "an earlier one"]))
     assert own == pytest.approx(encoder.encode_documents(["later", "an earlier one"]))
+
+
+def test_where_one_text_has_no_time_the_others_are_not_used(parts: Any, word_encoder: Any) -> None:
+    written = {
+        user: [replace(documents[0], timestamp=None), *documents[1:]]
+        for user, documents in histories(3, LEAST + 10).items()
+    }
+    assert learn_expectation(written, parts, word_encoder(), lambda: True, SILENT, 0) is None
+    assert parts.cross_encoder.read
+    for request, documents in parts.cross_encoder.read:
+        assert {request.timestamp, *(document.timestamp for document in documents)} == {None}

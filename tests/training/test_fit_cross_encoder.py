@@ -23,6 +23,7 @@ from training.fit_cross_encoder import (
     last_layer,
     logits_of,
     new_cross_encoder,
+    place,
     restart,
 )
 from training.fit_head import calibrated, plain
@@ -153,3 +154,17 @@ def test_a_base_that_is_no_model(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             new_cross_encoder(name, OPTIONS)
     check_base("embedded")
+
+
+def test_the_trainer_works_where_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as a machine without a second GPU can tell."""
+    from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
+
+    chosen: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    arguments = CrossEncoderTrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to="none")
+    place(arguments, torch.device("cpu"))
+    assert (arguments.device, chosen) == (torch.device("cpu"), [])
+    place(arguments, torch.device("cuda:1"))
+    assert (arguments.device, chosen) == (torch.device("cuda:1"), [torch.device("cuda:1")])
+    assert arguments.n_gpu <= 1

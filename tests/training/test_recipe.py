@@ -6,8 +6,10 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,8 @@ from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.encoder import SentenceEncoder
-from training.recipe import Plan, TrainingOptions, fit_retriever, train_retriever
+from training.options import Plan, TrainingOptions
+from training.recipe import fit_retriever, train_retriever
 from training.split import DEV, TEST, TRAIN
 from training.staging import alone_in
 
@@ -258,3 +261,106 @@ def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, wri
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
         assert "Traceback" not in ran.err
+
+
+class Refusing(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
+    train: Callable[..., Any],
+    writings: Any,
+    users_in: Any,
+    write_lines: Any,
+    causal_folder: Path,
+    sentence_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The endpoint has no such model."""
+    monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
+    users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
+    models = {"aux": causal_folder, "encoder": sentence_folder, "candidates": 5, "first_stage_only": None}
+    history = write_lines(writings(users, documents=15))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
+        server.shutdown()
+    assert ran.status == 1
+    assert " failed, for what is said above; the artifact is whole, but without it.\n" in ran.err
+    artifact = read_manifest(tmp_path / "model")
+    assert artifact.threshold is None
+    assert artifact.figures["requests"] == 4
+    assert artifact.inherited() in ran.err
+
+
+def test_what_the_chat_model_lacks_shows_before_the_training(
+    train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PEARL_LLM_MODEL", raising=False)
+    ran = train("retriever", history=tmp_path / "none.jsonl", out=tmp_path / "model", llm="openai")
+    assert (ran.status, ran.err) == (2, "pearl: PEARL_LLM_MODEL is not set: name the endpoint's model.\n")
+
+
+def test_folders_that_cannot_be_used(options: Any, history: Any, tmp_path: Path) -> None:
+    enough = history(train=1, documents=9)
+    (tmp_path / "file").touch()
+    for changed, said in (
+        ({"work": tmp_path / "file"}, f"--work {tmp_path / 'file'}: cannot be used"),
+        ({"work": tmp_path / "file" / "work"}, "--work"),
+        ({"out": tmp_path / "file" / "model"}, f"--out {tmp_path / 'file' / 'model'}: {tmp_path / 'file'} is a file"),
+    ):
+        for how in (train_retriever, fit_retriever):
+            if how is fit_retriever and "work" in changed:
+                said = "holds no scores of 'mine'; run 'pearl train retriever' with this --work first"
+            with pytest.raises(InputError) as caught:
+                run(options(enough, **changed), how)
+            assert said in caught.value.message
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_mistyped_folder_of_scores_is_not_made(options: Any, history: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"typo: holds no scores of 'mine'; run 'pearl train retriever'"):
+        run(options(history(train=1, documents=9), work=tmp_path / "typo"), fit_retriever)
+    assert not (tmp_path / "typo").exists()
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="other: holds no scores of 'mine'"):
+        run(options(history(train=1, documents=9), work=tmp_path / "other"), fit_retriever)
+    assert not (tmp_path / "other" / "embeddings").exists()
+
+
+def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, history: Any, tmp_path: Path) -> None:
+    wanted = options(history(train=3, dev=1, documents=9))
+    run(wanted)
+    common = {"history": wanted.histories[0], "work": wanted.work, "encoder": wanted.encoder, "first_stage_only": None}
+    found = {}
+    for name, told in (
+        ("default", {}),
+        ("same", {"share": 2 / 3, "positives": 2, "negatives": 3}),
+        ("other", {"share": 1, "positives": 1, "negatives": 2}),
+    ):
+        assert train("fit", **common, out=tmp_path / name, **told).status == 0
+        found[name] = read_manifest(tmp_path / name)
+    default, same, other = found.values()
+    assert default.training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
+    assert (same.y0, same.tau, same.files) == (default.y0, default.tau, default.files)
+    assert other.training["selection"] == {"share": 1.0, "positives": 1, "negatives": 2}
+    assert other.files != default.files
+    ran = train("fit", **common, out=tmp_path / "none", positives=9)
+    assert ran.status == 2
+    assert "take fewer --positives" in ran.err
+
+
+def test_with_the_mean_temperatures_are_smaller(options: Any, history: Any) -> None:
+    wanted = options(history(train=3, dev=1, documents=9))
+    total, _ = run(wanted)
+    mean, _ = run(replace(wanted, normalize="mean"))
+    assert total.tau in (5.0, 10.0, 20.0)
+    tokens = {round(tau / each["tau"], 6) for tau, each in zip((5.0, 10.0, 20.0), mean.training["heads"], strict=False)}
+    (length,) = tokens
+    assert 40 < length < 64  # bytes of a text

@@ -32,6 +32,7 @@ from training.requests import (
     texts_without_request,
     write_history,
 )
+from training.staging import alone_with
 from training.templates import auxiliary_template
 
 TEXT = "The tap drips. Ask Bo at bo@tap.example, or see https://tap.example/fix; I once flooded the flat below."
@@ -303,3 +304,50 @@ def test_a_history_with_all_requests_needs_no_model(
 
     assert run.status == 0
     assert [json.loads(each) for each in (tmp_path / "out.jsonl").read_text().splitlines()] == [line]
+
+
+@pytest.mark.parametrize("text", [GOOD.replace("Bo<", "Bo\ud83d<"), "\ud83d", "a\0b"])
+def test_replies_with_what_no_file_holds_are_kept(text: str, tmp_path: Path) -> None:
+    """Half of a surrogate pair is what a stream leaves of an emoji that it cuts in two."""
+    found = {"ann": [Document("a", TEXT, 1.0), Document("b", "Another text.", 2.0)]}
+    (first, second) = fill_in(found, FakeChatModel([text, GOOD]), tmp_path)
+
+    assert first.get("request") == (REQUEST.replace("Bo bo@", "Bo? bo@") if text.startswith("<") else None)
+    assert second["request"] == REQUEST
+    assert fill_in(found, FakeChatModel([]), tmp_path) == [first, second]
+
+
+def test_another_run_with_the_same_replies_is_refused(
+    tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any]
+) -> None:
+    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
+    with alone_with(tmp_path / "out.replies", "out"):
+        run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
+
+    assert run.status == 2
+    assert run.err == (
+        f"pearl: --out {tmp_path / 'out.replies'}: another run is computing there; wait for its end, or name another.\n"
+    )
+    assert not (tmp_path / "out.replies").exists()
+
+
+@pytest.mark.parametrize("name", ["folder", "file/out.jsonl"])
+def test_a_history_that_cannot_be_written_is_refused_at_once(
+    name: str, tmp_path: Path, train: Callable[..., Any]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+
+    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / name, llm="embedded")
+
+    assert run.status == 2
+    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
+    assert run.err.count("\n") == 1
+
+
+def test_a_history_that_is_not_there_beside_an_older_output(tmp_path: Path, train: Callable[..., Any]) -> None:
+    (tmp_path / "out.jsonl").touch()
+    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / "out.jsonl", llm="embedded")
+
+    assert run.status == 2
+    assert "none.jsonl: cannot be read" in run.err

@@ -27,8 +27,10 @@ from training.scoring import (
     few_shot_examples,
     merge_scores,
     plan_units,
+    prepared,
     read_scores,
     score_units,
+    target_texts,
 )
 from training.split import users_of
 from training.staging import alone_in
@@ -51,7 +53,12 @@ def histories(users: int = 3, documents: int = 6) -> dict[str, list[Document]]:
 
 def scorer_for(folder: Path, found: dict[str, list[Document]]) -> Scorer:
     model = load_auxiliary(str(folder), dtype="float32")
-    return Scorer(model, auxiliary_template("commit"), few_shot_examples(found, OPTIONS), OPTIONS)
+    return Scorer(
+        model,
+        auxiliary_template("commit"),
+        few_shot_examples(found, OPTIONS, target_texts(plan_units(found, OPTIONS))),
+        OPTIONS,
+    )
 
 
 def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: Path) -> None:
@@ -71,7 +78,10 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
     assert set(metadata["versions"]) == {"torch", "transformers", "pyarrow"}
     row = next(row for row in records if (row["request_id"], row["document_id"]) == ("u1d5", "u1d2"))
     target = tuple(model.encode(found["user1"][5].text, 40))
-    examples = tuple(model.decode(model.encode(text, 60)) for text in few_shot_examples(found, OPTIONS))
+    examples = tuple(
+        model.decode(model.encode(text, 60))
+        for text in few_shot_examples(found, OPTIONS, target_texts(plan_units(found, OPTIONS)))
+    )
     prompts = [
         template.prompt_with(found["user1"][2].text, "Subject 5"),
         template.prompt_without("Subject 5", examples),
@@ -233,9 +243,9 @@ def test_a_split_has_its_users_only_and_examples_are_of_the_training_split() -> 
 
     assert {unit.user_id for unit in units} == set(users_of(found, "dev"))
     writers = {document.text: user for user, documents in found.items() for document in documents}
-    assert {writers[text] for text in few_shot_examples(found, replace(OPTIONS, split="dev"))} <= train
+    assert {writers[text] for text in few_shot_examples(found, replace(OPTIONS, split="dev"), set())} <= train
     no_writers = {user: documents for user, documents in found.items() if user not in train}
-    assert few_shot_examples(no_writers, OPTIONS)
+    assert few_shot_examples(no_writers, OPTIONS, set())
 
 
 def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
@@ -331,3 +341,75 @@ def test_options_that_cannot_be_used(
     assert run.err.startswith(complaint)
     assert run.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["lines.jsonl"]
+
+
+def texts_of(found: dict[str, list[Document]]) -> set[str]:
+    return {document.text for documents in found.values() for document in documents}
+
+
+@pytest.mark.parametrize("split", ["train", None])
+def test_no_target_is_an_example(split: str | None) -> None:
+    """Also where no user falls into the training split, so that all are scored and drawn from."""
+    found = histories(users=12)
+    found = {user: found[user] for user in found if (user in users_of(found, "train")) == (split == "train")}
+    options = replace(OPTIONS, split=split, targets=5)
+
+    for seed in range(10):
+        options = replace(options, seed=seed)
+        targets = target_texts(plan_units(found, options))
+        examples = few_shot_examples(found, options, targets)
+        assert len(targets) == 5 * len(found)
+        assert len(set(examples)) == 2
+        assert set(examples) <= texts_of(found) - targets
+
+
+def test_an_example_that_is_no_target_stays() -> None:
+    found = histories()
+    drawn = few_shot_examples(found, OPTIONS, set())
+
+    assert few_shot_examples(found, OPTIONS, texts_of(found) - set(drawn)) == drawn
+    first, second = few_shot_examples(found, OPTIONS, {drawn[0]})
+    assert first == drawn[1]
+    assert second not in drawn
+    assert few_shot_examples(found, OPTIONS, texts_of(found) - {drawn[1]}) == (drawn[1],)
+    assert few_shot_examples(found, OPTIONS, texts_of(found)) == drawn  # there are no others
+
+
+def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Earlier versions did so; their folders say nothing of it, and those that did not are gone on with."""
+    found, model, template = histories(), BrokenModel(-1.0), auxiliary_template("commit")
+    drawn = set(few_shot_examples(found, OPTIONS, set()))
+    earlier = describe(model, template, OPTIONS, "digest")
+
+    for targets, alike in ((1, True), (5, False)):
+        options = replace(OPTIONS, targets=targets)
+        units = plan_units(found, options)
+        assert drawn.isdisjoint(target_texts(units)) == alike
+        _, now = prepared(model, template, options, found, units, "digest")
+        earlier = describe(model, template, options, "digest")
+        score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), earlier)
+        assert (now == earlier) == alike
+        if not alike:
+            with pytest.raises(InputError, match="made with another examples; delete it, or have this run write"):
+                score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), now)
+
+
+@pytest.mark.parametrize("name", ["folder", "file/scores.parquet"])
+def test_scores_that_cannot_be_written_are_refused_at_once(
+    name: str, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+
+    run = train("score", history=tmp_path / "none.jsonl", out=tmp_path / name)
+
+    assert run.status == 2
+    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
+    assert run.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_scores_that_are_not_there_are_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.parquet: there is no such file"):
+        read_scores(tmp_path / "none.parquet")

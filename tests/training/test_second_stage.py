@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from training.examples import Example
 from training.first_stage import Anchor, Data, Signals, compute_signals, fit_first_stage
 from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
 from training.fit_head import HeadOptions
+from training.groups import SelectionOptions
 from training.second_stage import (
     RELEVANCE_GAIN,
     SURE,
@@ -28,6 +30,7 @@ from training.second_stage import (
     text_groups,
 )
 
+SELECTION = SelectionOptions()
 SILENT = Console(file=StringIO())
 OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
 HISTORIES = {
@@ -40,7 +43,7 @@ HISTORIES = {
 def material(make_examples: Callable[..., list[Example]], word_encoder: Any) -> tuple[Data, Signals, Any]:
     data = Data(make_examples(6), make_examples(3, user="c:ben"), make_examples(3, user="c:cid"), [])
     signals = compute_signals(data, word_encoder(), WordWeights.count(["the wheel"]), SILENT)
-    head, *_ = fit_first_stage(data, signals, "kl", 0, SILENT, HeadOptions(members=1, hidden=4, epochs=3))
+    head, *_ = fit_first_stage(data, signals, "kl", SELECTION, SILENT, HeadOptions(members=1, hidden=4, epochs=3))
     return data, signals, head
 
 
@@ -59,7 +62,7 @@ def test_a_request_with_the_text_that_answered_it_and_others() -> None:
 
 def test_the_groups_of_algorithm_1_with_their_texts(material: Any) -> None:
     data, *_ = material
-    found = text_groups(data.train, seed=0)
+    found = text_groups(data.train, SELECTION)
     assert len(found) == 4 * 2  # two thirds of six requests, two positives each
     for group in found:
         assert len(group.documents) == 4
@@ -67,7 +70,7 @@ def test_the_groups_of_algorithm_1_with_their_texts(material: Any) -> None:
         example = next(each for each in data.train if each.request == group.request)
         gains = {document.id: gain for document, gain in zip(example.documents, example.gains, strict=True)}
         assert group.gains.tolist() == [gains[document.id] for document in group.documents]
-    assert text_groups([], seed=0) == []
+    assert text_groups([], SELECTION) == []
 
 
 def test_relevance_is_kept_and_found_again(bert_folder: Path, tmp_path: Path) -> None:
@@ -118,17 +121,40 @@ def test_only_the_same_training_is_gone_on_with(
     data, signals, head = material
     for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("distill", 10.0), ("calibrated", 9.0)):
         model = new_cross_encoder(str(bert_folder), OPTIONS)
-        fit_second_stage(model, head, data, signals, loss, Anchor(y0, 5.0), OPTIONS, tmp_path, 30.0)
+        fit_second_stage(model, head, data, signals, loss, SELECTION, Anchor(y0, 5.0), OPTIONS, tmp_path, 30.0)
     assert len(set(trainings)) == 4
     other = shutil.copytree(bert_folder, tmp_path / "other")
     for base in (bert_folder, other):
         fit_relevance(str(base), HISTORIES, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
     assert len(set(trainings)) == 6
+    for path in other.glob("*.safetensors"):  # other weights by the same name
+        path.write_bytes(path.read_bytes()[:-4] + b"\0\0\x80?")
+    fit_relevance(str(other), HISTORIES, OPTIONS, tmp_path / "relevance", 30.0, "cpu")
+    assert len(set(trainings)) == 7
+
+
+def test_distillation_selects_no_requests(
+    material: Any, bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, signals, head = material
+    fitted: list[int] = []
+
+    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
+        fitted.append(len(groups))
+        return {"seconds": 1.0, "whole": True}
+
+    monkeypatch.setattr(second_stage, "fit_cross_encoder", fit)
+    few = replace(SELECTION, share=0.5, positives=1)
+    for loss in ("calibrated", "distill"):
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        fit_second_stage(model, head, data, signals, loss, few, Anchor(10.0, 5.0), OPTIONS, tmp_path / loss, 30.0)
+    warm, train = len(data.warm), len(data.train)
+    assert fitted == [-(-warm // 2) + 2 * -(-train // 2), warm + 2 * train]
 
 
 def test_distillation_learns_from_all_requests(material: Any) -> None:
     data, *_ = material
-    assert len(text_groups(data.train, seed=0, select=False)) == 6 * 2
+    assert len(text_groups(data.train, SelectionOptions(share=1.0))) == 6 * 2
 
 
 def test_too_little_for_a_warm_start(bert_folder: Path, tmp_path: Path) -> None:
@@ -140,7 +166,9 @@ def test_too_little_for_a_warm_start(bert_folder: Path, tmp_path: Path) -> None:
 def test_the_logit_is_weighed_on_dev(material: Any, bert_folder: Path, tmp_path: Path) -> None:
     data, signals, head = material
     model = new_cross_encoder(str(bert_folder), OPTIONS)
-    found = fit_second_stage(model, head, data, signals, "calibrated", Anchor(10.0, 5.0), OPTIONS, tmp_path, 30.0)
+    found = fit_second_stage(
+        model, head, data, signals, "calibrated", SELECTION, Anchor(10.0, 5.0), OPTIONS, tmp_path, 30.0
+    )
     tried, weight = found.report["weights"], found.cascade.weight
     assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
     assert tried[0]["better_in"] == 0
@@ -157,7 +185,7 @@ def test_what_was_fitted_is_kept_and_found_again(material: Any, bert_folder: Pat
 
     def fit(loss: str, anchor: Anchor) -> Any:
         model = new_cross_encoder(str(bert_folder), OPTIONS)
-        return fit_second_stage(model, head, data, signals, loss, anchor, OPTIONS, tmp_path, 30.0)
+        return fit_second_stage(model, head, data, signals, loss, SELECTION, anchor, OPTIONS, tmp_path, 30.0)
 
     one, again = fit("calibrated", Anchor(10.0, 5.0)), fit("calibrated", Anchor(10.0, 5.0))
     assert again.report == one.report
@@ -172,7 +200,9 @@ def test_under_relevance_the_model_stays_as_it_is(material: Any, bert_folder: Pa
     data, signals, head = material
     model = new_cross_encoder(str(bert_folder), OPTIONS)
     before = logits_of(model, data.dev[0].request, data.dev[0].documents)
-    found = fit_second_stage(model, head, data, signals, "relevance", Anchor(10.0, 5.0), OPTIONS, tmp_path, None)
+    found = fit_second_stage(
+        model, head, data, signals, "relevance", SELECTION, Anchor(10.0, 5.0), OPTIONS, tmp_path, None
+    )
     assert found.cascade.weight == 1.0
     assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
     assert found.cascade.most > 10_000  # nothing comes before it that could choose for it

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from training.staging import alone_in, check_replaceable, opened, replaced
+from training.staging import alone_in, alone_with, check_file, check_place, check_replaceable, opened, replaced
 
 
 def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
@@ -114,3 +115,37 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match=r"--work .*: cannot be used"), alone_in(tmp_path / "file", "work"):
         pass
+
+
+def test_one_run_at_a_time_with_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "out.replies"
+    with alone_with(file, "out"):
+        with pytest.raises(InputError, match=r"--out .*out\.replies: another run"), alone_with(file, "out"):
+            pass
+        with alone_with(file.with_name("other.replies"), "out"):
+            pass
+    assert not file.exists()
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    check_file("out", tmp_path / "not" / "there" / "yet.parquet")
+    check_file("out", tmp_path / "file")
+    for path, said in (
+        (tmp_path, "that is a folder"),
+        (tmp_path / "file" / "out.parquet", f"{tmp_path / 'file'} is a file"),
+        (tmp_path / "file" / "deep" / "out.parquet", f"{tmp_path / 'file'} is a file"),
+    ):
+        with pytest.raises(InputError, match=said):
+            check_file("out", path)
+    with pytest.raises(InputError, match=r"--out .*model: .*file is a file"):
+        check_replaceable(tmp_path / "file" / "model", tmp_path / "work")
+
+
+def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    if os.access(tmp_path / "closed", os.W_OK):
+        pytest.skip("whoever runs this may write everywhere")
+    for check in (check_place, check_file):
+        with pytest.raises(InputError, match="nothing can be written in"):
+            check("out", tmp_path / "closed" / "model")

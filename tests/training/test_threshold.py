@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from retriever.artifact import read_manifest
+from retriever.artifact import MANIFEST, SIGNALS, read_manifest
 from training.threshold import choose_threshold
 
 
@@ -102,3 +102,20 @@ def test_options_that_cannot_be(train: Callable[..., Any], make_artifact: Callab
         ran = train("threshold", **options)
         assert ran.status == 2
         assert said in ran.err
+
+
+def test_a_damaged_artifact_is_not_approved(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    for damage, said in (
+        (lambda folder: (folder / "more.txt").touch(), "'more.txt' does not belong to it"),
+        (lambda folder: (folder / SIGNALS).write_bytes(b"half"), f"'{SIGNALS}' is not the one it was made with"),
+        (lambda folder: (folder / SIGNALS).unlink(), f"'{SIGNALS}' is missing"),
+    ):
+        folder = make_artifact()
+        damage(folder)
+        before = (folder / MANIFEST).read_bytes()
+        ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS))
+        assert ran.status == 2
+        assert said in ran.err
+        assert (folder / MANIFEST).read_bytes() == before

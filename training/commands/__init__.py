@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from training.commands import fit, requests, retriever, score, select, threshold
+from training.commands import fit, margin, requests, retriever, score, select, threshold
 
 app = typer.Typer(
     add_completion=False,
@@ -16,6 +16,7 @@ app.command(epilog=requests.EXAMPLES)(requests.requests)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=select.EXAMPLES)(select.select)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=margin.EXAMPLES)(margin.margin)
 app.command(epilog=threshold.EXAMPLES)(threshold.threshold)
 app.command(epilog=retriever.EXAMPLES)(retriever.retriever)
 

@@ -24,6 +24,11 @@ def fit(
     encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
     base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
     normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
+    share: float = typer.Option(
+        2 / 3, min=0.0, max=1.0, help="Share of the requests learned from; 1 keeps all.", show_default="2/3"
+    ),
+    positives: int = typer.Option(2, min=1, help="Best candidates of a request that are positives."),
+    negatives: int = typer.Option(3, min=1, help="Random negatives of the same user for each of them."),
     first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
     keep_cross_encoder: bool = typer.Option(
         False, "--keep-cross-encoder", help="Keep the cross-encoder even where dev would do without it."
@@ -32,11 +37,16 @@ def fit(
     device: str = typer.Option("cpu", help="cpu or cuda."),
     seed: int = typer.Option(0, help="Of every random choice."),
 ) -> None:
-    """Fit a retriever on scores that are there, with another loss, on fewer histories, or without a cross-encoder."""
+    """Fit a retriever on scores that are there, with another loss, on fewer histories, or without a cross-encoder.
+
+    With --share, --positives and --negatives it learns from other groups (Algorithm 1); pearl train select shows how
+    many these are.
+    """
     from rich.console import Console
 
     from training.first_stage import LOSSES
-    from training.recipe import TrainingOptions, fit_retriever
+    from training.options import TrainingOptions
+    from training.recipe import fit_retriever
 
     known("loss", loss, LOSSES)
     console = Console(stderr=True)
@@ -48,6 +58,9 @@ def fit(
         base=base,
         normalize=normalize,
         loss=loss,
+        share=share,
+        positives=positives,
+        negatives=negatives,
         first_stage_only=first_stage_only,
         keep_cross_encoder=keep_cross_encoder,
         budget_minutes=budget_minutes,

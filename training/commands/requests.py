@@ -39,15 +39,18 @@ def requests(
     """
     from training.histories import read_histories
     from training.requests import Journal, texts_without_request, write_history
+    from training.staging import alone_with, check_file
 
+    check_file("out", out)
     settings = load_settings(llm=llm)
-    if out.exists() and out.samefile(history):
+    if out.exists() and history.exists() and out.samefile(history):
         raise InputError(f"--out {out}: is the history itself; name another file.", param="out")
     histories = read_histories(history)
     texts = texts_without_request(histories)
     console = Console(stderr=True)
     model = make_chat_model(settings, in_flight=max_in_flight)
-    with Journal(out.with_suffix(".replies"), model.name) as journal:
+    replies = out.with_suffix(".replies")
+    with alone_with(replies, "out"), Journal(replies, model.name) as journal:
         with progress_of("asking", len(texts), console) as advance:
             advance(sum(journal.find(text) is not None for text in texts), False)
             in_flight = calls_at_once(settings, max_in_flight)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import typer
 
-TRAINED = 0.8  # of the budget has passed when drafts and revisions begin, on which theta is chosen
+TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
 EXAMPLES = """Examples:
 
@@ -29,8 +30,8 @@ def retriever(
     normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
     first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
     budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
-    llm: str | None = typer.Option(None, help="embedded, openai or auto: theta is chosen on its drafts; none without."),
-    metric: str = typer.Option("rouge2", help="What theta is to raise: rouge1, rouge2, bertscore or macro_f1."),
+    llm: str | None = typer.Option(None, help="embedded, openai or auto: margin and theta come from its drafts."),
+    metric: str = typer.Option("rouge2", help="What both are to raise: rouge1, rouge2, bertscore or macro_f1."),
     device: str = typer.Option("cpu", help="cpu or cuda."),
     dtype: str = typer.Option("auto", help="auto (bfloat16 where it is fast), bfloat16 or float32."),
     seed: int = typer.Option(0, help="Of every random choice."),
@@ -43,13 +44,18 @@ def retriever(
     from rich.console import Console
 
     from pearl.budget import Budget
+    from pearl.chat.choose import make_chat_model
+    from pearl.errors import PearlError
     from pearl.settings import load_settings
-    from training.finish import measured, with_threshold
-    from training.recipe import TrainingOptions, train_retriever
+    from training.finish import measured, with_margin, with_threshold
+    from training.options import TrainingOptions
+    from training.recipe import train_retriever
     from training.threshold import check_metric
 
     check_metric(metric)
-    load_settings(llm=llm)
+    settings = load_settings(llm=llm)
+    if llm:
+        asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
     budget = Budget(budget_minutes)
     out = out.absolute()
     console = Console(stderr=True)
@@ -70,7 +76,13 @@ def retriever(
         seed=seed,
     )
     train_retriever(options, console)
-    if llm:
-        with_threshold(options, llm, metric, budget.minutes_until(1.0))
-    artifact = measured(options)
-    console.print(artifact.inherited(), highlight=False, soft_wrap=True)
+    failure: PearlError | None = None
+    try:
+        if llm:
+            with_margin(options, llm, metric, budget.minutes_until(DRAFTED))
+            with_threshold(options, llm, metric, budget.minutes_until(1.0))
+    except PearlError as error:  # the figures do not need them
+        failure = error
+    console.print(measured(options).inherited(), highlight=False, soft_wrap=True)
+    if failure:
+        raise failure

@@ -39,11 +39,12 @@ def score(
     """
     from retriever.auxiliary import load_auxiliary
     from training.histories import fingerprint, read_histories, untimed_users
-    from training.scoring import Scorer, describe, few_shot_examples, merge_scores, plan_units, score_units
+    from training.scoring import merge_scores, plan_units, prepared, score_units
     from training.split import users_of
-    from training.staging import alone_in
+    from training.staging import alone_in, check_file
     from training.templates import auxiliary_template
 
+    check_file("out", out)
     options = ScoringOptions(
         template, split, partition, targets, candidates or None, least_candidates, users, seed=seed
     )
@@ -61,8 +62,7 @@ def score(
         )
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(aux, device=device, dtype=dtype)
-    description = describe(model, prompts, options, fingerprint(history))
-    scorer = Scorer(model, prompts, few_shot_examples(histories, options), options)
+    scorer, description = prepared(model, prompts, options, histories, units, fingerprint(history))
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")
     with alone_in(folder, "out"):

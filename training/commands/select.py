@@ -28,7 +28,10 @@ def select(
     seed: int = typer.Option(0, help="Of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Choose which requests train the retriever, and with which documents (Algorithm 1)."""
+    """Show which requests pearl train fit learns from, and with which documents (Algorithm 1).
+
+    Nothing is trained on the file: fit selects by itself, with the same options, and draws negatives of its own.
+    """
     from training.groups import SelectionOptions, write_groups
     from training.groups import select as select_from
 

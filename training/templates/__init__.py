@@ -8,9 +8,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.templates import fill
+from pearl.templates import SLOT, fill
 
-FIELDS = ("description", "example", "without_document", "with_document")
+# the slots that a field must have, and those that it may have besides
+SLOTS = {
+    "example": ({"text"}, set[str]()),
+    "without_document": ({"request"}, {"examples"}),
+    "with_document": ({"document", "request"}, set[str]()),
+}
+FIELDS = ("description", *SLOTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ def auxiliary_template(name: str) -> AuxiliaryTemplate:
     source = Path(name) if name.endswith(".toml") else Path(str(files(__package__) / f"{name}.toml"))
     try:
         fields = tomllib.loads(source.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{source}: is not a TOML file in UTF-8 ({error}).", param="template") from None
     except OSError:
         ours = sorted(path.stem for path in Path(str(files(__package__))).glob("[!_]*.toml"))
         raise InputError(
@@ -42,5 +50,16 @@ def auxiliary_template(name: str) -> AuxiliaryTemplate:
         ) from None
     missing = [field for field in FIELDS if not isinstance(fields.get(field), str)]
     if missing:
-        raise InputError(f"{source}: '{missing[0]}' is missing.", param=missing[0])
+        raise InputError(f"{source}: '{missing[0]}' is missing, or not a text.", param=missing[0])
+    for field, (needed, more) in SLOTS.items():
+        _check_slots(source, field, fields[field], needed, more)
     return AuxiliaryTemplate(*(fields[field].lstrip("\n") for field in FIELDS))
+
+
+def _check_slots(source: Path, field: str, text: str, needed: set[str], more: set[str]) -> None:
+    found = set(SLOT.findall(text))
+    for slot in sorted(needed - found):
+        raise InputError(f"{source}: '{field}' lacks the slot {{{slot}}}.", param=field)
+    for slot in sorted(found - needed - more):
+        known = ", ".join(f"{{{name}}}" for name in sorted(needed | more))
+        raise InputError(f"{source}: '{field}' has no slot {{{slot}}}; there are {known}.", param=field)

@@ -1,0 +1,39 @@
+"""Which weights a model's name stands for, so that what was computed with others is not taken for theirs."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from pearl.settings import EMBEDDED
+
+READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vocabularies and weights
+
+
+def model_fingerprint(name: str) -> str:
+    """A digest of a folder's configuration and weights, or the commit of a hub's model; empty where neither is known.
+
+    What is embedded comes with the package, under one name.
+    """
+    if name == EMBEDDED:
+        return ""
+    folder = Path(name)
+    return _digest(folder) if folder.is_dir() else _commit(name)
+
+
+def _digest(folder: Path) -> str:
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
+        with path.open("rb") as file:
+            found.update(f"{path.relative_to(folder).as_posix()}:".encode())
+            found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()
+
+
+def _commit(name: str) -> str:
+    from transformers import AutoConfig
+
+    try:
+        return getattr(AutoConfig.from_pretrained(name), "_commit_hash", None) or ""
+    except (OSError, ValueError):  # not all encoders have such a configuration; who loads the model says what is wrong
+        return ""

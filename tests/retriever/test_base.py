@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from pearl.records import Document, ScoredDocument
+from retriever.base import UNCALIBRATED, Calibration, choose
+
+RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0)]
+
+
+@pytest.mark.parametrize(
+    ("calibration", "k", "chosen"),
+    [
+        (UNCALIBRATED, 3, [3.0, 2.5, 1.0]),
+        (Calibration(floor=0.0), 4, [3.0, 2.5, 1.0]),
+        (Calibration(floor=4.0), 4, []),
+        (Calibration(margin=0.5), 4, [3.0, 2.5]),
+        (Calibration(margin=0.4), 4, [3.0]),
+        (Calibration(margin=9.0), 2, [3.0, 2.5]),
+        (Calibration(margin=9.0, floor=0.0), 4, [3.0, 2.5, 1.0]),
+        (Calibration(margin=0.5, floor=2.7), 4, [3.0]),
+    ],
+)
+def test_what_is_worth_a_place(calibration: Calibration, k: int, chosen: list[float]) -> None:
+    assert [found.score for found in choose(RANKING, k, calibration)] == chosen
+
+
+def test_who_asks_for_so_many_gets_them_whatever_the_margin() -> None:
+    calibration = Calibration(margin=0.5, floor=0.0)
+    assert [found.score for found in choose(RANKING, 4, calibration, so_many=True)] == [3.0, 2.5, 1.0]
+
+
+def test_nothing_to_choose_from() -> None:
+    assert choose([], 4, Calibration(margin=0.5)) == []

@@ -1,0 +1,43 @@
+"""``pearl train margin``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pearl.options import JSON_OPTION, check_writable, write_json
+
+EXAMPLES = """Examples:
+
+\b
+  pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json shown.json
+  pearl train margin --model MODEL --shown shown.json --metric rouge2
+"""
+
+
+def margin(
+    model: Path = typer.Option(..., metavar="MODEL", help="The artifact that the margin is written into."),
+    shown: Path = typer.Option(..., metavar="REPORT.json", help="Of pearl eval shown on dev, for this model."),
+    metric: str = typer.Option("rouge2", help="What it is to raise: rouge1, rouge2, bertscore or macro_f1."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Choose how far below the best score a document may lie and be shown; none when no margin raises the metric.
+
+    Who asks for a number of documents (k) gets that many whatever the margin. The margin changes drafts, so choose it
+    before theta.
+    """
+    from dataclasses import asdict
+
+    from training.margin import set_margin
+
+    check_writable("--json", json)
+    choice = set_margin(model, shown, metric)
+    said = "no margin" if choice.margin is None else f"margin {choice.margin:.3f}"
+    typer.echo(
+        f"{said}: {metric} {choice.value:.4f} at best, {choice.with_all:.4f} with all documents; "
+        f"{choice.documents:.1f} shown",
+        err=True,
+    )
+    if json:
+        write_json(json, asdict(choice))

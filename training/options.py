@@ -1,0 +1,63 @@
+"""What a training is told: the histories, the models, what is scored and how it is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from training.first_stage import CALIBRATED
+from training.groups import SUM, SelectionOptions
+from training.selection import KEPT_SHARE, NEGATIVES, POSITIVES
+from training.split import DEV, TEST, TRAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is scored of a split: targets a user, users a corpus, and candidates a request at least."""
+
+    targets: int
+    users: int | None
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """``share``, ``positives`` and ``negatives`` are Algorithm 1's.
+
+    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
+
+    ``work``: the folder of what an interrupted run is resumed from.
+    """
+
+    histories: tuple[Path, ...]
+    out: Path
+    work: Path
+    aux: str = "embedded"
+    encoder: str = "embedded"
+    base: str = "embedded"
+    template: str = "post"
+    candidates: int = 20
+    normalize: str = SUM
+    share: float = KEPT_SHARE
+    positives: int = POSITIVES
+    negatives: int = NEGATIVES
+    proxy_targets: int = 30
+    loss: str = CALIBRATED
+    first_stage_only: bool = False
+    keep_cross_encoder: bool = False
+    budget_minutes: float | None = None
+    device: str = "cpu"
+    dtype: str = "auto"
+    seed: int = 0
+    plans: dict[str, Plan] = field(
+        default_factory=lambda: {TRAIN: Plan(3, None, 5), DEV: Plan(3, 40, 8), TEST: Plan(2, 90, 12)}
+    )
+
+    @property
+    def selection(self) -> SelectionOptions:
+        return SelectionOptions(self.normalize, self.share, self.positives, self.negatives, self.seed)
+
+
+def gains_file(work: Path, split: str, corpus: str) -> Path:
+    """What ``pearl eval`` reads of a split of one history."""
+    return work / f"gains-{split}-{corpus}.jsonl.gz"
