@@ -265,6 +265,7 @@ def experiments() -> str:
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
+        "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -302,6 +303,14 @@ def _same_requests(result: dict[str, Any]) -> str:
 
     _, differences = pairs_tables(result)
     return "\n".join(markdown(short(table)) for table in (figures_table(result, METRICS), differences))
+
+
+def _shown_documents(result: dict[str, Any]) -> str:
+    """Margins and counts of documents, on dev."""
+    from eval.shown import shown_tables
+    from eval.tables import markdown
+
+    return "\n".join(markdown(table) for table in shown_tables(result))
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -88,20 +88,26 @@ def _spearman(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
 
 
 def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    """Over the bins' means; the bins are those of all requests, also in the resamples. Undefined below three bins,
-    through whose means a line always goes."""
+    """Over the bins' means; the bins are those of all requests, also in the resamples."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
-        there = number > 0
-        x = np.where(there, scores / number, 0.0)
-        y = np.where(there, gains / number, 0.0)
-        parts = (there.astype(float), x, y, x * x, y * y, x * y)
-        found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
-        return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
+        return pearson_of_bins(scores / number, gains / number)
 
     centred = found.top_scores - found.top_scores.mean()
     return bootstrap.sums(_by_bin(found.bins, centred, found.gains), of_bins)
+
+
+def pearson_of_bins(first: Floats, second: Floats) -> Floats:
+    """r over the bins for which both are finite. Undefined below three: a line goes through any two.
+
+    (R, B) -> (R,)
+    """
+    there = np.isfinite(first) & np.isfinite(second)
+    x, y = np.where(there, first, 0.0), np.where(there, second, 0.0)
+    parts = (there.astype(float), x, y, x * x, y * y, x * y)
+    found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+    return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
 
 
 def _calibration_error(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
@@ -140,7 +146,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "Pearson r",
         "Whether the best score says how much its document will help, request by request.",
         "correlation over requests of s1 with the gain of the document chosen",
-        f"{PEARL}, table 6",
+        f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
         _pearson,
     ),
@@ -158,7 +164,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "binned r",
         "The same of groups of requests with like scores.",
         "correlation over bins of equally many requests by s1 of the bins' mean s1 and mean gain",
-        f"{PEARL}, appendix C.3",
+        f"after {PEARL}, appendix C.3, which has the bins' starts and what is generated",
         2,
         _binned_pearson,
     ),

@@ -20,6 +20,8 @@ from pearl.records import Document, Request
 from pearl.texts import check_characters, check_id, json_type
 from retriever.candidates_file import parse_candidates
 
+LARGEST_GAIN = 1e9  # nats; sums and squares of larger ones overflow
+
 
 @dataclass(frozen=True, slots=True)
 class GainsRecord:
@@ -72,8 +74,12 @@ def _gains(value: Any, size: int) -> tuple[float, ...]:
 def _number(value: Any, param: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise InputError("must be finite.", param=param, code="not_finite")
+    if abs(value) > LARGEST_GAIN:
+        raise InputError(
+            f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param, code="out_of_range"
+        )
     return float(value)
 
 

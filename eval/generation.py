@@ -1,28 +1,85 @@
 """The figures of ``pearl eval generation``: how alike each system's drafts are to what the users really wrote
-(papers/pearl.txt, section 5.2 and table 1)."""
+(papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
+
+Dimensions in comments: N requests, B bins, F features, R resamples.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from eval.comparison import Mask, Measured, Yardstick
+from eval.calibration import pearson_of_bins
+from eval.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measured, Yardstick, macro_f1_of_sums
 from eval.drafts import Written
 from eval.gains import clusters
-from eval.intervals import Bootstrap
-from eval.metrics import Metric, differences, figures, to_json
-from eval.slices import Slice, slices
+from eval.intervals import Bootstrap, Estimate, Floats
+from eval.metrics import PEARL, Metric, differences, figures, to_json
+from eval.slices import Slice, equal_bins, slices
 from eval.stance import STANCES
 from eval.systems import BASELINE, Case, System, constant, copied
 from eval.text_metrics import BertScore
 from pearl.errors import ChatError
 
 Json = dict[str, Any]
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """The s1 of each request, (N,), and what was written with the documents found."""
+
+    top_scores: Floats
+    measured: Measured
+
+
+def _pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
+    return bootstrap.pearson(found.top_scores, found.measured.features[name][:, 0])
+
+
+def _binned_pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
+    """Of the bins' lowest s1; the bins are those of all requests, also in the resamples."""
+    _, bins = np.unique(equal_bins(found.top_scores, BINS), return_inverse=True)  # (N,)
+    inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
+    starts = np.array([found.top_scores[mine > 0].min() for mine in inside.T])
+    features = found.measured.features[name]  # (N, F)
+
+    def of_bins(sums: Floats) -> Floats:  # (R, B * F)
+        each = macro_f1_of_sums(sums.reshape(-1, features.shape[1])).reshape(-1, len(starts))  # (R, B)
+        return pearson_of_bins(np.broadcast_to(starts - starts.mean(), each.shape), each)
+
+    return bootstrap.sums((inside[:, :, None] * features[:, None, :]).reshape(len(features), -1), of_bins)
+
+
+CORRELATIONS: tuple[Metric[Foretold], ...] = (
+    *(
+        Metric(
+            name,
+            f"r with {title}",
+            f"Whether the best score says what {title} the draft will have.",
+            f"correlation over requests of s1 with {title}",
+            f"{PEARL}, table 6",
+            2,
+            partial(_pearson, name),
+        )
+        for name, title in ((ROUGE_1, "ROUGE-1"), (ROUGE_2, "ROUGE-2"), (BERTSCORE, "BERTScore"))
+    ),
+    Metric(
+        MACRO_F1,
+        "r with Macro-F1",
+        "Whether the best score says how often the draft will take the user's stance.",
+        f"correlation over {BINS} bins of equally many requests by s1 of the bins' lowest s1 and Macro-F1",
+        f"{PEARL}, appendix C.3 and table 6",
+        2,
+        partial(_binned_pearson, MACRO_F1),
+    ),
+)
 
 
 def generation_report(
@@ -51,8 +108,12 @@ def generation_report(
     }
     ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial))
     result = ground.table(measured, np.ones(len(usable), dtype=bool))
-    for row, drafts in zip(result["models"], written, strict=True):
+    for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
+        top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
+        if len(top_scores) == len(usable):
+            foretold = Foretold(np.array(top_scores), measured[system.name])
+            row["s1_pearson_r"] = ground.correlations(foretold)
     if stances:
         taken = {name: stance_counts(each.stances) for name, each in measured.items()}
         result |= {"stances": {"target": stance_counts(yardstick.stances)} | taken}
@@ -101,6 +162,13 @@ class Ground:
             "baselines": [to_json(system.name, found[system.name]) for system in self.systems if system.texts],
             "differences": differences(self.metrics, found, found, baselines),
         }
+
+    def correlations(self, foretold: Foretold) -> Json:
+        """Of one system's s1 with each metric of its drafts."""
+        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
+        names = {metric.name for metric in self.metrics}
+        found = figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold)
+        return {name: estimate.to_json() for name, estimate in found.items()}
 
 
 def case_slices(cases: Sequence[Case]) -> list[Slice]:

@@ -11,13 +11,14 @@ from typing import Protocol, TypeAlias
 
 from eval.judges.verdict import Failed
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
-from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ContextExceeded
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ContextExceeded
 
 TRIES = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 LONGEST_LIMIT_S = 900.0  # without one answer; then the limit is no passing one
 DOWN = 5  # questions in a row that failed every time: the endpoint is taken to be down
-FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_unreadable", "llm_closed"})  # for every question alike
+FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_closed"})  # for every question alike
+UNREADABLE = "llm_unreadable"  # the address is wrong, unless a good answer came from it: then it fails for now
 
 OUT_OF_TIME = "out_of_time"
 
@@ -70,6 +71,7 @@ class Patience:
         self._pause = FIRST_PAUSE_S
         self._limited_since: float | None = None
         self._failed_in_a_row = 0
+        self._has_replied = False
         self.repeated = 0  # calls that were made again
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
@@ -81,20 +83,21 @@ class Patience:
                 return Failed(OUT_OF_TIME)
             try:
                 reply = await self._ask(messages, decoding)
-            except (ContextExceeded, ChatRefused) as error:
+            except (ContextExceeded, ChatRefused, ChatRejected) as error:  # of this question alone
                 self._answered()
                 return Failed(error.code)
             except ChatRateLimited as error:
                 self._limited(error)
             except ChatError as error:
                 tries += 1
-                if error.code in FATAL:
+                if error.code in FATAL or (error.code == UNREADABLE and not self._has_replied):
                     raise
                 if tries == TRIES:
                     return self._give_up(error)
                 await self._sleep(min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1))
             else:
                 self._answered()
+                self._has_replied = True
                 return reply
             self.repeated += 1
 

@@ -103,7 +103,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "Pearson r",
         "Whether the best score says how much its document will help.",
         "correlation over requests of s1 with the gain of the document chosen",
-        f"{PEARL}, table 6",
+        f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
         _pearson,
     ),

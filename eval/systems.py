@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress, zip_longest
+from itertools import chain, compress, islice, zip_longest
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from eval.stance import STANCES, stance
 from pearl.errors import InputError
 from pearl.records import Document, ScoredDocument
 from retriever.base import Retriever, choose, oldest_first, order
+
+T = TypeVar("T")
 
 ZERO_SHOT, K_SHOT = "zero-shot", "k-shot"
 MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
@@ -36,10 +39,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them."""
+    """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them, and
+    ``scores`` are those of the documents."""
 
     documents: tuple[Document, ...] = ()
     top: ScoredDocument | None = None
+    scores: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,9 @@ def sample(found: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
     places: dict[str, list[int]] = defaultdict(list)
     for place, case in enumerate(found):
         places[case.owner].append(place)
-    rounds = [generator.sample(mine, len(mine)) for mine in places.values()]
-    generator.shuffle(rounds)
-    spread = chain.from_iterable(zip_longest(*rounds))
-    chosen = [place for place in spread if place is not None][:limit]
+    lots = [generator.sample(mine, len(mine)) for mine in places.values()]
+    generator.shuffle(lots)
+    chosen = list(chain.from_iterable(_rounds(lots)))[:limit]
     return [found[place] for place in sorted(chosen)]
 
 
@@ -91,14 +95,18 @@ def _only(record: GainsRecord, keep: Sequence[bool]) -> GainsRecord:
     return replace(record, documents=tuple(compress(record.documents, keep)), gains=tuple(compress(record.gains, keep)))
 
 
-def retrieved(name: str, retriever: Retriever, found: Sequence[Case], k: int, *, kind: str) -> System:
-    """What the service would show with this retriever. Raises InputError for a score that is not finite."""
+def retrieved(
+    name: str, retriever: Retriever, found: Sequence[Case], k: int, *, kind: str, so_many: bool = False
+) -> System:
+    """What the service would show with this retriever; ``so_many``: to who asks for k documents. Raises InputError for
+    a score that is not finite."""
     records = [case.record for case in found]
     scored = score_records(name, retriever, records)
     rankings = [_ranking(record, scores) for record, scores in zip(records, scored.scores, strict=True)]
+    chosen = [choose(ranking, k, retriever.calibration, so_many=so_many) for ranking in rankings]
     shown = tuple(
-        Shown(tuple(each.document for each in choose(ranking, k, retriever.calibration)), ranking[0])
-        for ranking in rankings
+        Shown(tuple(each.document for each in best), ranking[0], tuple(each.score for each in best))
+        for ranking, best in zip(rankings, chosen, strict=True)
     )
     return System(name, kind, shown, threshold=retriever.calibration.threshold)
 
@@ -122,37 +130,67 @@ def k_shot_system(
     balanced: bool,
     near_duplicates: float | None = None,
 ) -> System:
-    """The same k random documents for every request, each of another user (KSHOT-NP of section B.3).
+    """The same k random documents for every request, one of each other user before a second of any (KSHOT-NP of section
+    B.3); fewer only where all others together have fewer.
 
     One that is of the request's own user, or that contains a share of its target of ``near_duplicates``, gives its
-    place to the next. ``balanced`` takes turns between the stances.
+    place to the next. ``balanced`` takes turns between the stances. Raises InputError where nothing is left to show.
     """
-    drawn = _strangers(everyone, seed)
-    if balanced:
-        groups = [[each for each in drawn if stance(each[1].text) == label] for label in STANCES]
-        drawn = [each for each in chain.from_iterable(zip_longest(*groups)) if each is not None]
+    drawn = _strangers(everyone, seed, balanced=balanced)
     shown = []
     for case in found:
-        others = [document for owner, document in drawn if owner != case.owner]
+        others = (stranger.document for stranger in drawn if stranger.owner != case.owner)
         if near_duplicates is not None:
-            others = [each for each in others if containment(case.target, each.text) < near_duplicates]
-        if not others:
-            raise InputError(
-                "--k-shot needs documents of other users, and the file has none; leave it out.", param="k_shot"
-            )
-        shown.append(Shown(tuple(others[:k])))
+            others = (each for each in others if containment(case.target, each.text) < near_duplicates)
+        documents = tuple(islice(others, k))
+        if not documents:
+            raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
+        shown.append(Shown(documents))
     return System(K_SHOT, BASELINE, tuple(shown))
 
 
-def _strangers(everyone: Sequence[Case], seed: int) -> list[tuple[str, Document]]:
-    """One random document of each user, in random order."""
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A document, and whose it is."""
+
+    owner: str
+    document: Document
+
+
+def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[Stranger]:
+    """Everybody's documents in random order, the first of each user before the second of any. ``balanced``: only those
+    that take a stance, in turns while both are there."""
+    theirs: dict[str, dict[str, Stranger]] = defaultdict(dict)
+    for case in everyone:  # records of one user share documents
+        theirs[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
     generator = random.Random(seed)
-    theirs: dict[str, list[Document]] = defaultdict(list)
-    for case in everyone:
-        theirs[case.owner] += case.record.documents
-    drawn = [(owner, generator.choice(documents)) for owner, documents in theirs.items() if documents]
-    generator.shuffle(drawn)
-    return drawn
+    lots = []
+    for each in theirs.values():
+        usable = [stranger for text, stranger in each.items() if not balanced or stance(text)]
+        lots.append(generator.sample(usable, len(usable)))
+    generator.shuffle(lots)
+    rounds = _rounds(lots)
+    return list(chain.from_iterable(map(_in_turns, rounds) if balanced else rounds))
+
+
+def _rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
+    """The first of each lot, then the second of each that has one, and so on."""
+    return [[each for each in several if each is not None] for several in zip_longest(*lots)]
+
+
+def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
+    """One of each stance after the other, then what is left."""
+    return chain.from_iterable(
+        _rounds([each for each in strangers if stance(each.document.text) == label] for label in STANCES)
+    )
+
+
+def _nothing_to_show(case: Case, everyone: Sequence[Case], drawn: Sequence[Stranger]) -> str:
+    if not any(other.record.documents for other in everyone if other.owner != case.owner):
+        return "the file has no documents of other users; leave it out."
+    if not any(stranger.owner != case.owner for stranger in drawn):
+        return "no document of other users takes a stance; leave it out, or --stances."
+    return "each document of other users nearly is the target of one of the requests; leave it out."
 
 
 def copied(system: System) -> System:

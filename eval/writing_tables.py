@@ -6,19 +6,35 @@ from collections.abc import Iterator
 from typing import Any
 
 from eval.comparison import METRICS, Measured
+from eval.generation import CORRELATIONS
 from eval.metrics import Metric
 from eval.tables import NOTHING, Json, Table, differences_table, figures_table, shown
 
 
 def generation_tables(result: Json) -> Iterator[Table]:
-    """What became of the generations, the figures, against the best baselines, the slices."""
+    """What became of the generations, the figures, against the best baselines, s1 with the figures, the slices."""
     metrics = _metrics(result["models"][0])
     rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
     yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
     yield figures_table(result, metrics)
     yield differences_table(result, metrics)
+    yield from correlations_tables(result)
     for part in result["slices"]:
         yield figures_table(result, metrics, part)
+
+
+def correlations_tables(result: Json) -> Iterator[Table]:
+    """Whether s1 said how good a draft would be, of the models that have one; older results do not say."""
+    found = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if not found:
+        return
+    metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(found.values()))]
+    rows = [(model, *(shown(each[metric.name], metric.digits) for metric in metrics)) for model, each in found.items()]
+    caption = (
+        "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+        f"{result['n']:,} requests of {result['users']:,} users; 95% intervals by bootstrap over {result['resampled']}."
+    )
+    yield Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
 
 
 def revision_tables(result: Json) -> Iterator[Table]:

@@ -15,6 +15,7 @@
         ├── ChatTimeout        it took too long (HTTP 504)
         ├── ChatRateLimited    it asks us to wait (HTTP 503 with retry-after)
         ├── ChatInterrupted    it broke off in the middle of an answer
+        ├── ChatRejected       it will not take this request, now or later
         └── ChatRefused        it declined, or answered nothing
 
 A message says what is wrong and what to do about it. ``param`` names the field at fault, ``code`` is stable
@@ -123,6 +124,10 @@ class ChatRateLimited(ChatError):
 
 class ChatInterrupted(ChatError):
     default_code = "llm_interrupted"
+
+
+class ChatRejected(ChatError):
+    default_code = "llm_rejected"
 
 
 class ChatRefused(ChatError):

@@ -11,6 +11,7 @@ import orjson
 import typer
 
 from pearl.errors import InputError
+from pearl.texts import storable
 
 LLM_OPTION = typer.Option(None, "--llm", metavar="LLM", help="embedded, openai (an endpoint) or auto, as PEARL_LLM.")
 ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded or a model, as PEARL_ENCODER.")
@@ -29,12 +30,23 @@ def known(option: str, name: str, among: Iterable[str]) -> str:
 
 def write_json(target: str, value: Any) -> None:
     """One JSON document and a line break. Raises InputError when the file cannot be written."""
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(_encodable(value), option=orjson.OPT_INDENT_2).decode()
     if target == "-":
         typer.echo(text)
         return
     with writing(f"--json {target}"):
         Path(target).write_text(text + "\n", encoding="utf-8")
+
+
+def _encodable(value: Any) -> Any:
+    """With '?' for the bytes of paths that are not UTF-8, which no JSON can hold."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encodable(each) for each in value]
+    return value
 
 
 @contextmanager

@@ -110,7 +110,9 @@ class Drafter:
         clock.timings |= retrieving.timings
         calibration = self._histories.calibration
         template = load_template(voice.template)
-        chosen = choose(ranking, commission.k or voice.k or template.k, calibration)
+        asked = commission.k or voice.k
+        near = choose(ranking, asked or template.k, calibration, so_many=True)
+        chosen = near if asked else choose(near, len(near), calibration)
         brief = Brief(
             template,
             commission.request,
@@ -121,7 +123,15 @@ class Drafter:
         with clock.stage("prompt_ms"):
             # in a thread: counting the tokens of a long request takes a while
             prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
-        retrieval = evidence(ranking, chosen, prompt, calibration, commission.voice, cut_short=retrieving.cut_short)
+        retrieval = evidence(
+            ranking,
+            chosen,
+            prompt,
+            calibration,
+            commission.voice,
+            far_behind=len(near) - len(chosen),
+            cut_short=retrieving.cut_short,
+        )
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, retrieval, calibration)
@@ -225,13 +235,25 @@ def evidence(
     calibration: Calibration,
     voice: str | None,
     *,
+    far_behind: int = 0,
     cut_short: bool = False,
 ) -> Retrieval:
-    """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them."""
+    """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them.
+
+    ``far_behind``: how many were left out that scored too far below the best one.
+    """
     used = chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
     below = calibration.is_below_threshold(top_score)
-    notes = (*_notes(ranking, chosen, prompt, voice), *((TIME_LIMIT,) if cut_short else ()))
+    notes = (
+        *_notes(ranking, chosen, prompt, voice),
+        *(
+            (Note("far_behind", f"{far_behind} documents far behind the best one were left out."),)
+            if far_behind
+            else ()
+        ),
+        *((TIME_LIMIT,) if cut_short else ()),
+    )
     return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
-from pearl.errors import ChatRefused, InputError
+from pearl.errors import ChatRefused, ChatRejected, InputError
 from pearl.history import format_line
 from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
 from pearl.records import Document
@@ -196,7 +196,7 @@ async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, adva
 async def _ask(text: str, model: ChatModel) -> Outcome:
     try:
         reply = await complete(model, request_messages(text, model), DECODING)
-    except ChatRefused:
+    except (ChatRefused, ChatRejected):
         return Outcome(None, "refused", "")
     return read_reply(reply, text)
 

@@ -68,7 +68,7 @@ def generation(
     """
     from rich.console import Console
 
-    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems, share_set_aside
+    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
     from eval.drafts import write_drafts
     from eval.generation import generation_report
     from eval.judges.authorship_items import items_of
@@ -76,7 +76,6 @@ def generation(
     from eval.systems import k_shot_system, zero_shot_system
     from eval.text_metrics import BertScore
     from eval.writing_tables import generation_tables
-    from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
@@ -95,25 +94,26 @@ def generation(
         near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
         generations=generations,
         stances=stances,
-        budget=Budget(budget_minutes),
+        budget_minutes=budget_minutes,
         in_flight=max_in_flight,
     )
     console, scorer = Console(stderr=True), BertScore(bertscore)
     material = read_material(plan)
-    # what is wrong with a model shows now, not after the work
-    chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
-    scorer.load()
-    systems = retrieval_systems(plan, material.cases, console)
-    if k_shot:
-        aside = plan.near_duplicates
-        strangers = k_shot_system(
-            material.cases, material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
-        )
-        systems.insert(0, strangers)
-    if zero_shot:
-        systems.insert(0, zero_shot_system(material.cases))
-    briefs = [plan.briefs(material.cases, system) for system in systems]
-    written = at_desk(plan, chat_model, console, lambda desk: write_drafts(desk, briefs))
+    with kept_answers(plan) as kept:
+        # what is wrong with a model shows now, not after the work
+        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
+        scorer.load()
+        systems = retrieval_systems(plan, material.cases, console)
+        if k_shot:
+            aside = plan.near_duplicates
+            strangers = k_shot_system(
+                material.cases, material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
+            )
+            systems.insert(0, strangers)
+        if zero_shot:
+            systems.insert(0, zero_shot_system(material.cases))
+        briefs = [plan.briefs(material.cases, system) for system in systems]
+        written = write(plan, kept, chat_model, console, lambda desk: write_drafts(desk, briefs))
     if drafts:
         items = items_of(material.cases, [system.name for system in systems], written, chat_model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")

@@ -10,7 +10,10 @@ import typer
 TemplateName = Annotated[str, typer.Option("--template", help="The kind of text: commit, free, message or post.")]
 Stances = Annotated[bool, typer.Option("--stances", help="Also compare the stances, YTA or NTA, that comments take.")]
 Shown = Annotated[
-    int | None, typer.Option("--k", min=1, help="Documents in a prompt; as many as the template says by default.")
+    int | None,
+    typer.Option(
+        "--k", min=1, help="Documents in a prompt; by default at most as many as the template says, those worth it."
+    ),
 ]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest draft, as PEARL_MAX_DRAFT_TOKENS.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="A sample of so many requests, spread over users.")]

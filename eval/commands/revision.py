@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -20,6 +24,7 @@ from eval.commands.options import (
     WithoutNearDuplicates,
 )
 from eval.commands.scored import GainsFiles, Models, write_or_show
+from pearl.errors import InputError
 from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
@@ -29,13 +34,24 @@ Examples:
 
 \b
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
-  pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --picture curve.svg --json table3.json
+  pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --threshold bm25=12.5 --json table3.json
+  pearl eval revision --gains gains.jsonl.gz --model MODEL --picture curve.svg --json table3.json
 """
+NEVER = "never"
+Thresholds = Annotated[
+    list[str],
+    typer.Option(
+        "--threshold",
+        metavar="MODEL=THETA",
+        help="Revise below THETA, or never, whatever the model's own threshold is; repeatable.",
+    ),
+]
 
 
 def revision(
     gains: GainsFiles,
     model: Models,
+    threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
     template: TemplateName = "free",
     stances: Stances = False,
     k: Shown = None,
@@ -60,20 +76,20 @@ def revision(
     """
     from rich.console import Console
 
-    from eval.commands.writing import Plan, at_desk, read_material, retrieval_systems, share_set_aside
+    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
     from eval.drafts import write_revised
     from eval.pictures import check_format
     from eval.revision import revision_report
     from eval.revision_picture import check_metric, draw_curves
     from eval.text_metrics import BertScore
     from eval.writing_tables import revision_tables
-    from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
     check_format(picture)
     check_writable("--picture", picture)
     check_writable("--json", json)
+    thetas = thetas_of(threshold, model)
     plan = Plan(
         settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
         gains=gains,
@@ -87,25 +103,54 @@ def revision(
         near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
         generations=generations,
         stances=stances,
-        budget=Budget(budget_minutes),
+        budget_minutes=budget_minutes,
         in_flight=max_in_flight,
     )
     check_metric(metric, stances=stances)
     console, scorer = Console(stderr=True), BertScore(bertscore)
     material = read_material(plan)
-    # what is wrong with a model shows now, not after the work
-    chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
-    scorer.load()
-    systems = retrieval_systems(plan, material.cases, console)
-    briefs = [plan.briefs(material.cases, system) for system in systems]
-    written = at_desk(plan, chat_model, console, lambda desk: write_revised(desk, briefs))
+    with kept_answers(plan) as kept:
+        # what is wrong with a model shows now, not after the work
+        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
+        scorer.load()
+        systems = [
+            replace(system, threshold=thetas.get(system.name, system.threshold))
+            for system in retrieval_systems(plan, material.cases, console)
+        ]
+        briefs = [plan.briefs(material.cases, system) for system in systems]
+        written = write(plan, kept, chat_model, console, lambda desk: write_revised(desk, briefs))
     with console.status("Measuring..."):
         models = [
             revision_report(material.cases, system, drafts, revisions, scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    head = plan.head("revision", bertscore)
+    head = plan.head("revision", bertscore, threshold=threshold)
     result = head | {"bertscore": scorer.description, **material.counts, "models": models}
     if picture:
         draw_curves(models, metric, picture)
     write_or_show(json, result, revision_tables)
+
+
+def thetas_of(given: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
+    """The thresholds by model, None for never. Raises InputError for what is not MODEL=THETA of one of the models."""
+    found: dict[str, float | None] = {}
+    for words in given:
+        model, _, theta = words.rpartition("=")
+        if model not in models:
+            raise InputError(
+                f"--threshold {words}: give MODEL=THETA; the models are {', '.join(models)}.", param="threshold"
+            )
+        if model in found:
+            raise InputError(f"--threshold {words}: '{model}' has one already; give one.", param="threshold")
+        found[model] = None if theta == NEVER else _number(words, theta)
+    return found
+
+
+def _number(words: str, theta: str) -> float:
+    try:
+        number = float(theta)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"--threshold {words}: '{theta}' is neither a number nor '{NEVER}'.", param="threshold")
+    return number

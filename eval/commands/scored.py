@@ -109,13 +109,17 @@ def _show(tables: Iterable[Table]) -> None:
     from rich import box, table
     from rich.console import Console
 
+    from pearl.texts import storable  # for paths that are not UTF-8
+
     console = Console()
     if not console.is_terminal:
         console.width = FILE_WIDTH
     for each in tables:
-        shown = table.Table(*each.columns, box=box.SIMPLE_HEAD, caption=each.caption, caption_justify="left")
+        shown = table.Table(
+            *map(storable, each.columns), box=box.SIMPLE_HEAD, caption=storable(each.caption), caption_justify="left"
+        )
         for column in shown.columns[1:]:
             column.justify = "right"
         for row in each.rows:
-            shown.add_row(*row)
+            shown.add_row(*map(storable, row))
         console.print(shown)

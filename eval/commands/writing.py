@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from rich.console import Console
 from eval.commands.scored import described
 from eval.drafts import Desk
 from eval.gains import read_gains
-from eval.generations import open_generations
+from eval.generations import Generations, open_generations
 from eval.overlap import THRESHOLD
 from eval.progress import watched
 from eval.scoring import RememberingEncoder
@@ -26,6 +27,8 @@ from pearl.errors import InputError
 from pearl.prompts import CLOSING, Brief
 from pearl.settings import Settings
 from pearl.templates import load_template
+from retriever.base import Retriever
+from retriever.encoder import Encoder
 
 T = TypeVar("T")
 
@@ -34,7 +37,7 @@ T = TypeVar("T")
 class Plan:
     """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
     ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
-    ``stances``: the texts are comments that may take one. ``budget``: of the writing, from the start of the command.
+    ``stances``: the texts are comments that may take one. ``budget``: of the writing, from its start.
     ``in_flight``: calls of the chat model at once.
     """
 
@@ -50,7 +53,7 @@ class Plan:
     near_duplicates: float | None
     generations: Path | None
     stances: bool
-    budget: Budget
+    budget_minutes: float | None
     in_flight: int
 
     @property
@@ -65,7 +68,9 @@ class Plan:
     def writer(self) -> str:
         """What the answers depend on: the model, and its rules where they are ours."""
         if self.settings.uses_endpoint:
-            return f"{self.settings.llm_model} at {self.settings.llm_base_url or 'the default endpoint'}"
+            from pearl.chat.endpoint import address
+
+            return f"{self.settings.llm_model} at {address(self.settings)}"
         return EmbeddedChatModel.identity
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
@@ -76,7 +81,7 @@ class Plan:
             for case, shown in zip(found, system.shown, strict=True)
         ]
 
-    def head(self, name: str, bertscore: str, **flags: bool) -> dict[str, Any]:
+    def head(self, name: str, bertscore: str, *, threshold: Sequence[str] = (), **flags: bool) -> dict[str, Any]:
         """What makes a result: the command, and what it left to defaults."""
         head = described(
             name,
@@ -84,7 +89,7 @@ class Plan:
             [model for model in self.models if model not in self.baselines],
             baseline=self.baselines,
             template=self.template,
-            k=self.shown,
+            k=self.k,
             llm=self.settings.llm,
             max_tokens=self.longest,
             limit=self.limit,
@@ -92,7 +97,8 @@ class Plan:
             near_duplicates=self.near_duplicates,
             encoder=self.settings.encoder,
             bertscore=bertscore,
-            budget_minutes=self.budget.minutes,
+            threshold=threshold,
+            budget_minutes=self.budget_minutes,
         )
         flags |= {"stances": self.stances, "without_near_duplicates": self.near_duplicates is not None}
         head["command"] += "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
@@ -143,22 +149,34 @@ def _documents(found: Sequence[Case]) -> int:
 def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
     """What each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
     from retriever.encoder import SentenceEncoder
-    from retriever.registry import NAMES, make_retriever
+    from retriever.registry import NAMES
 
     twice = next((name for name in plan.models if plan.models.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
     encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
     systems = []
-    for name, retriever in [(name, make_retriever(name, encoder)) for name in plan.models]:
+    for name, retriever in [(name, _retriever(name, plan.seed, encoder)) for name in plan.models]:
         kind = BASELINE if name in NAMES or name in plan.baselines else MODEL
         with console.status(f"Ranking with {name}..."):
-            systems.append(retrieved(name, retriever, found, plan.shown, kind=kind))
+            systems.append(retrieved(name, retriever, found, plan.shown, kind=kind, so_many=plan.k is not None))
     return systems
 
 
-def at_desk(plan: Plan, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
-    """What ``work`` comes to, with the file of answers open while it runs; the model is closed after it."""
+def _retriever(name: str, seed: int, encoder: Encoder) -> Retriever:
+    from retriever.random_order import RandomRetriever
+    from retriever.registry import make_retriever
+
+    return RandomRetriever(seed) if name == RandomRetriever.name else make_retriever(name, encoder)
+
+
+def kept_answers(plan: Plan) -> AbstractContextManager[Generations]:
+    """The file of answers, which no other run may use meanwhile. Raises InputError where it cannot be used."""
+    return open_generations(plan.generations or plan.settings.home / "generations.jsonl")
+
+
+def write(plan: Plan, kept: Generations, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
+    """What ``work`` comes to; the plan's budget begins with it, and the model is closed after it."""
 
     async def run(desk: Desk) -> T:
         try:
@@ -166,8 +184,8 @@ def at_desk(plan: Plan, model: ChatModel, console: Console, work: Callable[[Desk
         finally:
             await model.close()
 
-    path = plan.generations or plan.settings.home / "generations.jsonl"
-    with open_generations(path) as kept, watched(console) as watch:
+    with watched(console) as watch:
         decoding = Decoding(plan.longest, stop=(CLOSING,))
         in_flight = calls_at_once(plan.settings, plan.in_flight)
-        return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, plan.budget, in_flight)))
+        budget = Budget(plan.budget_minutes)  # from now on: what was done before is no writing
+        return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, budget, in_flight)))

@@ -16,6 +16,7 @@ from pearl.errors import (
     ChatInterrupted,
     ChatRateLimited,
     ChatRefused,
+    ChatRejected,
     ChatTimeout,
     ContextExceeded,
     InputError,
@@ -23,6 +24,7 @@ from pearl.errors import (
 from pearl.records import Usage
 from pearl.settings import Settings
 
+PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
 LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
 BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of other scripts
 
@@ -135,6 +137,11 @@ class EndpointChatModel:
         await self._client.close()
 
 
+def address(settings: Settings) -> str:
+    """Where the calls go: without a setting the SDK follows OPENAI_BASE_URL, else its own default."""
+    return settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/")
+
+
 def _unreadable() -> ChatError:
     return ChatError(
         "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
@@ -182,12 +189,19 @@ def _explain_status(error: openai.APIStatusError) -> ChatError | ContextExceeded
     # the endpoint's own words may quote the prompt, so they are not passed on
     if error.code == "context_length_exceeded":
         return ContextExceeded("The prompt does not fit the model's context; lower PEARL_LLM_CONTEXT_TOKENS.")
+    if error.code == "content_filter":  # so Azure refuses a prompt, with status 400
+        return ChatRefused("A content filter stopped the request; rephrase it.", code="llm_content_filter")
     if error.status_code in (401, 403):
         return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
     if error.status_code == 404:
         return ChatError(
             "The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.",
             code="llm_not_found",
+        )
+    if 400 <= error.status_code < 500 and error.status_code not in PASSING:
+        return ChatRejected(
+            f"The model's endpoint rejected this request with status {error.status_code}; change the request, or look "
+            "in the endpoint's log for what it does not take."
         )
     return ChatError(f"The model's endpoint answered with status {error.status_code}; try again later.")
 

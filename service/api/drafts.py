@@ -44,7 +44,8 @@ class DraftIn(BaseModel):
         None,
         ge=1,
         le=20,
-        description="How many documents to show the model; by default the voice's number.",
+        description="How many documents to show the model; by default the voice's number, or else at most the "
+        "template's, without those whose scores lie far behind the best one's.",
         examples=[4],
     )
     revise: Literal["auto", "never", "always"] = Field(
@@ -94,7 +95,10 @@ class Evidence(BaseModel):
 class NoteOut(BaseModel):
     """Something to know about this draft."""
 
-    code: str = Field(description="`generic`, `below_floor`, `no_room` or `shortened`.", examples=["generic"])
+    code: str = Field(
+        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened` or `time_limit`.",
+        examples=["generic"],
+    )
     message: str = Field(
         description="The same in a sentence.", examples=["There are no documents in the history: the draft is generic."]
     )

@@ -54,6 +54,9 @@ def test_a_request_without_a_time_is_made_now(write_lines):
         ({"gain": [None]}, "gain.0: must be a number, not null."),
         ({"gain": [float("nan")]}, "gain.0: is not JSON: NaN and infinity are no numbers there"),
         ({"gain": [float("-inf")]}, "gain.0: is not JSON: NaN and infinity are no numbers there"),
+        ({"gain": [1e308]}, "gain.0: must lie between -1e+09 and 1e+09 nats."),
+        ({"gain": [-(10**9) - 1]}, "gain.0: must lie between"),
+        ({"gain": [int("9" * 50)]}, "gain.0: must lie between"),
         ({"request": ""}, "request: 'request' is empty"),
         ({"user_id": ""}, "user_id: 'user_id' must have 1 to 200"),
         ({"id": [1]}, "id: 'id' must be a string"),
@@ -72,6 +75,11 @@ def test_a_number_too_large_to_be_one(write_lines):
     path = write_lines([json.dumps(GOOD).replace("1.5", "1e999")])
     with pytest.raises(InputError, match=r":1: gain\.0: is not JSON: NaN and infinity"):
         read_gains(path)
+
+
+def test_the_largest_gains_that_can_be_summed(write_lines):
+    (record,) = read_gains(write_lines([GOOD | {"documents": [{"text": "b"}] * 2, "gain": [1e9, -(10**9)]}]))
+    assert record.gains == (1e9, -1e9)
 
 
 def test_a_file_without_records(write_lines):

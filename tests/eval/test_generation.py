@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
 from eval.drafts import EMPTY, Written
@@ -95,6 +98,68 @@ def test_stances_with_the_trivial_answers_beside_them(bertscore):
     assert always["macro_f1"]["value"] == pytest.approx((0 + 4 / 6) / 2)
 
 
+def ranked(*scores: float) -> System:
+    return System("mine", MODEL, tuple(Shown((OLD,), ScoredDocument(OLD, score)) for score in scores))
+
+
+def test_whether_s1_says_how_good_a_draft_will_be(bertscore):
+    texts = written("a b", "c x", "x x", "g h", None, "k x")
+    found = [ranked(3.0, 2.0, 0.5, 1.0, 9.0, 1.5), ZERO]
+    mine, zero = generation_report(CASES, found, [texts, written(*TARGETS)], bertscore, stances=False)["models"]
+    assert "s1_pearson_r" not in zero
+    correlations = mine["s1_pearson_r"]
+    assert list(correlations) == ["rouge1", "rouge2", "bertscore"]
+    s1 = (3.0, 2.0, 0.5, 1.0, 1.5)
+    assert correlations["rouge1"]["value"] == pytest.approx(np.corrcoef(s1, (1, 0.5, 0, 1, 0.5))[0, 1])
+    assert correlations["rouge2"]["value"] == pytest.approx(np.corrcoef(s1, (1, 0, 0, 1, 0))[0, 1])
+    for interval in correlations.values():
+        assert interval["low"] <= interval["value"] <= interval["high"]
+
+
+def test_nothing_is_correlated_with_one_score_or_one_figure(bertscore):
+    (same,) = generation_report(CASES, [MINE], [written(*"abcdef")], bertscore, stances=False)["models"]
+    assert set(same["s1_pearson_r"].values()) == {None}
+    mine = generation_report(CASES, [ranked(1, 2, 3, 4, 5, 6)], [written(*TARGETS)], bertscore, stances=False)
+    assert mine["models"][0]["s1_pearson_r"]["rouge1"] is None
+
+
+def macro_f1(pairs: list[tuple[str, str]]) -> float:
+    """Of (target, draft), one stance after the other."""
+    values = []
+    for label in ("YTA", "NTA"):
+        hits = sum(target == draft == label for target, draft in pairs)
+        wrong = sum((target == label) != (draft == label) for target, draft in pairs)
+        values.append(2 * hits / (2 * hits + wrong))
+    return sum(values) / 2
+
+
+def test_stances_are_correlated_over_ten_bins_of_s1(bertscore):
+    generator = random.Random(0)
+    targets = ["YTA", "NTA"] * 50
+    # the higher s1, the righter
+    drafts = [each if generator.random() < place / 99 else "NTA" for place, each in enumerate(targets)]
+    found = [case(place, target) for place, target in enumerate(targets)]
+    system = ranked(*(place**2 / 7 for place in range(100)))
+    (row,) = generation_report(found, [system], [written(*drafts)], bertscore, stances=True)["models"]
+    pairs = list(zip(targets, drafts, strict=True))
+    starts, figures = [], []
+    for start in range(0, 100, 10):
+        starts.append(start**2 / 7)
+        figures.append(macro_f1(pairs[start : start + 10]))
+    interval = row["s1_pearson_r"]["macro_f1"]
+    assert interval["value"] == pytest.approx(np.corrcoef(starts, figures)[0, 1])
+    assert 0 < interval["low"] < interval["value"] < interval["high"] <= 1
+
+
+def test_two_bins_of_stances_are_not_correlated(bertscore):
+    targets = ("YTA", "NTA", "YTA", "NTA", "YTA", "NTA")
+    found = [case(place, target) for place, target in enumerate(targets)]
+    texts = written("YTA", "NTA", "NTA", "YTA", "YTA", "YTA")
+    (row,) = generation_report(found, [ranked(1, 1, 1, 2, 2, 2)], [texts], bertscore, stances=True)["models"]
+    assert row["s1_pearson_r"]["macro_f1"] is None
+    assert row["s1_pearson_r"]["rouge1"] is not None
+
+
 def test_the_same_twice(bertscore):
     texts = [written(*TARGETS), written("a b", "c x", "e f", "x x", "i x", "k l")]
     first, second = (generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=False) for _ in range(2))
@@ -108,3 +173,16 @@ def test_the_tables(bertscore):
     assert "| mine | 1.0000 [1.0000, 1.0000] |" in figures
     assert "copy of bm25" in figures
     assert "+1.0000 [+1.0000, +1.0000] bm25" in differences
+
+
+def test_the_table_of_correlations(bertscore):
+    texts = [written("a b", "c x", "x x", "g h", "i j", "k x"), written(*"xxxxxx")]
+    result = generation_report(CASES, [ranked(3, 2, 0.5, 1, 9, 1.5), ZERO], texts, bertscore, stances=False)
+    result |= {"command": "pearl"}
+    (table,) = [each for each in generation_tables(result) if "table 6" in each.caption]
+    value = result["models"][0]["s1_pearson_r"]["rouge2"]["value"]
+    assert table.columns == ("model", "r with ROUGE-1", "r with ROUGE-2", "r with BERTScore")
+    assert [row[0] for row in table.rows] == ["mine"]
+    assert table.rows[0][2].startswith(f"{value:.2f} [")
+    del result["models"][0]["s1_pearson_r"]  # as in results from before there was one
+    assert not [each for each in generation_tables(result) if "table 6" in each.caption]

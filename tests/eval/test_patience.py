@@ -9,7 +9,7 @@ import pytest
 from eval.judges.verdict import Failed
 from eval.patience import DOWN, LONGEST_LIMIT_S, LONGEST_PAUSE_S, OUT_OF_TIME, TRIES, Patience
 from pearl.chat.base import Decoding, Message, Reply
-from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ChatTimeout, ContextExceeded
 from pearl.records import Usage
 
 REPLY = Reply("BOTH", "stop", Usage(1, 1))
@@ -121,13 +121,34 @@ def test_what_keeps_failing_is_a_failure_and_then_the_end(clock):
         asyncio.run(asker.answer(*ASKED))
 
 
-@pytest.mark.parametrize("error", [ChatRefused("no"), ContextExceeded("too long")])
+@pytest.mark.parametrize("error", [ChatRefused("no"), ChatRejected("400"), ContextExceeded("too long")])
 def test_what_only_this_question_does_is_not_repeated(clock, error):
     endpoint = Endpoint(clock, error, until=1e9)
     asker = patience(endpoint)
     for _ in range(2 * DOWN):
         assert asyncio.run(asker.answer(*ASKED)) == Failed(error.code)
     assert len(endpoint.calls) == 2 * DOWN
+
+
+def test_questions_that_are_rejected_are_no_sign_that_the_endpoint_is_down(clock):
+    asker = patience(endpoint := Endpoint(clock, ChatError("500"), until=1e9))
+    for place in range(2 * DOWN):
+        endpoint.error = (ChatError("500"), ChatRejected("400"))[place % 2]
+        assert asyncio.run(asker.answer(*ASKED)) == Failed(("llm_error", "llm_rejected")[place % 2])
+    assert len(endpoint.calls) == DOWN * TRIES + DOWN
+
+
+def test_after_a_good_answer_an_unreadable_one_is_asked_for_again(clock):
+    asker = patience(endpoint := Endpoint(clock, ChatError("html", code="llm_unreadable"), until=0))
+    assert asyncio.run(asker.answer(*ASKED)) == REPLY
+    endpoint.until = clock.now + 0.6
+    assert asyncio.run(asker.answer(*ASKED)) == REPLY
+    assert asker.repeated > 0
+    endpoint.until = 1e9
+    for _ in range(DOWN - 1):
+        assert asyncio.run(asker.answer(*ASKED)) == Failed("llm_unreadable")
+    with pytest.raises(ChatError):
+        asyncio.run(asker.answer(*ASKED))
 
 
 @pytest.mark.parametrize("code", ["llm_key_refused", "llm_not_found", "llm_unreadable"])

@@ -75,14 +75,25 @@ def test_k_shot_shows_everybody_the_same_strangers():
 
 def test_k_shot_takes_its_strangers_from_the_whole_file():
     found = many(1, 1, 1)
-    assert len(k_shot_system(found[:1], found, 3, 0, balanced=False).shown[0].documents) == 2
+    shown = k_shot_system(found[:1], found, 2, 0, balanced=False).shown[0].documents
+    assert {document.id for document in shown} == {"u1-0-0", "u2-0-0"}
+
+
+def test_k_shot_takes_second_documents_of_few_users():
+    texts = ("one", "two", "three")
+    found = cases([record("me", 1), record("a", 1, texts), record("a", 2, texts), record("b", 1, ("four",))])
+    for seed in range(10):
+        shown = k_shot_system(found[:1], found, 3, seed, balanced=False).shown[0].documents
+        assert len({document.text for document in shown}) == 3  # none twice, though two records have it
+        assert "four" in {document.text for document in shown[:2]}  # one of each user first
+    assert len(k_shot_system(found[:1], found, 9, 0, balanced=False).shown[0].documents) == 4
 
 
 def test_k_shot_shows_no_near_duplicate_where_they_are_set_aside():
     asking = cases([record("me", 1)])
     copy = cases([record("you", 1, (asking[0].target,))])
     assert k_shot_system(asking, copy, 1, 0, balanced=False).shown[0].documents
-    with pytest.raises(InputError, match="of other users"):
+    with pytest.raises(InputError, match="nearly is the target"):
         k_shot_system(asking, copy, 1, 0, balanced=False, near_duplicates=0.5)
 
 
@@ -92,6 +103,15 @@ def test_k_shot_takes_turns_between_the_stances():
     asking = cases([record("me", 1)])
     shown = k_shot_system(asking, [*found, *asking], 2, 0, balanced=True).shown[0].documents
     assert {stance(document.text) for document in shown} == {YTA, NTA}
+
+
+def test_k_shot_draws_among_the_documents_that_take_a_stance():
+    found = cases([record("a", 1, ("hm", "well", "YTA")), record("b", 1, ("what", "NTA", "NTA!")), record("me", 1)])
+    for seed in range(10):
+        shown = k_shot_system(found[2:], found, 4, seed, balanced=True).shown[0].documents
+        assert [stance(document.text) for document in shown] == [YTA, NTA, NTA]
+    with pytest.raises(InputError, match="takes a stance"):
+        k_shot_system(found[1:], found[1:], 4, 0, balanced=True)
 
 
 def test_k_shot_needs_another_user():

@@ -312,6 +312,13 @@ def test_documents_below_the_floor_are_left_out(pearl: Any, write: Any) -> None:
     assert run.notes == []
 
 
+def test_documents_far_behind_the_best_are_left_out_and_the_answer_says_so(pearl: Any, write: Any) -> None:
+    run = write(scores=SCORES, calibration=Calibration(margin=2.0))
+    assert (run.shown, run.notes) == (["d1", "d2"], ["far_behind"])
+    asked = write(scores=SCORES, calibration=Calibration(margin=2.0), k=3)
+    assert (len(asked.shown), asked.notes) == (3, [])
+
+
 def test_when_all_are_below_the_floor_the_answer_says_so(pearl: Any, write: Any) -> None:
     run = write(scores=SCORES, calibration=Calibration(floor=5.0))
     assert (run.shown, run.notes) == ([], ["below_floor"])

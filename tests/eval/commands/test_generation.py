@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from eval.generations import open_generations
+
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},
     {"text": "Trains leave at four.", "request": "catch a train"},
@@ -104,6 +106,42 @@ def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_line
     assert "theta never" in again.out
 
 
+def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lines, tmp_path):
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    run = pearl_eval("revision", *words, "--threshold", "bm25=1e6", "--json", "-")
+    assert run.status == 0
+    (found,) = run.json["models"]
+    assert found["threshold"] == 1e6
+    none, everything, selective, _ = found["policies"]
+    assert (none["share_revised"]["value"], selective["share_revised"]["value"]) == (0, 1)
+    assert selective["rouge1"] == everything["rouge1"]
+    assert " --threshold bm25=1e6" in run.json["command"]
+    never = pearl_eval("revision", *words, "--threshold", "bm25=never", "--json", "-")
+    assert never.json["models"][0]["threshold"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("bm25",), "--threshold bm25: give MODEL=THETA"),
+        (("dense=1",), "--threshold dense=1: give MODEL=THETA; the models are bm25."),
+        (("bm25=high",), "--threshold bm25=high: 'high' is neither a number nor 'never'"),
+        (("bm25=nan",), "'nan' is neither"),
+        (("bm25=inf",), "'inf' is neither"),
+        (("bm25=",), "'' is neither"),
+        (("bm25=1", "bm25=2"), "--threshold bm25=2: 'bm25' has one already"),
+    ],
+)
+def test_a_threshold_that_is_none(pearl_eval, write_lines, tmp_path, options, complaint):
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    given = [word for option in options for word in ("--threshold", option)]
+    run = pearl_eval("revision", *words, *given, "--json", "-")
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+    assert run.err.count("\n") == 1
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
 def test_tables_for_the_eye(generation):
     run = generation("--limit", 1)
     assert run.status == 0
@@ -160,7 +198,17 @@ def test_bad_input_is_named_before_anything_is_generated(generation, tmp_path, o
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-    assert not (tmp_path / "kept.jsonl").exists()
+    kept = tmp_path / "kept.jsonl"
+    assert not kept.exists() or kept.read_bytes() == b""
+
+
+@pytest.mark.parametrize("command", ["generation", "revision"])
+def test_a_file_that_another_run_has_is_told_before_the_ranking(pearl_eval, write_lines, tmp_path, command):
+    words = (command, "--gains", write_lines(LINES), *SMALL, "--generations", tmp_path / "kept.jsonl")
+    with open_generations(tmp_path / "kept.jsonl"):
+        run = pearl_eval(*words, "--model", "no such model", "--bertscore", "./nothing")
+    assert (run.status, run.out) == (2, "")
+    assert "another run is using it" in run.err
 
 
 def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):

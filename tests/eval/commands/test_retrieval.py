@@ -40,6 +40,17 @@ def test_the_newest_is_chosen_by_recent_and_scores_do_not_change(pearl_eval, wri
     assert run.json["near_duplicates"]["documents_set_aside"] == 1
 
 
+def test_a_path_that_is_not_utf8(pearl_eval, write_lines, tmp_path):
+    path = tmp_path / "g\udcff.jsonl"  # a byte that no text has
+    write_lines(LINES).rename(path)
+    run = pearl_eval("retrieval", "--gains", path, "--model", "bm25", "--json", "-")
+    assert (run.status, run.err) == (0, "")
+    assert f"--gains '{tmp_path}/g?.jsonl'" in run.json["command"]
+    shown = pearl_eval("retrieval", "--gains", path, "--model", "bm25")
+    assert (shown.status, shown.err) == (0, "")
+    shown.out.encode()
+
+
 def test_the_result_says_what_made_it_and_is_the_same_again(pearl_eval, write_lines, tmp_path):
     path = write_lines(LINES)
     words = ("retrieval", "--gains", path, "--model", "bm25", "--baseline", "random", "--seed", 3)
@@ -49,7 +60,7 @@ def test_the_result_says_what_made_it_and_is_the_same_again(pearl_eval, write_li
     assert result["version"] == __version__
     assert result["command"] == (
         f"pearl eval retrieval --gains {path} --model bm25 --baseline random --k 3 --near-duplicates 0.5 "
-        "--resamples 2000 --seed 3"
+        "--encoder embedded --resamples 2000 --seed 3"
     )
     assert [row["model"] for row in result["models"]] == ["bm25", "random"]
     assert sum(result["models"][0]["s1"]["counts"]) == 3

@@ -20,6 +20,7 @@ from pearl.errors import (
     ChatInterrupted,
     ChatRateLimited,
     ChatRefused,
+    ChatRejected,
     ChatTimeout,
     ContextExceeded,
     InputError,
@@ -268,16 +269,25 @@ def test_it_gives_up_after_the_retries(talk):
         (refusal(401, "invalid_api_key"), ChatError, "llm_key_refused"),
         (refusal(403), ChatError, "llm_key_refused"),
         (refusal(404, "model_not_found"), ChatError, "llm_not_found"),
-        (refusal(400), ChatError, "llm_error"),
+        *((refusal(status), ChatRejected, "llm_rejected") for status in (400, 405, 413, 422, 451)),
+        *((refusal(status), ChatError, "llm_error") for status in (408, 409, 425)),
+        (refusal(400, "content_filter"), ChatRefused, "llm_content_filter"),
         (refusal(400, "context_length_exceeded"), ContextExceeded, "context_length_exceeded"),
         (Answer([b"<html>Bad gateway</html>"], 502, {"content-type": "text/html"}), ChatError, "llm_error"),
-        (Answer([b"secret"], 418), ChatError, "llm_error"),
+        (Answer([b"secret"], 418), ChatRejected, "llm_rejected"),
     ],
 )
 def test_a_refused_call(talk, answer, kind, code):
     error, endpoint = talk(asking(kind), answer)
     assert error.code == code
+    assert ("try again later" in error.message) == (code == "llm_error")
     assert len(endpoint.calls) == 1
+
+
+def test_a_rejected_request_names_the_status(talk):
+    error, _ = talk(asking(ChatRejected), refusal(422))
+    assert "rejected this request with status 422" in error.message
+    assert error.http_status == 502
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,100 @@
+"""``pearl eval shown``"""
+
+from __future__ import annotations
+
+import typer
+
+from eval.commands.options import (
+    BertScoreModel,
+    BudgetMinutes,
+    ChoiceSeed,
+    GenerationsFile,
+    Limit,
+    MaxTokens,
+    NearDuplicateShare,
+    Stances,
+    TemplateName,
+    WithoutNearDuplicates,
+)
+from eval.commands.scored import GainsFiles, Models, write_or_show
+from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
+
+EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation'.
+
+Examples:
+
+\b
+  pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --template commit --json shown.json
+  pearl train margin --model MODEL --shown shown.json
+"""
+
+
+def shown(
+    gains: GainsFiles,
+    model: Models,
+    template: TemplateName = "free",
+    stances: Stances = False,
+    k: int | None = typer.Option(
+        None, "--k", min=1, help="Documents at most; by default as many as the template says."
+    ),
+    llm: str | None = LLM_OPTION,
+    max_in_flight: int = IN_FLIGHT_OPTION,
+    max_tokens: MaxTokens = None,
+    limit: Limit = None,
+    seed: ChoiceSeed = 0,
+    without_near_duplicates: WithoutNearDuplicates = False,
+    near_duplicates: NearDuplicateShare = None,
+    generations: GenerationsFile = None,
+    budget_minutes: BudgetMinutes = None,
+    encoder: str | None = ENCODER_OPTION,
+    bertscore: BertScoreModel = "embedded",
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Compare drafts by which documents they were shown: so many, or those that score near the best one.
+
+    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    """
+    from rich.console import Console
+
+    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
+    from eval.drafts import write_drafts
+    from eval.shown import by_count, shown_report, shown_tables
+    from eval.text_metrics import BertScore
+    from pearl.chat.choose import make_chat_model
+    from pearl.settings import load_settings
+    from pearl.templates import load_template
+
+    check_writable("--json", json)
+    plan = Plan(
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
+        gains=gains,
+        models=model,
+        baselines=(),
+        template=template,
+        k=k or load_template(template).k,  # named, so that a margin that is there already leaves nothing out
+        max_tokens=max_tokens,
+        limit=limit,
+        seed=seed,
+        near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
+        generations=generations,
+        stances=stances,
+        budget_minutes=budget_minutes,
+        in_flight=max_in_flight,
+    )
+    console, scorer = Console(stderr=True), BertScore(bertscore)
+    material = read_material(plan)
+    with kept_answers(plan) as kept:
+        # what is wrong with a model shows now, not after the work
+        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
+        scorer.load()
+        systems = retrieval_systems(plan, material.cases, console)
+        lots = [by_count(system) for system in systems]
+        briefs = [plan.briefs(material.cases, each) for lot in lots for each in lot]
+        written = iter(write(plan, kept, chat_model, console, lambda desk: write_drafts(desk, briefs)))
+    with console.status("Measuring..."):
+        models = [
+            shown_report(material.cases, system, [next(written) for _ in lot], scorer, stances=stances)
+            for system, lot in zip(systems, lots, strict=True)
+        ]
+    result = plan.head("shown", bertscore) | {"bertscore": scorer.description, **material.counts, "models": models}
+    write_or_show(json, result, shown_tables)

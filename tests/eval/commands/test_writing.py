@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from eval.commands.writing import Plan, kept_answers, retrieval_systems, write
+from eval.drafts import Desk
+from eval.gains import GainsRecord
+from eval.systems import Case
+from pearl.chat.fake import FakeChatModel
+from pearl.records import Document, Request
+from pearl.settings import load_settings
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan(
+        settings=load_settings(llm="embedded"),
+        gains=(),
+        models=("random",),
+        baselines=(),
+        template="free",
+        k=3,
+        max_tokens=None,
+        limit=None,
+        seed=0,
+        near_duplicates=None,
+        generations=tmp_path / "kept.jsonl",
+        stances=False,
+        budget_minutes=None,
+        in_flight=1,
+    )
+
+
+def test_the_seed_reaches_the_random_model(plan):
+    documents = tuple(Document(str(place), f"text {place}") for place in range(20))
+    record = GainsRecord(Request("a"), "ann", None, "t", documents, (0.0,) * 20)
+    found = [Case(record, "user ann", "t")]
+
+    def shown(seed):
+        (system,) = retrieval_systems(replace(plan, seed=seed), found, Console(stderr=True))
+        return system.shown
+
+    assert shown(0) == shown(0)
+    assert len({tuple(document.id for document in shown(seed)[0].documents) for seed in range(5)}) == 5
+
+
+def test_answers_are_kept_under_the_address_that_is_really_called(plan, monkeypatch):
+    def writer(**settings):
+        return replace(plan, settings=load_settings(llm="openai", llm_model="m", **settings)).writer
+
+    for name in ("PEARL_LLM_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert writer() == "m at https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert writer() == "m at http://elsewhere/v1"
+    assert writer(llm_base_url="http://here/v1") == "m at http://here/v1"
+
+
+def test_the_budget_begins_with_the_writing(plan):
+    late = replace(plan, budget_minutes=0.001)
+    time.sleep(0.1)  # of ranking
+
+    async def work(desk: Desk) -> bool:
+        return desk.budget.until(1.0)()
+
+    with kept_answers(late) as kept:
+        assert write(late, kept, FakeChatModel(), Console(stderr=True), work)
