@@ -83,9 +83,11 @@ class Patience:
                 return Failed(OUT_OF_TIME)
             try:
                 reply = await self._ask(messages, decoding)
-            except (ContextExceeded, ChatRefused, ChatRejected) as error:  # of this question alone
+            except (ContextExceeded, ChatRefused) as error:  # of this question alone
                 self._answered()
                 return Failed(error.code)
+            except ChatRejected as error:
+                return self._rejected(error)
             except ChatRateLimited as error:
                 self._limited(error)
             except ChatError as error:
@@ -103,6 +105,13 @@ class Patience:
 
     def _answered(self) -> None:
         self._pause, self._limited_since, self._failed_in_a_row = FIRST_PAUSE_S, None, 0
+
+    def _rejected(self, error: ChatRejected) -> Failed:
+        """Of this question alone, too, where another was answered before; else what all questions have may be wrong."""
+        if not self._has_replied:
+            return self._give_up(error)
+        self._answered()
+        return Failed(error.code)
 
     def _give_up(self, error: ChatError) -> Failed:
         self._failed_in_a_row += 1

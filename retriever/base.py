@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 
+MARGIN_FROM = 8  # documents: in shorter histories no margin was tried
+
 Scores = NDArray[np.float32]  # (C,)
 Positions = NDArray[np.intp]  # (C,)
 
@@ -26,7 +28,8 @@ class Calibration:
 
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
     in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
-    document that scores more than this below the best one is not worth a place either. None: never.
+    document that scores more than this below the best one is not worth a place either, where there are enough. None:
+    never.
     """
 
     threshold: float | None = None
@@ -102,8 +105,9 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
 ) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so no margin counts."""
+    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so no margin counts; nor does
+    it in a history of fewer than MARGIN_FROM documents."""
     least = [] if calibration.floor is None else [calibration.floor]
-    if ranking and calibration.margin is not None and not so_many:
+    if calibration.margin is not None and len(ranking) >= MARGIN_FROM and not so_many:
         least.append(ranking[0].score - calibration.margin)
     return [found for found in ranking[:k] if all(found.score >= each for each in least)]

@@ -111,8 +111,8 @@ class Drafter:
         calibration = self._histories.calibration
         template = load_template(voice.template)
         asked = commission.k or voice.k
-        near = choose(ranking, asked or template.k, calibration, so_many=True)
-        chosen = near if asked else choose(near, len(near), calibration)
+        most = choose(ranking, asked or template.k, calibration, so_many=True)
+        chosen = most if asked else choose(ranking, template.k, calibration)
         brief = Brief(
             template,
             commission.request,
@@ -129,7 +129,7 @@ class Drafter:
             prompt,
             calibration,
             commission.voice,
-            far_behind=len(near) - len(chosen),
+            far_behind=len(most) - len(chosen),
             cut_short=retrieving.cut_short,
         )
         yield Retrieved(draft_id, retrieval)

@@ -121,7 +121,7 @@ def test_what_keeps_failing_is_a_failure_and_then_the_end(clock):
         asyncio.run(asker.answer(*ASKED))
 
 
-@pytest.mark.parametrize("error", [ChatRefused("no"), ChatRejected("400"), ContextExceeded("too long")])
+@pytest.mark.parametrize("error", [ChatRefused("no"), ContextExceeded("too long")])
 def test_what_only_this_question_does_is_not_repeated(clock, error):
     endpoint = Endpoint(clock, error, until=1e9)
     asker = patience(endpoint)
@@ -131,11 +131,23 @@ def test_what_only_this_question_does_is_not_repeated(clock, error):
 
 
 def test_questions_that_are_rejected_are_no_sign_that_the_endpoint_is_down(clock):
-    asker = patience(endpoint := Endpoint(clock, ChatError("500"), until=1e9))
+    asker = patience(endpoint := Endpoint(clock, ChatError("500"), until=0))
+    assert asyncio.run(asker.answer(*ASKED)) == REPLY
+    endpoint.until = 1e9
     for place in range(2 * DOWN):
         endpoint.error = (ChatError("500"), ChatRejected("400"))[place % 2]
         assert asyncio.run(asker.answer(*ASKED)) == Failed(("llm_error", "llm_rejected")[place % 2])
-    assert len(endpoint.calls) == DOWN * TRIES + DOWN
+    assert len(endpoint.calls) == 1 + DOWN * TRIES + DOWN
+
+
+def test_where_none_but_rejections_come_the_run_ends(clock):
+    """As from a model that does not take one of the parameters."""
+    asker = patience(endpoint := Endpoint(clock, ChatRejected("400"), until=1e9))
+    for _ in range(DOWN - 1):
+        assert asyncio.run(asker.answer(*ASKED)) == Failed("llm_rejected")
+    with pytest.raises(ChatRejected):
+        asyncio.run(asker.answer(*ASKED))
+    assert len(endpoint.calls) == DOWN
 
 
 def test_after_a_good_answer_an_unreadable_one_is_asked_for_again(clock):

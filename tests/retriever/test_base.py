@@ -5,7 +5,7 @@ import pytest
 from pearl.records import Document, ScoredDocument
 from retriever.base import UNCALIBRATED, Calibration, choose
 
-RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0)]
+RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0)]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,10 @@ def test_what_is_worth_a_place(calibration: Calibration, k: int, chosen: list[fl
 def test_who_asks_for_so_many_gets_them_whatever_the_margin() -> None:
     calibration = Calibration(margin=0.5, floor=0.0)
     assert [found.score for found in choose(RANKING, 4, calibration, so_many=True)] == [3.0, 2.5, 1.0]
+
+
+def test_a_short_history_is_shown_whatever_the_margin() -> None:
+    assert [found.score for found in choose(RANKING[:7], 4, Calibration(margin=0.5))] == [3.0, 2.5, 1.0, -1.0]
 
 
 def test_nothing_to_choose_from() -> None:

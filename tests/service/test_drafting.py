@@ -313,10 +313,11 @@ def test_documents_below_the_floor_are_left_out(pearl: Any, write: Any) -> None:
 
 
 def test_documents_far_behind_the_best_are_left_out_and_the_answer_says_so(pearl: Any, write: Any) -> None:
-    run = write(scores=SCORES, calibration=Calibration(margin=2.0))
+    texts, scores = tuple(f"text {number}" for number in range(9)), SCORES | {f"d{n}": -3.0 for n in range(4, 10)}
+    run = write(texts=texts, scores=scores, calibration=Calibration(margin=2.0))
     assert (run.shown, run.notes) == (["d1", "d2"], ["far_behind"])
-    asked = write(scores=SCORES, calibration=Calibration(margin=2.0), k=3)
-    assert (len(asked.shown), asked.notes) == (3, [])
+    asked = write(texts=(), scores=scores, calibration=Calibration(margin=2.0), k=3)
+    assert (asked.shown, asked.notes) == (["d1", "d2", "d3"], [])
 
 
 def test_when_all_are_below_the_floor_the_answer_says_so(pearl: Any, write: Any) -> None:

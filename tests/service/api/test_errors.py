@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ChatTimeout
 from service.api.errors import explain_validation
 
 JSON = {"Content-Type": "application/json"}
@@ -131,6 +131,7 @@ FAILURES = [
     (ChatTimeout("Too late."), 504, "llm_timeout"),
     (ChatRateLimited("Wait.", retry_after=6.2), 503, "llm_rate_limited"),
     (ChatRefused("No."), 502, "llm_refused"),
+    (ChatRejected("400."), 502, "llm_rejected"),
 ]
 
 
