@@ -61,8 +61,9 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "calibration.json",
         "Whether the score says how much it will help",
-        "The correlation of the best score s1 with the gain of the document chosen; the paper's table 6 has that with "
-        "what is generated.",
+        "The correlation of the best score s1 with the gain of the document chosen; that with what is generated, the "
+        "paper's table 6, stands below, with the drafts. The requests, and what was trained beside the artifact that "
+        "ships, are of a later run of the recipe than in the tables above.",
         calibration_tables,
         "calibration.svg",
     ),
@@ -77,7 +78,9 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "generation-margin.json",
         "Showing only what scores near the best",
         "The same with the margin that the artifact ships with, chosen on dev ([experiments](experiments.md)): "
-        "documents that score further behind the best one are left out. `all-four` is the same artifact without it.",
+        "documents that score further behind the best one are left out. `all-four` is the same artifact without it, "
+        "`dense-requests` the best baseline of the table above. Another sample of the test users' requests, of a later "
+        "run of the recipe.",
         generation_tables,
         None,
     ),
