@@ -76,12 +76,6 @@ class Tally:
 
 
 @contextmanager
-def tallied(console: Console, label: str, total: int, clock: Callable[[], float] = time.monotonic) -> Iterator[Tally]:
-    with bars(console) as progress:
-        yield Tally(console, progress, label, total, clock=clock)
-
-
-@contextmanager
 def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str, int], Tally]]:
     """What tells of each call as it comes, of one lot of calls after the other."""
     with bars(console) as progress:

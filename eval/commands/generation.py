@@ -66,17 +66,13 @@ def generation(
 
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
-    from rich.console import Console
-
-    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
+    from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts import write_drafts
     from eval.generation import generation_report
     from eval.judges.authorship_items import items_of
     from eval.judges.json_lines import write_lines
     from eval.systems import k_shot_system, zero_shot_system
-    from eval.text_metrics import BertScore
     from eval.writing_tables import generation_tables
-    from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
     check_writable("--json", json)
@@ -96,29 +92,24 @@ def generation(
         stances=stances,
         budget_minutes=budget_minutes,
         in_flight=max_in_flight,
+        bertscore=bertscore,
     )
-    console, scorer = Console(stderr=True), BertScore(bertscore)
-    material = read_material(plan)
-    with kept_answers(plan) as kept:
-        # what is wrong with a model shows now, not after the work
-        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
-        scorer.load()
-        systems = retrieval_systems(plan, material.cases, console)
+    with ready(plan) as room:
+        cases, systems = room.material.cases, [*room.systems]
         if k_shot:
             aside = plan.near_duplicates
             strangers = k_shot_system(
-                material.cases, material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
+                cases, room.material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
             )
             systems.insert(0, strangers)
         if zero_shot:
-            systems.insert(0, zero_shot_system(material.cases))
-        briefs = [plan.briefs(material.cases, system) for system in systems]
-        written = write(plan, kept, chat_model, console, lambda desk: write_drafts(desk, briefs))
+            systems.insert(0, zero_shot_system(cases))
+        briefs = [plan.briefs(cases, system) for system in systems]
+        written = room.write(lambda desk: write_drafts(desk, briefs))
     if drafts:
-        items = items_of(material.cases, [system.name for system in systems], written, chat_model.name)
+        items = items_of(cases, [system.name for system in systems], written, room.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
-    with console.status("Measuring..."):
-        report = generation_report(material.cases, systems, written, scorer, stances=stances)
-    head = plan.head("generation", bertscore, no_zero_shot=not zero_shot, k_shot=k_shot)
-    result = head | {"bertscore": scorer.description, **material.counts, **report}
+    with room.console.status("Measuring..."):
+        report = generation_report(cases, systems, written, room.scorer, stances=stances)
+    result = room.result("generation", report, no_zero_shot=not zero_shot, k_shot=k_shot)
     write_or_show(json, result, generation_tables)

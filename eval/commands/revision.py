@@ -74,16 +74,12 @@ def revision(
 
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
-    from rich.console import Console
-
-    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
+    from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts import write_revised
     from eval.pictures import check_format
     from eval.revision import revision_report
     from eval.revision_picture import check_metric, draw_curves
-    from eval.text_metrics import BertScore
     from eval.writing_tables import revision_tables
-    from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
 
     check_format(picture)
@@ -105,27 +101,20 @@ def revision(
         stances=stances,
         budget_minutes=budget_minutes,
         in_flight=max_in_flight,
+        bertscore=bertscore,
     )
     check_metric(metric, stances=stances)
-    console, scorer = Console(stderr=True), BertScore(bertscore)
-    material = read_material(plan)
-    with kept_answers(plan) as kept:
-        # what is wrong with a model shows now, not after the work
-        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
-        scorer.load()
-        systems = [
-            replace(system, threshold=thetas.get(system.name, system.threshold))
-            for system in retrieval_systems(plan, material.cases, console)
-        ]
-        briefs = [plan.briefs(material.cases, system) for system in systems]
-        written = write(plan, kept, chat_model, console, lambda desk: write_revised(desk, briefs))
-    with console.status("Measuring..."):
+    with ready(plan) as room:
+        cases = room.material.cases
+        systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
+        briefs = [plan.briefs(cases, system) for system in systems]
+        written = room.write(lambda desk: write_revised(desk, briefs))
+    with room.console.status("Measuring..."):
         models = [
-            revision_report(material.cases, system, drafts, revisions, scorer, stances=stances)
+            revision_report(cases, system, drafts, revisions, room.scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    head = plan.head("revision", bertscore, threshold=threshold)
-    result = head | {"bertscore": scorer.description, **material.counts, "models": models}
+    result = room.result("revision", {"models": models}, threshold=threshold)
     if picture:
         draw_curves(models, metric, picture)
     write_or_show(json, result, revision_tables)

@@ -54,13 +54,9 @@ def shown(
 
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
-    from rich.console import Console
-
-    from eval.commands.writing import Plan, kept_answers, read_material, retrieval_systems, share_set_aside, write
+    from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts import write_drafts
     from eval.shown import by_count, shown_report, shown_tables
-    from eval.text_metrics import BertScore
-    from pearl.chat.choose import make_chat_model
     from pearl.settings import load_settings
     from pearl.templates import load_template
 
@@ -80,21 +76,16 @@ def shown(
         stances=stances,
         budget_minutes=budget_minutes,
         in_flight=max_in_flight,
+        bertscore=bertscore,
     )
-    console, scorer = Console(stderr=True), BertScore(bertscore)
-    material = read_material(plan)
-    with kept_answers(plan) as kept:
-        # what is wrong with a model shows now, not after the work
-        chat_model = make_chat_model(plan.settings, in_flight=max_in_flight)
-        scorer.load()
-        systems = retrieval_systems(plan, material.cases, console)
-        lots = [by_count(system) for system in systems]
-        briefs = [plan.briefs(material.cases, each) for lot in lots for each in lot]
-        written = iter(write(plan, kept, chat_model, console, lambda desk: write_drafts(desk, briefs)))
-    with console.status("Measuring..."):
+    with ready(plan) as room:
+        cases = room.material.cases
+        lots = [by_count(system) for system in room.systems]
+        briefs = [plan.briefs(cases, each) for lot in lots for each in lot]
+        written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
+    with room.console.status("Measuring..."):
         models = [
-            shown_report(material.cases, system, [next(written) for _ in lot], scorer, stances=stances)
-            for system, lot in zip(systems, lots, strict=True)
+            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=stances)
+            for system, lot in zip(room.systems, lots, strict=True)
         ]
-    result = plan.head("shown", bertscore) | {"bertscore": scorer.description, **material.counts, "models": models}
-    write_or_show(json, result, shown_tables)
+    write_or_show(json, room.result("shown", {"models": models}), shown_tables)

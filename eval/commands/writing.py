@@ -1,10 +1,10 @@
-"""What ``pearl eval generation`` and ``pearl eval revision`` share: the cases, what is retrieved, and the writing."""
+"""What ``pearl eval generation``, ``revision`` and ``shown`` share: the cases, what is retrieved, and the writing."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,9 +19,10 @@ from eval.overlap import THRESHOLD
 from eval.progress import watched
 from eval.scoring import RememberingEncoder
 from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
+from eval.text_metrics import BertScore
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
-from pearl.chat.choose import calls_at_once
+from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.errors import InputError
 from pearl.prompts import CLOSING, Brief
@@ -37,8 +38,8 @@ T = TypeVar("T")
 class Plan:
     """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
     ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
-    ``stances``: the texts are comments that may take one. ``budget``: of the writing, from its start.
-    ``in_flight``: calls of the chat model at once.
+    ``stances``: the texts are comments that may take one. ``budget_minutes``: of the writing, from its start.
+    ``in_flight``: calls of the chat model at once. ``bertscore``: its encoder.
     """
 
     settings: Settings
@@ -55,6 +56,7 @@ class Plan:
     stances: bool
     budget_minutes: float | None
     in_flight: int
+    bertscore: str
 
     @property
     def shown(self) -> int:
@@ -81,7 +83,7 @@ class Plan:
             for case, shown in zip(found, system.shown, strict=True)
         ]
 
-    def head(self, name: str, bertscore: str, *, threshold: Sequence[str] = (), **flags: bool) -> dict[str, Any]:
+    def head(self, name: str, *, threshold: Sequence[str] = (), **flags: bool) -> dict[str, Any]:
         """What makes a result: the command, and what it left to defaults."""
         head = described(
             name,
@@ -96,7 +98,7 @@ class Plan:
             seed=self.seed,
             near_duplicates=self.near_duplicates,
             encoder=self.settings.encoder,
-            bertscore=bertscore,
+            bertscore=self.bertscore,
             threshold=threshold,
             budget_minutes=self.budget_minutes,
         )
@@ -189,3 +191,37 @@ def write(plan: Plan, kept: Generations, model: ChatModel, console: Console, wor
         in_flight = calls_at_once(plan.settings, plan.in_flight)
         budget = Budget(plan.budget_minutes)  # from now on: what was done before is no writing
         return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, budget, in_flight)))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A run in which everything is ready to write; open it with :func:`ready`. ``systems`` are the plan's models."""
+
+    plan: Plan
+    console: Console
+    scorer: BertScore
+    material: Material
+    model: ChatModel
+    kept: Generations
+    systems: list[System]
+
+    def write(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        return write(self.plan, self.kept, self.model, self.console, work)
+
+    def result(self, name: str, found: dict[str, Any], **options: Any) -> dict[str, Any]:
+        """What was found, behind what made it; ``options`` are the command's own."""
+        head = self.plan.head(name, **options)
+        return head | {"bertscore": self.scorer.description, **self.material.counts, **found}
+
+
+@contextmanager
+def ready(plan: Plan) -> Iterator[Room]:
+    """The file of answers stays open. Raises what its parts raise, all of it before anything is written."""
+    console, scorer = Console(stderr=True), BertScore(plan.bertscore)
+    material = read_material(plan)
+    with kept_answers(plan) as kept:
+        # what is wrong with a model shows now, not after the work
+        model = make_chat_model(plan.settings, in_flight=plan.in_flight)
+        scorer.load()
+        systems = retrieval_systems(plan, material.cases, console)
+        yield Room(plan, console, scorer, material, model, kept, systems)

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from eval.progress import duration, tallied, watched
+from eval.progress import duration, watched
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,8 @@ def test_a_line_now_and_then_where_nobody_sees_a_bar():
 
 def test_a_line_a_minute_of_many_calls():
     out, now = StringIO(), [0.0]
-    with tallied(Console(file=out, width=80), "judgements", 400, lambda: now[0]) as watch:
+    with watched(Console(file=out, width=80), lambda: now[0]) as lots:
+        watch = lots("judgements", 400)
         for number in range(400):
             now[0] += 0.5 if number < 200 else 1.0
             if number == 200:

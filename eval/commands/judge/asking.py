@@ -18,7 +18,7 @@ from eval.judges.elicit import Asked, Judge, Terms, check_complete, elicit, repl
 from eval.judges.replies import Question, Replies, open_replies
 from eval.judges.verdict import Failed
 from eval.patience import asking
-from eval.progress import tallied
+from eval.progress import watched
 from pearl import __version__
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import make_chat_model
@@ -84,9 +84,9 @@ class Bench:
             check_complete(found)
         asked = Asked()
         if found.missing:
-            with tallied(self._console, label, found.missing) as watch:
+            with watched(self._console) as watch:
                 terms = Terms(self._asking.in_flight, self._asking.prices, self._asking.cap)
-                asked = self._runner.run(elicit(self.judge, questions, self._kept, terms, watch))
+                asked = self._runner.run(elicit(self.judge, questions, self._kept, terms, watch(label, found.missing)))
         return Round(found, asked, partial(replies, self.judge, questions, self._kept, asked))
 
 

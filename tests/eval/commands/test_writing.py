@@ -32,6 +32,7 @@ def plan(tmp_path):
         stances=False,
         budget_minutes=None,
         in_flight=1,
+        bertscore="embedded",
     )
 
 
