@@ -265,6 +265,7 @@ def experiments() -> str:
         "heads": _tried(training["heads"]),
         "second_stage": _second(training["second_stage"]),
         "again": _trained_again(artifact, again),
+        "margin_test": _from_baseline(json.loads((kept / "margin-test.json").read_text(encoding="utf-8"))),
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
@@ -303,6 +304,17 @@ def _same_requests(result: dict[str, Any]) -> str:
 
     _, differences = pairs_tables(result)
     return "\n".join(markdown(short(table)) for table in (figures_table(result, METRICS), differences))
+
+
+def _from_baseline(result: dict[str, Any]) -> str:
+    """What the drafts with the margin are above or below those without it."""
+    from results_page import short
+
+    from eval.comparison import METRICS
+    from eval.tables import differences_table, markdown
+
+    metrics = [metric for metric in METRICS if metric.name in result["models"][0]]
+    return markdown(short(differences_table(result, metrics)))
 
 
 def _shown_documents(result: dict[str, Any]) -> str:
