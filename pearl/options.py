@@ -13,6 +13,7 @@ import typer
 from pearl.errors import InputError
 from pearl.texts import storable
 
+USER_OPTION = typer.Option(None, "--user", metavar="U", help="The user; may be left out when there is only one.")
 LLM_OPTION = typer.Option(None, "--llm", metavar="LLM", help="embedded, openai (an endpoint) or auto, as PEARL_LLM.")
 ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded or a model, as PEARL_ENCODER.")
 IN_FLIGHT_OPTION = typer.Option(

@@ -69,6 +69,9 @@ keys = Table(
     Column("shown", String(20), nullable=False),
     Column("grants_all_users", Boolean, nullable=False),
     Column("created_at", Float, nullable=False),
+    Column("name", String(200), nullable=True),
+    Column("last_used_at", Float, nullable=True),
+    Column("expires_at", Float, nullable=True),  # None: never
 )
 
 grants = Table(
@@ -89,6 +92,18 @@ voices = Table(
     Column("created_at", Float, nullable=False),
 )
 
+imports = Table(
+    "imports",
+    metadata,
+    Column("id", String(60), primary_key=True),
+    _owned_by_user(index=True),
+    Column("importer", String(40), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("counts", JSON, nullable=False),  # imported, already there, left out by reason: the summary's numbers
+    Column("created_at", Float, nullable=False),
+    Column("undone_at", Float, nullable=True),
+)
+
 documents = Table(
     "documents",
     metadata,
@@ -102,6 +117,9 @@ documents = Table(
     Column("content_digest", LargeBinary(16), nullable=False),  # of text, request and voice: "same id, same content"
     Column("text_digest", LargeBinary(16), nullable=False),  # of the text, which embeddings are cached by
     Column("request_digest", LargeBinary(16), nullable=True),  # of the request, which is embedded as well
+    # of imports; no foreign key, which SQLite can only add by rebuilding the table, and that cascades into feedback
+    Column("import_id", String(60), nullable=True, index=True),
+    Column("changed_at", Float, nullable=True),  # when its owner last changed it by hand; None: as it came
     UniqueConstraint("user_id", "document_id"),
     Index("ix_documents_user_id_timestamp_seq", "user_id", "timestamp", "seq"),
 )
@@ -126,9 +144,12 @@ drafts = Table(
     Column("text", Text, nullable=False),
     Column("stage", String(20), nullable=False),
     Column("model", String(200), nullable=False),
-    Column("retrieval", JSON, nullable=False),  # ids and scores of the documents, never their text
+    Column("retrieval", JSON, nullable=False),  # ids and scores of the documents, never their text; notes
     Column("timings", JSON, nullable=False),
     Column("created_at", Float, nullable=False),
+    Column("revision", JSON, nullable=True),  # these three are None in drafts of before migration 0003
+    Column("questions", JSON, nullable=True),
+    Column("usage", JSON, nullable=True),
 )
 
 feedback = Table(
@@ -166,4 +187,11 @@ idempotency = Table(
     Column("status", Integer, nullable=True),  # None while the first call is under way
     Column("body", Text, nullable=True),
     Column("created_at", Float, nullable=False),
+)
+
+erasures = Table(
+    "erasures",  # deletions whose traces in the database's files are still to be overwritten
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("requested_at", Float, nullable=False),
 )

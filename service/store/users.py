@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select, update
 
-from pearl.errors import NotFound
+from pearl.errors import InputError, NotFound
 from service.store.tables import tenants, users
 from service.store.upsert import upsert
 
 DEFAULT_TENANT = "default"
+NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,24 @@ def get(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User
             code="user_not_found",
         )
     return user
+
+
+def chosen(connection: Connection, name: str | None, tenant: str = DEFAULT_TENANT) -> User:
+    """The named user, or the only one when no name is given. Raises NotFound; InputError when there are several."""
+    if name is not None:
+        return get(connection, name, tenant)
+    owner = select(tenants.c.id).where(tenants.c.name == tenant).scalar_subquery()
+    rows = connection.execute(select(users).where(users.c.tenant_id == owner).order_by(users.c.name)).all()
+    if not rows:
+        raise NotFound(
+            "There is no user yet; import a history (pearl import PATH --user me).", param="user", code="user_not_found"
+        )
+    if len(rows) > 1:
+        names = ", ".join(row.name for row in rows[:NAMES_SHOWN]) + (", ..." if len(rows) > NAMES_SHOWN else "")
+        raise InputError(
+            f"There are {len(rows)} users ({names}); name one with --user.", param="user", code="missing_user"
+        )
+    return User(rows[0].id, rows[0].tenant_id, rows[0].name)
 
 
 def history_version(connection: Connection, user_id: int) -> int:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pearl.errors import AccessError, NotFound, Unauthenticated
+from pearl.errors import AccessError, InputError, NotFound, Unauthenticated
 from pearl.records import Document
 from service.store import drafts, feedback, idempotency, jobs, keys, users, voices
 from service.store.database import Database
@@ -59,6 +59,18 @@ def test_finding_a_user(database):
         assert users.find(connection, "ann", "elsewhere") is None
         with pytest.raises(NotFound, match="pearl keys create --user bob"):
             users.get(connection, "bob")
+
+
+def test_the_user_who_is_not_named_is_the_only_one(database):
+    with database.write() as connection, pytest.raises(NotFound, match="no user yet"):
+        users.chosen(connection, None)
+    with database.write() as connection:
+        made = users.ensure(connection, {"ann"})
+        assert users.chosen(connection, None) == made["ann"]
+        users.ensure(connection, {"bob"})
+        assert users.chosen(connection, "bob").name == "bob"
+        with pytest.raises(InputError, match=r"2 users \(ann, bob\).*--user"):
+            users.chosen(connection, None)
 
 
 def test_tenants_have_their_own_users(database):

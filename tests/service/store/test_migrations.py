@@ -116,6 +116,38 @@ def test_requests_that_were_there_can_be_embedded(empty):
     }
 
 
+def test_the_third_migration_loses_nothing_that_refers_to_the_tables_it_changes(empty):
+    config = _alembic_config()
+    with empty.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        for statement in (
+            "INSERT INTO tenants (id, name, created_at) VALUES (1, 'default', 0)",
+            "INSERT INTO users (id, tenant_id, name, created_at) VALUES (1, 1, 'ann', 0)",
+            "INSERT INTO keys (id, tenant_id, digest, shown, grants_all_users, created_at) "
+            "VALUES ('key_1', 1, 'd', 'pearl_', FALSE, 0)",
+            "INSERT INTO grants (key_id, user_id) VALUES ('key_1', 1)",
+            "INSERT INTO documents (seq, user_id, document_id, text, timestamp, content_digest, text_digest) "
+            "VALUES (1, 1, 'd1', 'text', 0, '', '')",
+            "INSERT INTO drafts (id, user_id, request, instructions, text, stage, model, retrieval, timings, "
+            "created_at) VALUES ('draft_1', 1, 'q', '', 't', 'draft', 'm', '{}', '{}', 0)",
+            "INSERT INTO feedback (id, draft_id, user_id, outcome, document_seq, created_at) "
+            "VALUES ('f1', 'draft_1', 1, 'accepted', 1, 0)",
+        ):
+            connection.exec_driver_sql(statement)
+    for _ in range(2):
+        with empty.write() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+        with empty.read() as connection:
+            assert connection.exec_driver_sql("SELECT key_id FROM grants").scalar_one() == "key_1"
+            assert connection.exec_driver_sql("SELECT document_seq FROM feedback").scalar_one() == 1
+            assert connection.exec_driver_sql("SELECT import_id FROM documents").scalar_one() is None
+        with empty.write() as connection:
+            config.attributes["connection"] = connection
+            command.downgrade(config, "0002")
+
+
 def test_threads_that_migrate_at_once(empty_database_url, at_once):
     def migrate() -> None:
         database = Database(empty_database_url, timeout_s=10)
