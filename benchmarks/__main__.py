@@ -7,14 +7,25 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import cascade, draft_overhead, importing, judging, load, retrieval, scoring, serving
+from benchmarks import cascade, draft_overhead, hostile_imports, importing, judging, load, retrieval, scoring, serving
 from benchmarks.figures import Result, write_result
 from benchmarks.machine import Machine, this_machine
 from benchmarks.report import table
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
-    module.NAME: module for module in (importing, draft_overhead, load, scoring, retrieval, cascade, serving, judging)
+    module.NAME: module
+    for module in (
+        importing,
+        draft_overhead,
+        load,
+        scoring,
+        retrieval,
+        cascade,
+        serving,
+        judging,
+        hostile_imports,
+    )
 }
 
 

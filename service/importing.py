@@ -78,7 +78,7 @@ def run_import(
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
     try:
         with closing(importer.read(source, options)) as items, transactions as transaction:
-            for batch in _batches(_usable(items, tally), batch_documents):
+            for batch in _batches(_usable(items, tally, options.least_words), batch_documents):
                 with transaction() as connection:
                     outcomes = _store(connection, batch, known_users)
                 tally.count(batch, outcomes)
@@ -101,13 +101,16 @@ def _one_transaction(database: Database) -> Iterator[Callable[[], AbstractContex
         yield lambda: nullcontext(connection)
 
 
-def _usable(items: Items, tally: _Tally) -> Iterator[Found]:
+def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[Found]:
     for item in items:
         if isinstance(item, Found):
             try:
                 _check(item)
             except InputError as error:
                 item = LeftOut.because_of(error, item.where)
+            else:
+                if len(item.document.text.split()) < least_words:
+                    item = LeftOut(item.where, f"fewer than {least_words:,} words")
         if isinstance(item, LeftOut):
             tally.leave_out(item)
         else:

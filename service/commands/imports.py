@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,14 @@ def _command(name: str) -> TyperCommand:
         voice: str = typer.Option(
             None, "--voice", metavar="V", help="The register of documents for which the source names none."
         ),
+        least_words: int = typer.Option(
+            0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
+        ),
         strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
     ) -> None:
-        options = _options(importer, user, tuple(me), voice)
+        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words)
         summary = _run(importer, source, options, strict, batch_size)
         _report(summary, source, json)
 
@@ -118,7 +121,7 @@ def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: s
 
 def _run(importer: Importer, source: Path, options: Options, strict: bool, batch_size: int) -> ImportSummary:
     with open_database(load_settings()) as database, _progress(importer, source) as advance:
-        followed = Options(options.user, options.me, options.voice, advance)
+        followed = replace(options, advance=advance)
         return run_import(database, importer, source, followed, strict=strict, batch_documents=batch_size)
 
 

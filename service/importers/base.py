@@ -47,11 +47,15 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person said: whose history it is, which identities in the source are theirs, and the voice."""
+    """What the person said: whose history it is, which identities in the source are theirs, and the voice.
+
+    Documents of fewer than ``least_words`` words are left out by ``service.importing``, whatever the source.
+    """
 
     user: str | None = None
     me: tuple[str, ...] = ()
     voice: str | None = None
+    least_words: int = 0
     advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
 
     @property

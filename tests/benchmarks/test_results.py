@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.__main__ import BENCHMARKS, RESULTS
 from benchmarks.figures import Result, read_result, read_results
+from benchmarks.hostile_imports import ROWS
 from benchmarks.machine import ROOT
 
 FIGURES = {
@@ -39,6 +40,7 @@ FIGURES = {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
     },
+    "hostile_imports": {row.name for row in ROWS},
 }
 
 COUNTED = {"cascade"}  # measures no time: once is enough

@@ -122,6 +122,14 @@ def test_no_importer_can_store_what_is_unusable(database, bad, field_, reason):
     assert [(problem.where, problem.field) for problem in summary.errors] == [("fake:1", field_)]
 
 
+def test_short_documents_are_left_out_if_wanted(database):
+    texts = ["", "Tea.", "Tea at four.", "Tea at four, please."]
+    items = [found(number, text) for number, text in enumerate(texts)]
+    summary = run_import(database, FakeImporter(items), Path("/"), Options(least_words=3))
+    assert summary.left_out == {"empty text": 1, "fewer than 3 words": 1}
+    assert [document.text for document in stored(database)] == texts[2:]
+
+
 def test_only_the_first_errors_are_kept(database):
     summary = run(database, [LeftOut(str(number), "wrong type", "is wrong") for number in range(250)])
     assert (len(summary.errors), summary.errors_total) == (ERRORS_KEPT, 250)

@@ -109,6 +109,13 @@ def test_what_a_source_calls_itself_cannot_control_the_terminal(command, write_l
     assert "\x1b" not in run.err.split("imported")[0]
 
 
+def test_short_documents_are_left_out_and_counted(command, write_lines):
+    run = command("import", "jsonl", write_lines(LINES), "--least-words", "2")
+    assert run.status == 0
+    assert "1  left out: fewer than 2 words" in run.err
+    assert stored("ann") == ["Tea at four."]
+
+
 def test_strict(command, write_lines):
     path = write_lines([*LINES, "nonsense"])
     run = command("import", "jsonl", path, "--strict", "--json", "-")
