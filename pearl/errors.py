@@ -106,6 +106,26 @@ class Overloaded(PearlError):
     default_code = "overloaded"
 
 
+# every code that a ChatError has, for metrics and clients
+CHAT_CODES = (
+    "llm_error",
+    "llm_timeout",
+    "llm_rate_limited",
+    "llm_interrupted",
+    "llm_rejected",
+    "llm_refused",
+    "llm_content_filter",
+    "llm_key_refused",
+    "llm_not_found",
+    "llm_unreachable",
+    "llm_unreadable",
+    "llm_redirected",
+    "llm_too_long",
+    "llm_failed",
+    "llm_closed",
+)
+
+
 class ChatError(PearlError):
     http_status = 502
     type = "upstream_error"

@@ -69,6 +69,10 @@ class ChatModel(Protocol):
         """The answer, piece by piece, ended by a chunk with the finish reason."""
         ...
 
+    async def check(self) -> None:
+        """Ask what stands behind the model whether it would answer; cheap. Raises ChatError with the reason."""
+        ...
+
     async def close(self) -> None: ...
 
 

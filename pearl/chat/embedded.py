@@ -175,6 +175,9 @@ class EmbeddedChatModel:
     def _control(self, marker: str) -> list[int]:
         return list(self._llama.tokenize(marker.encode(), add_bos=False, special=True))
 
+    async def check(self) -> None:
+        """Nothing stands behind it that could be away."""
+
     async def close(self) -> None:
         """Generations that wait for their turn fail; one that runs may end."""
         self._turns.shutdown(wait=False, cancel_futures=True)

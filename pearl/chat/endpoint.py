@@ -26,6 +26,8 @@ from pearl.settings import Settings
 
 PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
 LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
+CHECK_S = 3.0  # a probe of readiness waits no longer
+ANSWERED = frozenset({"llm_not_found", "llm_rejected", "llm_rate_limited"})  # so the endpoint is there
 BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of other scripts
 
 
@@ -132,6 +134,19 @@ class EndpointChatModel:
             "top_p": decoding.top_p,
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
         }
+
+    async def check(self) -> None:
+        """Ask for the list of models, which costs nothing. An endpoint without such a list is fine, too.
+
+        Raises ChatError where it cannot be reached, refuses our key, or fails.
+        """
+        patience = min(self._timeout_s, CHECK_S)
+        try:
+            with _translated(patience):
+                await self._client.with_options(timeout=patience, max_retries=0).get("/models", cast_to=object)
+        except ChatError as error:
+            if error.code not in ANSWERED:
+                raise
 
     async def close(self) -> None:
         await self._client.close()

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from pearl.chat.base import Chunk, Decoding, Message
+from pearl.errors import ChatError
 from pearl.records import Usage
 
 
@@ -28,6 +29,7 @@ class FakeChatModel:
         self.context_tokens = context_tokens
         self.replies = deque(replies)
         self.calls: list[tuple[list[Message], Decoding]] = []
+        self.unwell: ChatError | None = None  # what check raises
         self.left_early = 0  # generations whose reader went away
 
     def count_tokens(self, text: str) -> int:
@@ -49,6 +51,10 @@ class FakeChatModel:
         except GeneratorExit:
             self.left_early += 1
             raise
+
+    async def check(self) -> None:
+        if self.unwell is not None:
+            raise self.unwell
 
     async def close(self) -> None:
         pass

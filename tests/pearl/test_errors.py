@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from pearl import errors
-from pearl.errors import ChatRateLimited, InputError, NotFound, PearlError, StoreError
+from pearl.errors import CHAT_CODES, ChatError, ChatRateLimited, InputError, NotFound, PearlError, StoreError
 
 
 def tree() -> dict[str, type[PearlError]]:
@@ -40,6 +41,15 @@ def test_the_docstring_draws_the_whole_tree():
 def test_codes_are_all_different():
     kinds = tree().values()
     assert len({kind.default_code for kind in kinds}) == len(kinds)
+
+
+def test_every_code_of_a_chat_error_is_known():
+    kinds = [kind for kind in tree().values() if issubclass(kind, ChatError)]
+    used = {kind.default_code for kind in kinds}
+    for path in (Path(errors.__file__).parent / "chat").glob("*.py"):
+        used |= set(re.findall(r'code="(llm_\w+)"', path.read_text(encoding="utf-8")))
+    assert used <= set(CHAT_CODES)
+    assert len(set(CHAT_CODES)) == len(CHAT_CODES)
 
 
 def test_what_an_error_carries():

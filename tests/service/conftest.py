@@ -87,6 +87,9 @@ class SilentModel:
             self.stopped.set()
             raise
 
+    async def check(self) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 

@@ -76,8 +76,9 @@ class Endpoint:
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            self.calls.append((head, await reader.readexactly(int(length.split(b":")[1]))))
+            lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            length = int(lengths[0].split(b":")[1]) if lengths else 0
+            self.calls.append((head, await reader.readexactly(length)))
             self.called.set()
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             headers = {"content-type": "text/event-stream", **answer.headers}
@@ -461,3 +462,53 @@ def test_a_whole_answer_that_is_none(talk, answer, kind, code):
     error = talk(work, answer, timeout_s=0.5)
     assert code in (None, error.code)
     assert "secret" not in error.message
+
+
+MODELS = in_one_piece({"object": "list", "data": [{"id": "m", "object": "model"}]})
+
+
+async def check(model: EndpointChatModel, endpoint: Endpoint) -> Endpoint:
+    await model.check()
+    return endpoint
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [MODELS, Answer([b"ok"], headers={"content-type": "text/plain"}), refusal(404), refusal(405), refusal(429)],
+)
+def test_an_endpoint_that_is_there(talk, answer):
+    endpoint = talk(check, answer, api_key="sk-1")
+    ((head, body),) = endpoint.calls
+    assert head.startswith(b"GET /v1/models HTTP/1.1\r\n")
+    assert b"authorization: bearer sk-1" in head.lower()
+    assert body == b""
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (refusal(401), "llm_key_refused"),
+        (refusal(403), "llm_key_refused"),
+        (refusal(500), "llm_error"),
+        (refusal(503), "llm_error"),
+        (Answer(then="wait"), "llm_timeout"),
+    ],
+)
+def test_an_endpoint_that_would_not_answer(talk, answer, code):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[PearlError, Endpoint]:
+        with pytest.raises(ChatError) as caught:
+            await model.check()
+        return caught.value, endpoint
+
+    error, endpoint = talk(work, answer, timeout_s=0.3, max_retries=2)
+    assert error.code == code
+    assert len(endpoint.calls) == 1  # a probe is not repeated
+
+
+def test_a_check_where_nobody_listens(talk):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        with pytest.raises(ChatError) as caught:
+            talk(check, Answer(), base_url=address)
+    assert caught.value.code == "llm_unreachable"

@@ -210,6 +210,9 @@ class Breaking:
         raise KeyError(SECRET)
         yield
 
+    async def check(self) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 
