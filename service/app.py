@@ -56,6 +56,7 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         sweeping = asyncio.create_task(_sweep(services))
         yield
         sweeping.cancel()
+        await asyncio.wait((sweeping,))  # a thread of its own may be at the database
         await services.stop()
 
     app = FastAPI(
@@ -85,13 +86,13 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
 
 
 async def _sweep(services: Services) -> None:
-    """Now and then drop histories that another worker process changed or deleted."""
+    """At the start and now and then: see to what other processes deleted, or could not erase."""
     while True:
-        await asyncio.sleep(SWEEP_S)
         try:
-            await in_thread(services.histories.sweep)
+            await in_thread(services.sweep)
         except PearlError as error:  # the store is busy or away: next time
             log.warning("sweeping: %s", error.message)
+        await asyncio.sleep(SWEEP_S)
 
 
 async def _nobody_there(request: object, error: Exception) -> Response:

@@ -7,7 +7,7 @@ import threading
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
-from pearl.errors import InputError, NotFound, PearlError
+from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import EMBEDDED, Settings
 from retriever.base import Retriever
 from retriever.encoder import Encoder, SentenceEncoder
@@ -68,10 +68,22 @@ class Services:
             )
         return make_retriever(name or self.settings.retriever, self.encoder)
 
-    def forget_deleted(self, user_id: int) -> None:
-        """After a deletion: nothing of it stays in memory or, as far as the database can, in its files."""
-        self.histories.forget_deleted(user_id)
-        self.database.forget_deleted()
+    def forget_deleted(self, user_id: int) -> bool:
+        """After a deletion: nothing of it stays in memory or, as far as the database can, in its files. False when it
+        is still in the files, because somebody reads them; :meth:`sweep` sees to that.
+        """
+        try:
+            self.histories.forget_deleted(user_id)
+            return self.database.forget_deleted()
+        except StoreError as error:  # what was to be deleted is: only its traces are not
+            log.warning("erasing: %s It is tried again.", error.message)
+            return False
+
+    def sweep(self) -> None:
+        """Let go of what other processes deleted, and erase what could not be erased when it was deleted."""
+        self.histories.sweep()
+        if not self.database.erase_owed():
+            log.info("erasing: the database's files are being read; it is tried again.")
 
     def _retriever_of(self, user_id: int) -> Retriever:
         return make_retriever(

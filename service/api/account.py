@@ -12,6 +12,7 @@ import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.feedback import feedback_body
 from service.api.idempotency import IdempotencyKey, once
@@ -90,13 +91,13 @@ def _export(services: Services, user: User) -> Iterator[bytes]:
         yield b"}\n"
 
 
-@router.delete("/me", status_code=204, summary="Delete yourself and everything of yours")
-async def delete_me(services: ServicesDep, caller: Caller) -> None:
+@router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")
+async def delete_me(services: ServicesDep, caller: Caller) -> Response:
     """History, voices, embeddings, drafts, feedback, jobs and keys, for good, from the files of the database too."""
-    await in_thread(_delete, services, caller.user.id)
+    return deletion_answer(await in_thread(_delete, services, caller.user.id))
 
 
-def _delete(services: Services, user_id: int) -> None:
+def _delete(services: Services, user_id: int) -> bool:
     with services.database.write() as connection:
         users.remove(connection, user_id)
-    services.forget_deleted(user_id)
+    return services.forget_deleted(user_id)

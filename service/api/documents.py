@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.errors import Conflict
 from pearl.records import Document
+from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
@@ -214,16 +215,16 @@ def _get(services: Services, user_id: int, document_id: str) -> Document:
         return documents.get(connection, user_id, document_id)
 
 
-@router.delete("/{id:path}", status_code=204, summary="Delete a document")
-async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> None:
+@router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
+async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
     """The document and its embedding are gone for good, from the files of the database too."""
-    await in_thread(_delete, services, caller.user.id, id)
+    return deletion_answer(await in_thread(_delete, services, caller.user.id, id))
 
 
-def _delete(services: Services, user_id: int, document_id: str) -> None:
+def _delete(services: Services, user_id: int, document_id: str) -> bool:
     with services.database.write() as connection:
         documents.remove(connection, user_id, document_id)
-    services.forget_deleted(user_id)
+    return services.forget_deleted(user_id)
 
 
 def _out(document: Document) -> DocumentOut:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.errors import InputError
 from pearl.templates import load_template, template_names
+from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name
 from service.services import Services
@@ -91,15 +92,16 @@ def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) ->
         return next(voice for voice in voices.list_all(connection, user_id) if voice.name == name), made
 
 
-@router.delete("/{name:path}", status_code=204, summary="Delete a voice")
-async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> None:
+@router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
+async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
     """Its documents stay in the history, in no voice."""
-    await in_thread(_delete, services, caller.user.id, name)
+    return deletion_answer(await in_thread(_delete, services, caller.user.id, name))
 
 
-def _delete(services: Services, user_id: int, name: str) -> None:
+def _delete(services: Services, user_id: int, name: str) -> bool:
     with services.database.write() as connection:
         voices.remove(connection, user_id, name)
+    return services.forget_deleted(user_id)
 
 
 def _out(voice: Voice) -> VoiceOut:

@@ -20,9 +20,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
+from service.store import erasures
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
+ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
+ERASURE_RETRY_S = 0.02
 
 
 class Database:
@@ -31,6 +34,7 @@ class Database:
     def __init__(self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10) -> None:
         """Raises InputError when the URL cannot be used."""
         self.engine = _create_engine(url, timeout_s, pool_size)
+        self._timeout_s = timeout_s
         self.is_sqlite = self.engine.dialect.name == "sqlite"
 
     @contextmanager
@@ -69,19 +73,51 @@ class Database:
             current = MigrationContext.configure(connection).get_current_revision()
         return current, ScriptDirectory.from_config(_alembic_config()).get_current_head()
 
-    def forget_deleted(self) -> None:
-        """Make what was deleted unreadable in the files as well, as far as the database can.
+    def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
+        """Make what was deleted unreadable in the files as well, as far as the database can; False when it could not
+        yet: a reader that began before the deletion may hold it open for longer than this.
 
         SQLite overwrites freed pages (``secure_delete``); here its write-ahead log is emptied too. On PostgreSQL
         a VACUUM gives the pages free; what its own log and backups keep is the operator's to expire.
         """
-        with _translated(), self.engine.connect() as connection:
-            if self.is_sqlite:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            else:
-                connection.execution_options(isolation_level="AUTOCOMMIT").execute(
-                    text("VACUUM documents, embeddings, drafts, feedback, idempotency")
-                )
+        with self.read() as connection:
+            owed = erasures.newest(connection)
+        deadline = time.monotonic() + within_s
+        with _translated():
+            erase = self._empty_wal if self.is_sqlite else self._vacuum
+            while not erase():
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(ERASURE_RETRY_S)
+        if owed is not None:
+            with self.write() as connection:
+                erasures.settle(connection, owed)
+        return True
+
+    def erase_owed(self) -> bool:
+        """Try once more where an erasure could not be completed, in this process or before; True when none is owed."""
+        with self.read() as connection:
+            if erasures.newest(connection) is None:
+                return True
+        return self.forget_deleted(within_s=0.0)
+
+    def _empty_wal(self) -> bool:
+        with self.engine.connect() as connection:
+            # while a checkpoint waits nobody can write, so it waits for moments only, but often
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={int(ERASURE_RETRY_S * 1000)}")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={int(self._timeout_s * 1000)}")
+        return busy == 0
+
+    def _vacuum(self) -> bool:
+        with self.engine.connect() as connection:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if erasures.still_seen(connection):
+                return False
+            connection.exec_driver_sql("VACUUM documents, embeddings, drafts, feedback, voices, users, idempotency")
+        return True
 
     def close(self) -> None:
         self.engine.dispose()

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, tu
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import embeddings, jobs, users, voices
+from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
 from service.store.tables import documents, drafts, feedback
 
@@ -204,6 +204,7 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     keys = [bytes(key) for key in (row.text_digest, row.request_digest) if key is not None]
     embeddings.drop_unused(connection, user_id, keys)
     users.touch_history(connection, {user_id})
+    erasures.owe(connection)
 
 
 def _select(user_id: int) -> Select[Any]:

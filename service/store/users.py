@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select, update
 
 from pearl.errors import InputError, NotFound
+from service.store import erasures
 from service.store.tables import tenants, users
 from service.store.upsert import upsert
 
@@ -120,3 +121,4 @@ def touch_history(connection: Connection, user_ids: set[int]) -> None:
 def remove(connection: Connection, user_id: int) -> None:
     """The user with everything that is theirs; the tables' foreign keys take the rest along."""
     connection.execute(delete(users).where(users.c.id == user_id))
+    erasures.owe(connection)

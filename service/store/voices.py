@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 
 from pearl.errors import NotFound
+from service.store import erasures
 from service.store.tables import documents, voices
 from service.store.upsert import upsert
 from service.store.users import touch_history
@@ -85,3 +86,4 @@ def remove(connection: Connection, user_id: int, name: str) -> None:
         update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
     )
     touch_history(connection, {user_id})
+    erasures.owe(connection)

@@ -1,0 +1,45 @@
+"""Deletions whose traces in the database's files are still to be overwritten: one row each until that is done."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import Connection, delete, func, insert, select, text
+
+from service.store.tables import erasures
+
+# A dead row stays in its page for as long as a transaction runs that may still see it. The newest deletion's own
+# transaction wrote the newest row of `erasures`; whoever began no later than that stands in VACUUM's way.
+STILL_SEEN = text("""
+    WITH newest AS (SELECT min(age(xmin)) AS age FROM erasures)
+    SELECT EXISTS (
+        SELECT 1 FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND (datname = current_database() OR datname IS NULL)
+            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
+            AND (age(backend_xmin) >= newest.age OR age(backend_xid) >= newest.age)
+        UNION ALL SELECT 1 FROM pg_prepared_xacts
+        WHERE database = current_database() AND age(transaction) >= newest.age
+        UNION ALL SELECT 1 FROM pg_replication_slots WHERE age(xmin) >= newest.age
+    ) FROM newest
+""")
+
+
+def owe(connection: Connection) -> None:
+    """Note, in the transaction that deletes, that the files are to be cleaned after it."""
+    connection.execute(insert(erasures).values(requested_at=time.time()))
+
+
+def newest(connection: Connection) -> int | None:
+    """The newest note; None when nothing is owed."""
+    found = connection.scalar(select(func.max(erasures.c.id)))
+    return None if found is None else int(found)
+
+
+def settle(connection: Connection, up_to: int) -> None:
+    """Drop the notes up to this one: their deletions have left the files."""
+    connection.execute(delete(erasures).where(erasures.c.id <= up_to))
+
+
+def still_seen(connection: Connection) -> bool:
+    """True while a transaction on PostgreSQL may still see what was deleted."""
+    return bool(connection.scalar(STILL_SEEN))
