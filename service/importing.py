@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 
 from pearl.errors import InputError, PearlError, StoreError
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
-from service.importers.base import Found, Importer, Items, LeftOut, Options
+from service.importers.base import Found, Importer, Items, LeftOut, Options, Remark
+from service.importers.identities import Identities, Sender
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Addition, Outcome
@@ -40,7 +41,10 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What an import came to. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing."""
+    """What an import came to. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
+
+    ``unmatched_me`` are the identities that nobody in the source has; ``senders`` are then its commonest.
+    """
 
     imported: int
     already_there: int
@@ -50,6 +54,9 @@ class ImportSummary:
     errors_total: int
     users: int
     seconds: float
+    unmatched_me: tuple[str, ...] = ()
+    senders: tuple[Sender, ...] = ()
+    remarks: tuple[str, ...] = ()
     refused: bool = False
 
     @property
@@ -88,7 +95,7 @@ def run_import(
         tally.forget_stored()
     except (StoreError, InputError) as error:
         raise _with_stored(error, 0 if strict else tally.outcomes[Outcome.CREATED]) from error
-    return tally.summary(known_users, time.monotonic() - started)
+    return tally.summary(known_users, options.identities, time.monotonic() - started)
 
 
 class _Refused(Exception):
@@ -113,6 +120,8 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[Found]:
                     item = LeftOut(item.where, f"fewer than {least_words:,} words")
         if isinstance(item, LeftOut):
             tally.leave_out(item)
+        elif isinstance(item, Remark):
+            tally.remarks.append(item.text)
         else:
             yield item
 
@@ -178,6 +187,7 @@ class _Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     errors: list[ImportProblem] = field(default_factory=list)
     errors_total: int = 0
+    remarks: list[str] = field(default_factory=list)
     refused: bool = False
 
     def count(self, batch: list[Found], outcomes: list[Outcome]) -> None:
@@ -203,7 +213,7 @@ class _Tally:
         self.outcomes[Outcome.CREATED] = 0
         self.refused = True
 
-    def summary(self, known_users: _UserIds, seconds: float) -> ImportSummary:
+    def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
         return ImportSummary(
             imported=self.outcomes[Outcome.CREATED],
             already_there=self.outcomes[Outcome.EXISTS],
@@ -213,6 +223,9 @@ class _Tally:
             errors_total=self.errors_total,
             users=len(known_users),
             seconds=seconds,
+            unmatched_me=identities.unmatched,
+            senders=identities.commonest_others() if identities.unmatched else (),
+            remarks=tuple(self.remarks),
             refused=self.refused,
         )
 

@@ -21,7 +21,7 @@ from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
 from service.importers.base import Importer, Options, importer_names, load_importer
-from service.importing import BATCH_DOCUMENTS, ImportProblem, ImportSummary, run_import
+from service.importing import BATCH_DOCUMENTS, ImportSummary, run_import
 
 PROBLEMS_SHOWN = 20
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")
@@ -144,6 +144,8 @@ def _report(summary: ImportSummary, source: Path, json: str | None) -> None:
     """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
     console = Console(stderr=True)
     _show_problems(console, summary)
+    for remark in _remarks(summary):
+        console.print(Text(_one_line(remark)), soft_wrap=True)
     if json is not None:
         write_json(json, summary_json(summary))
     else:
@@ -164,7 +166,20 @@ def _show_problems(console: Console, summary: ImportSummary) -> None:
         console.print(Text(f"and {hidden:,} more"), soft_wrap=True)
 
 
-def _one_line(problem: ImportProblem) -> str:
+def _remarks(summary: ImportSummary) -> list[str]:
+    """What is worth a sentence, an identity that matches nobody before all."""
+    if not summary.unmatched_me:
+        return list(summary.remarks)
+    unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)
+    senders = ", ".join(map(str, summary.senders))
+    return [
+        f"{unmatched} {'matches' if len(summary.unmatched_me) == 1 else 'match'} nobody in it; "
+        f"{f'the commonest others are {senders}' if senders else 'everybody in it is another --me'}.",
+        *summary.remarks,
+    ]
+
+
+def _one_line(problem: object) -> str:
     # names of files and fields come from the source: no escape sequence of theirs may reach the terminal
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(problem))
 

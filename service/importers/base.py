@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol
 
 from pearl.errors import InputError
 from pearl.records import Document
+from service.importers.identities import Identities
 
 ENTRY_POINT_GROUP = "pearl.importers"
 
@@ -46,10 +47,18 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about the source as a whole that the person should read below the counts: one sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """What the person said: whose history it is, which identities in the source are theirs, and the voice.
 
     Documents of fewer than ``least_words`` words are left out by ``service.importing``, whatever the source.
+    ``identities`` are those of ``me``; the import reports which of them match nobody.
     """
 
     user: str | None = None
@@ -57,6 +66,10 @@ class Options:
     voice: str | None = None
     least_words: int = 0
     advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
+    identities: Identities = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identities", Identities(self.me))
 
     @property
     def owner(self) -> str:
@@ -66,7 +79,7 @@ class Options:
         return self.user
 
 
-Items = Generator[Found | LeftOut, None, None]  # a generator, so that one that is given up closes its files
+Items = Generator[Found | LeftOut | Remark, None, None]  # a generator, so that one that is given up closes its files
 
 
 class Importer(Protocol):

@@ -90,7 +90,7 @@ def _package_item(message: Any, options: Options, where: str) -> Found | LeftOut
 
 
 def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[Found | LeftOut]:
-    me = Identities(options.me)
+    me = options.identities
     if not me:
         raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
     for name in names:

@@ -42,7 +42,9 @@ class GitImporter:
 
     def read(self, source: Path, options: Options) -> Items:
         _check_repository(source)
-        me = Identities(options.me or _configured_identities(source))
+        me = options.identities
+        if not options.me:
+            me.add(*_configured_identities(source))
         for commit in _commits(source):
             options.advance(1)
             yield _item(commit, me, options, f"{source}@{commit.hash[:12]}")

@@ -1,22 +1,66 @@
-"""Who is who in a source: the names and addresses that ``--me`` gave."""
+"""Who is who in a source: the names and addresses that ``--me`` gave, and who else writes there."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from email.utils import parseaddr
+
+MAX_SENDERS = 10_000  # whose texts are counted: the commonest come early, and memory must not grow with the source
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Somebody else in a source, and how many texts are theirs."""
+
+    name: str
+    texts: int
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.texts:,})"
 
 
 class Identities:
-    """The names, addresses and ids of one person; upper and lower case are the same."""
+    """The names, addresses and ids of one person; upper and lower case are the same.
+
+    It remembers which of them were met and who else was, so that a misspelt ``--me`` can be told.
+    """
 
     def __init__(self, me: tuple[str, ...]) -> None:
-        self._forms = {form for identity in me for form in _forms_of(identity)}
+        self._forms = {identity: _forms_of(identity) for identity in me}
+        self._met: set[str] = set()
+        self._others: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
-        return bool(self._forms)
+        return any(self._forms.values())
+
+    def add(self, *names: str) -> None:
+        """Names of the same person that the source itself gives; one of them that is met is enough."""
+        self._forms[", ".join(names)] = {form for name in names for form in _forms_of(name)}
 
     def match(self, *names: object) -> bool:
         """True if any of the names (None among them is passed over) is this person's."""
-        return any(isinstance(name, str) and _normal(name) in self._forms for name in names)
+        seen = {_normal(name) for name in names if isinstance(name, str)}
+        mine = {identity for identity, forms in self._forms.items() if forms & seen}
+        self._met |= mine
+        if not mine:
+            self._note_other(names)
+        return bool(mine)
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The identities as they were given that nobody in the source has; none where the source names nobody."""
+        if not (self._met or self._others):
+            return ()
+        return tuple(identity for identity in self._forms if identity not in self._met)
+
+    def commonest_others(self, count: int = 10) -> tuple[Sender, ...]:
+        return tuple(Sender(name, texts) for name, texts in self._others.most_common(count))
+
+    def _note_other(self, names: tuple[object, ...]) -> None:
+        shown = _shown(names)
+        if shown and (shown in self._others or len(self._others) < MAX_SENDERS):
+            self._others[shown] += 1
 
 
 def _forms_of(identity: str) -> set[str]:
@@ -29,3 +73,11 @@ def _forms_of(identity: str) -> set[str]:
 
 def _normal(name: str) -> str:
     return " ".join(name.split()).removeprefix("@").removeprefix("u/").casefold()
+
+
+def _shown(names: tuple[object, ...]) -> str:
+    """The first name, and the first address behind it."""
+    known = [" ".join(name.split())[:100] for name in names if isinstance(name, str) and name.strip()]
+    address = next((name for name in known if "@" in name.strip("@")), "")
+    name = next((name for name in known if name != address), "")
+    return f"{name} <{address}>" if name and address else name or address

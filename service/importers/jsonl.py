@@ -10,7 +10,6 @@ from pearl.errors import InputError
 from pearl.history import parse_document, read_json_lines
 from pearl.texts import check_id
 from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options
-from service.importers.identities import Identities
 
 
 class JsonlImporter:
@@ -30,7 +29,7 @@ class JsonlImporter:
 
     def read(self, source: Path, options: Options) -> Items:
         """``user`` and ``voice`` are for lines that name none; ``me`` keeps only the lines of these users."""
-        me = Identities(options.me)
+        me = options.identities
         for line in read_json_lines(source, options.advance):
             where = f"{source}:{line.number}"
             if isinstance(line.value, InputError):

@@ -22,7 +22,6 @@ from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
 from service.importers.html_text import html_to_text
-from service.importers.identities import Identities
 from service.importers.ids import stable_id
 from service.importers.quotes import tidy
 from service.importers.requests import as_request
@@ -116,7 +115,7 @@ def _split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _items(note: Note, name: str, options: Options, where: str) -> Iterator[Found | LeftOut]:
-    if options.me and note.meta.get("author") and not Identities(options.me).match(note.meta["author"]):
+    if options.me and note.meta.get("author") and not options.identities.match(note.meta["author"]):
         yield LeftOut(where, NOT_MINE)
         return
     blocks = _own_blocks(note.body)

@@ -42,7 +42,7 @@ class MboxImporter:
         return 2 * source.stat().st_size  # it is read once to find the messages, once for their texts
 
     def read(self, source: Path, options: Options) -> Items:
-        me = Identities(options.me)
+        me = options.identities
         try:
             with source.open("rb") as scanned, source.open("rb") as file, DiskIndex() as index:
                 _check_mbox(source, scanned)

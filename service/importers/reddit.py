@@ -57,7 +57,7 @@ class RedditImporter:
             raise InputError(
                 f"{source}: there are no comments.csv, posts.csv or JSON Lines in it.", code="not_an_export"
             )
-        me = Identities(options.me)
+        me = options.identities
         if not me:
             raise InputError("Say who in the dump is you with --me (a user name).", param="me", code="missing_me")
         yield from _items(_Dumps(dumps, options), me, options)

@@ -42,7 +42,7 @@ class SlackImporter:
             return sum(archive.files[name] for name in archive.matching(*DAY_FILES))
 
     def read(self, source: Path, options: Options) -> Items:
-        me = Identities(options.me)
+        me = options.identities
         with open_archive(source) as archive, DiskIndex() as written:
             names = archive.matching(*DAY_FILES)
             if not names:

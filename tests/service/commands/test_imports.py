@@ -79,6 +79,9 @@ def test_json_on_standard_output_and_nothing_else(command, write_lines):
         "left_out": {"empty text": 1},
         "errors_total": 1,
         "users": 2,
+        "unmatched_me": [],
+        "senders": [],
+        "remarks": [],
     }
 
 
@@ -163,6 +166,24 @@ def test_unusable_options(command, arguments, message):
     run = command("import", *arguments)
     assert (run.status, run.out) == (2, "")
     assert message in run.err
+
+
+def test_a_me_that_matches_nobody_lists_the_commonest_senders(command, write_lines):
+    crowd = [
+        {"user_id": f"user{sender:02}", "id": str(number), "timestamp": 1_700_000_000, "text": "Tea."}
+        for sender in range(12)
+        for number in range(sender + 1)
+    ]
+    run = command("import", "jsonl", write_lines(crowd), "--me", "anne", "--me", "user03", "--json", "-")
+    assert run.status == 0
+    assert run.err.startswith("'anne' matches nobody in it; the commonest others are user11 (12), user10 (11), user09")
+    assert "user00" not in run.err  # the eleventh
+    assert run.json["unmatched_me"] == ["anne"]
+    assert run.json["senders"][0] == {"name": "user11", "texts": 12}
+    run = command("import", "jsonl", write_lines(crowd), "--me", "anne")
+    assert run.status == 2
+    assert "user11 (12)" in run.err
+    assert run.err.splitlines()[-1].endswith("nothing to import: 78 not written by --me.")
 
 
 def test_a_json_file_that_cannot_be_written(command, write_lines):

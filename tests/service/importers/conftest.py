@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pearl.records import Document
-from service.importers.base import Found, LeftOut, Options, load_importer
+from service.importers.base import Found, LeftOut, Options, Remark, load_importer
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class Reading:
 
     found: list[Found]
     left_out: list[LeftOut]
+    remarks: list[str]
+    options: Options
 
     @property
     def documents(self) -> list[Document]:
@@ -44,7 +46,10 @@ def read() -> Callable[..., Reading]:
         items = list(importer.read(source, options))
         assert size is None or sum(advanced) == size  # the bar ends at its end
         return Reading(
-            [item for item in items if isinstance(item, Found)], [item for item in items if isinstance(item, LeftOut)]
+            [item for item in items if isinstance(item, Found)],
+            [item for item in items if isinstance(item, LeftOut)],
+            [item.text for item in items if isinstance(item, Remark)],
+            options,
         )
 
     return read_source

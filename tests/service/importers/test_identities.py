@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.identities import Identities
+from service.importers.identities import Identities, Sender
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,23 @@ def test_any_of_several_names_will_do():
     assert Identities(("U1", "ann")).match(None, "Bob", "ANN")
     assert not Identities(()).match("ann")
     assert not Identities(())
+
+
+def test_who_else_writes_there_is_counted_and_shown_with_name_and_address():
+    people = Identities(("ann@example.org", "Ann Leigh"))
+    for name, address in [("Bob", "bob@example.org")] * 3 + [("", "carl@example.org"), ("Ann Lee", "ann@example.org")]:
+        people.match(name, address)
+    assert people.unmatched == ("Ann Leigh",)
+    assert people.commonest_others() == (Sender("Bob <bob@example.org>", 3), Sender("carl@example.org", 1))
+    assert str(people.commonest_others(1)[0]) == "Bob <bob@example.org> (3)"
+
+
+def test_names_that_the_source_itself_gives_are_one_identity():
+    people = Identities(())
+    people.add("ann@example.org", "Ann Lee")
+    assert people.match("ANN@example.org")
+    assert people.unmatched == ()
+
+
+def test_a_source_that_names_nobody_says_nothing_about_me():
+    assert Identities(("ann",)).unmatched == ()
