@@ -71,6 +71,7 @@ def _command(name: str) -> TyperCommand:
     """The subcommand of an importer. Raises InputError when it cannot be loaded."""
     importer = load_importer(name)
     examples = "\n".join(["\b", "Examples:", *(f"  {example}" for example in importer.examples)])
+    own_options = getattr(importer, "own_options", ())
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
     @single.command(name=name, help=importer.summary, epilog=examples)
@@ -84,11 +85,19 @@ def _command(name: str) -> TyperCommand:
         least_words: int = typer.Option(
             0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
         ),
+        subjects: bool = typer.Option(
+            False,
+            "--subjects",
+            help="Take the subject line where there is no body; the changed paths are its request.",
+            hidden="subjects" not in own_options,
+        ),
         strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
     ) -> None:
-        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words)
+        if subjects and "subjects" not in own_options:
+            raise InputError(f"--subjects is not for {name}.", param="subjects", code="unknown_option")
+        options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, subjects=subjects)
         summary = _run(importer, source, options, strict, batch_size)
         _report(summary, source, json)
 

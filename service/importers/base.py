@@ -65,6 +65,7 @@ class Options:
     me: tuple[str, ...] = ()
     voice: str | None = None
     least_words: int = 0
+    subjects: bool = False  # git: subject lines too, where there is no body
     advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
     identities: Identities = field(init=False, compare=False, repr=False)
 
@@ -83,7 +84,10 @@ Items = Generator[Found | LeftOut | Remark, None, None]  # a generator, so that 
 
 
 class Importer(Protocol):
-    """One kind of source. ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options."""
+    """One kind of source. ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options.
+
+    ``own_options`` may name options that only this importer takes ("subjects"); without it there are none.
+    """
 
     name: str
     summary: str

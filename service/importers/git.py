@@ -1,8 +1,12 @@
-"""Commit messages of a git repository: the subject asks, the body answers."""
+"""Commit messages of a git repository: the subject asks, the body answers.
+
+Most commits have no body; with ``subjects`` their subject is the text, and the changed paths are what asked for it.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +17,7 @@ from typing import IO
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
 from service.importers.identities import Identities
 from service.importers.quotes import tidy
 from service.importers.requests import as_request
@@ -21,6 +25,12 @@ from service.importers.requests import as_request
 # hash, parents, author's time, name and address as written and as .mailmap has them, subject, body, its trailers
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%s", "%b", "%(trailers)")
 CHUNK_BYTES = 1 << 16
+NO_BODY = "no body"
+# what git, a forge or a bot wrote, not the author
+GENERATED_SUBJECT = re.compile(
+    r"(?:fixup|squash|amend)! |Revert \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
+)
+PATHS_SHOWN = 12
 
 
 class GitImporter:
@@ -29,10 +39,12 @@ class GitImporter:
     examples = (
         "pearl import git ~/src/kettle --user ann",
         "pearl import git . --user ann --me ann@example.org --me 'Ann Lee' --voice commits",
+        "pearl import git . --user ann --subjects",
     )
     unit = "commits"
     needs_user = True
     needs_me = False  # the repository's own user.email and user.name, if not given
+    own_options = ("subjects",)
 
     def size(self, source: Path) -> int | None:
         try:
@@ -45,9 +57,16 @@ class GitImporter:
         me = options.identities
         if not options.me:
             me.add(*_configured_identities(source))
-        for commit in _commits(source):
+        bodies = without = 0
+        for commit in _commits(source, with_paths=options.subjects):
             options.advance(1)
-            yield _item(commit, me, options, f"{source}@{commit.hash[:12]}")
+            item = _item(commit, me, options, f"{source}@{commit.hash[:12]}")
+            bodies += isinstance(item, Found)
+            without += isinstance(item, LeftOut) and item.reason == NO_BODY
+            yield item
+        if without:
+            count = f"{bodies:,} of {bodies + without:,}"
+            yield Remark(f"Commits with a body: {count}; --subjects takes the subject lines of the others.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +77,7 @@ class Commit:
     authors: tuple[str, ...]  # names and addresses
     subject: str
     body: str  # without trailers
+    paths: tuple[str, ...] = ()  # what it changed, where that was asked for
 
 
 def _item(commit: Commit, me: Identities, options: Options, where: str) -> Found | LeftOut:
@@ -65,16 +85,29 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Found
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:
         return LeftOut(where, "merge")
-    if not commit.body.strip():
-        return LeftOut(where, "no body")
+    text, request = commit.body, commit.subject
+    if not text.strip():
+        if not options.subjects:
+            return LeftOut(where, NO_BODY)
+        if GENERATED_SUBJECT.match(commit.subject):
+            return LeftOut(where, "generated subject")
+        text, request = commit.subject, _changes(commit.paths)
+    if not text.strip():
+        return LeftOut(where, NO_TEXT)
     document = Document(
         id=commit.hash,
-        text=commit.body,
+        text=text,
         timestamp=float(commit.time),
-        request=as_request(commit.subject),
+        request=as_request(request),
         voice=options.voice,
     )
     return Found(options.owner, document, where)
+
+
+def _changes(paths: tuple[str, ...]) -> str:
+    """The changed paths in one line, the first of them where they are many."""
+    more = len(paths) - PATHS_SHOWN
+    return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _check_repository(source: Path) -> None:
@@ -101,30 +134,35 @@ def _configured_identities(source: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _commits(source: Path) -> Iterator[Commit]:
-    # -z ends a commit with NUL as well, so fields are simply counted off
+def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:
+    # -z ends a commit and a path with NUL as well; an empty field, which no path can be, stands before each commit
     arguments = (
         "log",
         "-z",
-        f"--format={'%x00'.join(FIELDS)}",
+        f"--format=%x00{'%x00'.join(FIELDS)}",
         "--encoding=UTF-8",
         "--no-show-signature",
         "--no-color",
     )
-    with _run(source, *arguments) as output:
+    names = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv") if with_paths else ()
+    with _run(source, *arguments, *names) as output:
         fields: list[str] = []
         for field in _split_at_nul(output):
-            fields.append(field)
-            if len(fields) == len(FIELDS):
+            if field or 0 < len(fields) < len(FIELDS):
+                fields.append(field)
+            elif fields:
                 yield _commit(fields)
                 fields = []
+        if fields:
+            yield _commit(fields)
 
 
 def _commit(fields: list[str]) -> Commit:
-    hash_, parents, time, *authors, subject, body, trailers = fields
+    hash_, parents, time, *authors, subject, body, trailers = fields[: len(FIELDS)]
     body = body.rstrip()
     body = body.removesuffix(trailers.rstrip()) if trailers.strip() else body
-    return Commit(hash_.strip(), parents, time, tuple(authors), subject, tidy(body.split("\n")))
+    paths = tuple(path.removeprefix("\n") for path in fields[len(FIELDS) :])
+    return Commit(hash_, parents, time, tuple(authors), subject, tidy(body.split("\n")), paths)
 
 
 def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
@@ -149,8 +187,9 @@ def _run(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
     for name in ("GIT_WORK_TREE", "GIT_INDEX_FILE"):
         environment.pop(name, None)
     environment["LC_ALL"] = "C"
-    # the repository may be anyone's: nothing in its configuration may start a program
-    command = ["git", "-C", str(source), "--no-pager", "-c", "core.fsmonitor=false", *arguments]
+    # the repository may be anyone's: nothing in its configuration may start a program, and nothing is fetched
+    safely = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
+    command = ["git", "-C", str(source), "--no-pager", *safely, *arguments]
     with tempfile.TemporaryFile() as complaints:
         try:
             process = subprocess.Popen(

@@ -160,6 +160,7 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["telegraph", "/"], "No such command 'telegraph'"),
         (["jsonl"], "Missing argument"),
         (["jsonl", "/", "--colour"], "No such option"),
+        (["jsonl", "/", "--subjects"], "--subjects is not for jsonl"),
     ],
 )
 def test_unusable_options(command, arguments, message):
@@ -212,6 +213,8 @@ def test_help_lists_the_sources_and_keeps_the_examples_lines(command):
     run = command("import", "jsonl", "--help")
     assert "\n    pearl import jsonl history.jsonl.gz\n" in run.out
     assert "--batch-size" not in run.out
+    assert "--subjects" not in run.out
+    assert "--subjects" in command("import", "git", "--help").out
 
 
 @pytest.fixture

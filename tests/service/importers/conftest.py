@@ -38,10 +38,12 @@ class Reading:
 
 @pytest.fixture
 def read() -> Callable[..., Reading]:
-    def read_source(kind: str, source: Path, *me: str, user: str | None = "ann", voice: str | None = None) -> Reading:
+    def read_source(
+        kind: str, source: Path, *me: str, user: str | None = "ann", voice: str | None = None, **more: bool
+    ) -> Reading:
         advanced: list[int] = []
         importer = load_importer(kind)
-        options = Options(user=user, me=me, voice=voice, advance=advanced.append)
+        options = Options(user=user, me=me, voice=voice, advance=advanced.append, **more)
         size = importer.size(source)
         items = list(importer.read(source, options))
         assert size is None or sum(advanced) == size  # the bar ends at its end

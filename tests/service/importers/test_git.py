@@ -58,6 +58,49 @@ def test_trailers_are_not_text(read, repository):
     assert reading.reasons == ["no body"]
 
 
+def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
+    def change(name, message):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(message)
+        git(repository, "add", ".")
+        commit(repository, message)
+
+    change("lid.txt", "Boil less water\n\nTwo cups will do.\n")
+    change("src/\nodd name.c", "Close the lid first")
+    change("spout.c", "fixup! Close the lid first")
+    commit(repository, "Release the kettle\n\nSigned-off-by: Ann Lee <ann@example.org>\n")
+    commit(repository, "Not mine", author="Bob <bob@example.org>")
+    for number in range(15):
+        (repository / f"cup{number:02}").write_text("")
+    change("cup15", "Pour")
+    reading = read("git", repository, "ann lee", subjects=True)
+    shown = ", ".join(f"cup{number:02}" for number in range(12))
+    assert [(document.text, document.request) for document in reading.documents] == [
+        ("Pour", f"{shown} and 4 more"),
+        ("Release the kettle", None),
+        ("Close the lid first", "src/\nodd name.c"),
+        ("Two cups will do.", "Boil less water"),
+    ]
+    assert reading.reasons == ["not written by --me", "generated subject"]
+    assert reading.remarks == []
+
+
+def test_how_few_commits_have_a_body_is_told(read, repository):
+    commit(repository, "First\n\nMine.")
+    commit(repository, "Second")
+    commit(repository, "Third")
+    reading = read("git", repository, "ann lee")
+    assert reading.remarks == ["Commits with a body: 1 of 3; --subjects takes the subject lines of the others."]
+
+
+def test_an_identity_of_git_that_matches_nobody_is_told(read, repository):
+    commit(repository, "First\n\nMine.")
+    git(repository, "config", "user.email", "anne@example.org")
+    reading = read("git", repository)
+    assert reading.options.identities.unmatched == ("anne@example.org",)
+    assert [str(each) for each in reading.options.identities.commonest_others()] == ["Ann Lee <ann@example.org> (1)"]
+
+
 def test_other_peoples_commits_merges_and_subjects_alone_are_left_out(read, repository):
     commit(repository, "First\n\nMine.")
     commit(repository, "Second\n\nBob's.", author="Bob <bob@example.org>")
