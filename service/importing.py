@@ -6,18 +6,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, PearlError, StoreError
+from pearl.templates import DEFAULT_TEMPLATE
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
+from service.import_record import Gone, ImportRecord
 from service.importers.base import Found, Importer, Items, LeftOut, Options, Remark
 from service.importers.identities import Identities, Sender
 from service.store import documents, users
 from service.store.database import Database
-from service.store.documents import Addition, Outcome
+from service.store.documents import Outcome
 
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
@@ -44,9 +46,12 @@ class ImportSummary:
     """What an import came to. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
 
     ``unmatched_me`` are the identities that nobody in the source has; ``senders`` are then its commonest.
+    ``import_ids`` name it by user, where it brought something. ``gone`` are the documents that earlier imports of this
+    source brought and an update did not find there any more; they are in the histories still.
     """
 
     imported: int
+    replaced: int
     already_there: int
     conflicts: int
     left_out: dict[str, int]
@@ -54,6 +59,8 @@ class ImportSummary:
     errors_total: int
     users: int
     seconds: float
+    import_ids: dict[str, str] = field(default_factory=dict)
+    gone: tuple[Gone, ...] = ()
     unmatched_me: tuple[str, ...] = ()
     senders: tuple[Sender, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -61,7 +68,7 @@ class ImportSummary:
 
     @property
     def nothing_usable(self) -> bool:
-        return not (self.imported or self.already_there or self.conflicts or self.refused)
+        return not (self.imported or self.replaced or self.already_there or self.conflicts or self.gone or self.refused)
 
 
 def run_import(
@@ -71,31 +78,50 @@ def run_import(
     options: Options,
     *,
     strict: bool = False,
+    update: bool = False,
     batch_documents: int = BATCH_DOCUMENTS,
 ) -> ImportSummary:
     """Import what the source holds; each batch is one transaction, with ``strict`` all of it is.
 
-    Raises InputError when the source cannot be read at all, StoreError when the database cannot go on; the
-    message of both says how many documents are stored, and a rerun adds the rest.
+    With ``update`` a changed document takes the place of its earlier version. Raises InputError when the source cannot
+    be read at all, StoreError when the database cannot go on; the message of both says how many documents are stored,
+    and a rerun adds the rest.
     """
     started = time.monotonic()
+    # a plug-in may have been written before there were these attributes
+    template = getattr(importer, "template", DEFAULT_TEMPLATE)
+    if update and not getattr(importer, "stable_ids", False):
+        raise InputError(
+            f"--update: a document of '{importer.name}' does not keep its id when it is changed; import without it.",
+            param="update",
+        )
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
     tally, known_users = _Tally(), _UserIds()
+    record = ImportRecord(importer.name, source, update=update)
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
     try:
         with closing(importer.read(source, options)) as items, transactions as transaction:
             for batch in _batches(_usable(items, tally, options.least_words), batch_documents):
                 with transaction() as connection:
-                    outcomes = _store(connection, batch, known_users)
+                    ids = known_users.of(connection, {found.user for found in batch})
+                    outcomes = documents.add(connection, record.additions(batch, ids), template=template)
+                    record.write(connection, batch, outcomes, ids)
                 tally.count(batch, outcomes)
+            if record.ids:
+                with transaction() as connection:
+                    record.finish(connection, known_users.all, tally.left_out)
             if strict and tally.errors_total:
                 raise _Refused
     except _Refused:
         tally.forget_stored()
     except (StoreError, InputError) as error:
-        raise _with_stored(error, 0 if strict else tally.outcomes[Outcome.CREATED]) from error
-    return tally.summary(known_users, options.identities, time.monotonic() - started)
+        raise _with_stored(error, 0 if strict else tally.stored) from error
+    if tally.outcomes[Outcome.REPLACED]:
+        database.forget_deleted()  # the earlier versions
+    gone = record.gone(database, options.user) if update and not tally.refused else ()
+    summary = tally.summary(known_users, options.identities, time.monotonic() - started)
+    return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)
 
 
 class _Refused(Exception):
@@ -158,11 +184,6 @@ def _batches(found: Iterable[Found], size: int) -> Iterator[list[Found]]:
         yield batch
 
 
-def _store(connection: Connection, batch: list[Found], known_users: _UserIds) -> list[Outcome]:
-    ids = known_users.of(connection, {found.user for found in batch})
-    return documents.add(connection, [Addition(ids[found.user], found.document) for found in batch])
-
-
 class _UserIds:
     """Row ids of the users met so far."""
 
@@ -176,6 +197,10 @@ class _UserIds:
         new = names - self._ids.keys()
         if new:
             self._ids.update((name, user.id) for name, user in users.ensure(connection, new).items())
+        return self._ids
+
+    @property
+    def all(self) -> dict[str, int]:
         return self._ids
 
 
@@ -209,13 +234,18 @@ class _Tally:
         if len(self.errors) < ERRORS_KEPT:
             self.errors.append(problem)
 
+    @property
+    def stored(self) -> int:
+        return self.outcomes[Outcome.CREATED] + self.outcomes[Outcome.REPLACED]
+
     def forget_stored(self) -> None:
-        self.outcomes[Outcome.CREATED] = 0
+        self.outcomes[Outcome.CREATED] = self.outcomes[Outcome.REPLACED] = 0
         self.refused = True
 
     def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
         return ImportSummary(
             imported=self.outcomes[Outcome.CREATED],
+            replaced=self.outcomes[Outcome.REPLACED],
             already_there=self.outcomes[Outcome.EXISTS],
             conflicts=self.outcomes[Outcome.CONFLICT],
             left_out=dict(self.left_out.most_common()),

@@ -20,6 +20,7 @@ from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
+from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importing import BATCH_DOCUMENTS, ImportSummary, run_import
 
@@ -27,6 +28,10 @@ PROBLEMS_SHOWN = 20
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")
 ME_OPTION = typer.Option(
     [], "--me", metavar="IDENTITY", help="A name, address or id of the user's in the source; may be repeated."
+)
+
+UPDATE_OPTION = typer.Option(
+    False, "--update", help="Replace documents that were changed in the source, and ask about those gone from it."
 )
 
 
@@ -92,14 +97,22 @@ def _command(name: str) -> TyperCommand:
             hidden="subjects" not in own_options,
         ),
         strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
+        update: bool = UPDATE_OPTION,
+        yes: bool = typer.Option(False, "--yes", help="With --update, remove what is gone without asking."),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
     ) -> None:
         if subjects and "subjects" not in own_options:
             raise InputError(f"--subjects is not for {name}.", param="subjects", code="unknown_option")
         options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, subjects=subjects)
-        summary = _run(importer, source, options, strict, batch_size)
-        _report(summary, source, json)
+        with open_database(load_settings()) as database:
+            with _progress(importer, source) as advance:
+                followed = replace(options, advance=advance)
+                summary = run_import(
+                    database, importer, source, followed, strict=strict, update=update, batch_documents=batch_size
+                )
+            removed = settle_gone(database, summary, source, yes=yes)
+        _report(summary, removed, source, json)
 
     command = typer.main.get_command(single)
     command.name = name
@@ -128,12 +141,6 @@ def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: s
     )
 
 
-def _run(importer: Importer, source: Path, options: Options, strict: bool, batch_size: int) -> ImportSummary:
-    with open_database(load_settings()) as database, _progress(importer, source) as advance:
-        followed = replace(options, advance=advance)
-        return run_import(database, importer, source, followed, strict=strict, batch_documents=batch_size)
-
-
 @contextmanager
 def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while it is a terminal."""
@@ -149,16 +156,19 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
         yield lambda amount: progress.advance(task, amount)
 
 
-def _report(summary: ImportSummary, source: Path, json: str | None) -> None:
+def _report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
     """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
     console = Console(stderr=True)
     _show_problems(console, summary)
     for remark in _remarks(summary):
         console.print(Text(_one_line(remark)), soft_wrap=True)
     if json is not None:
-        write_json(json, summary_json(summary))
+        write_json(json, summary_json(summary, removed))
     else:
-        console.print(_table(summary))
+        console.print(_table(summary, removed))
+        if summary.import_ids:
+            which = next(iter(summary.import_ids.values())) if len(summary.import_ids) == 1 else "ID"
+            console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)
     if summary.refused:
         raise InputError(
             f"{source}: {_counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
@@ -201,14 +211,18 @@ def _left_out_in_words(summary: ImportSummary) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
 
 
-def _table(summary: ImportSummary) -> Table:
+def _table(summary: ImportSummary, removed: int) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right")
     table.add_column()
     table.add_row(
         f"{summary.imported:,}", f"imported, for {_counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
     )
+    if summary.replaced:
+        table.add_row(f"{summary.replaced:,}", "changed since, now as they are in the source")
     table.add_row(f"{summary.already_there:,}", "already there")
+    if removed:
+        table.add_row(f"{removed:,}", "removed, for they are gone from the source")
     if summary.conflicts:
         table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")
     for reason, count in summary.left_out.items():
@@ -216,9 +230,11 @@ def _table(summary: ImportSummary) -> Table:
     return table
 
 
-def summary_json(summary: ImportSummary) -> dict[str, Any]:
+def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
     """The summary as ``--json`` writes it."""
     fields = asdict(summary)
+    fields["gone"] = sum(len(each.document_ids) for each in summary.gone)
+    fields["removed"] = removed
     fields["errors"] = [
         {name: value for name, value in asdict(problem).items() if value is not None} for problem in summary.errors
     ]

@@ -95,6 +95,8 @@ class Importer(Protocol):
     unit: str  # what size and advance count: "bytes", "commits", "files"
     needs_user: bool  # False where the source itself says whose document it is
     needs_me: bool  # True where the source always holds other people's texts too
+    stable_ids: bool  # True where a text that is changed in the source keeps its id
+    template: str  # the prompt template of the voices that an import makes
 
     def size(self, source: Path) -> int | None:
         """The total that ``advance`` counts up to, None where it cannot be told beforehand."""

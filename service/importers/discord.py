@@ -36,6 +36,8 @@ class DiscordImporter:
     unit = "bytes"
     needs_user = True
     needs_me = False  # a data package holds only its owner's messages
+    stable_ids = True
+    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:

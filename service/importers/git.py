@@ -45,6 +45,8 @@ class GitImporter:
     needs_user = True
     needs_me = False  # the repository's own user.email and user.name, if not given
     own_options = ("subjects",)
+    stable_ids = True
+    template = "commit"
 
     def size(self, source: Path) -> int | None:
         try:

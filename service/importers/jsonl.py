@@ -23,6 +23,8 @@ class JsonlImporter:
     unit = "bytes"
     needs_user = False
     needs_me = False
+    stable_ids = True
+    template = "free"
 
     def size(self, source: Path) -> int | None:
         return source.stat().st_size

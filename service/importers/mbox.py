@@ -37,6 +37,8 @@ class MboxImporter:
     unit = "bytes"
     needs_user = True
     needs_me = True
+    stable_ids = False
+    template = "message"
 
     def size(self, source: Path) -> int | None:
         return 2 * source.stat().st_size  # it is read once to find the messages, once for their texts

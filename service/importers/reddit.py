@@ -39,6 +39,8 @@ class RedditImporter:
     unit = "bytes"
     needs_user = True
     needs_me = False  # the data Reddit sends are only their owner's
+    stable_ids = True
+    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:

@@ -36,6 +36,8 @@ class SlackImporter:
     unit = "bytes"
     needs_user = True
     needs_me = True
+    stable_ids = True
+    template = "message"
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, tuple_, update
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
+from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
 from service.store.tables import documents, drafts, feedback
@@ -27,14 +28,20 @@ class Outcome(Enum):
     CREATED = "created"
     EXISTS = "exists"  # same id, same content: nothing happened
     CONFLICT = "conflict"  # same id, other content: the first stays
+    REPLACED = "replaced"  # same id, other content, which takes the place of the first
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A document on its way into a user's history; without a timestamp it is dated now."""
+    """A document on its way into a user's history; without a timestamp it is dated now.
+
+    ``import_id`` names the import that brings it. With ``replaces`` it takes the place of an earlier version.
+    """
 
     user_id: int
     document: Document
+    import_id: str | None = None
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,50 +53,99 @@ class Page:
     has_more: bool
 
 
-def add(connection: Connection, additions: Sequence[Addition]) -> list[Outcome]:
-    """Add documents of any users, in order; what is already there stays as it is.
+def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[Outcome]:
+    """Add documents of any users, in order; what is already there stays as it is unless an addition replaces it.
 
-    New voices are made, the users' indexes are marked stale, and their embeddings are queued. Raises NotFound when
-    a user is gone.
+    New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
+    Raises NotFound when a user is gone.
     """
     owners = {addition.user_id for addition in additions}
     if users.lock(connection, owners) != owners:
         raise NotFound("This user was deleted.", code="user_not_found")
-    known = _known_contents(connection, additions)
+    known = _known_versions(connection, additions)
     outcomes: list[Outcome] = []
     new: list[Addition] = []
-    rows = []
+    changed: list[tuple[Addition, _Version]] = []
     for addition in additions:
-        key, content = (addition.user_id, addition.document.id), _content_digest(addition.document)
-        if key in known:
-            outcomes.append(Outcome.EXISTS if known[key] == content else Outcome.CONFLICT)
+        key = (addition.user_id, addition.document.id)
+        there = known.get(key)
+        if there is None:
+            outcomes.append(Outcome.CREATED)
+            new.append(addition)
+            known[key] = _Version.of(addition.document)
             continue
-        known[key] = content
-        outcomes.append(Outcome.CREATED)
-        new.append(addition)
-        rows.append(_row(addition, content))
+        addition = replace(addition, document=there.in_its_voice(addition.document))
+        if _content_digest(addition.document) == there.content:
+            outcomes.append(Outcome.EXISTS)
+        elif addition.replaces:
+            outcomes.append(Outcome.REPLACED)
+            changed.append((addition, there))
+            known[key] = replace(there, content=_content_digest(addition.document), digests=digests(addition.document))
+        else:
+            outcomes.append(Outcome.CONFLICT)
     if new:
-        connection.execute(insert(documents), rows)
-        changed = {addition.user_id for addition in new}
-        voices.ensure(connection, _voices_by_user(new))
-        users.touch_history(connection, changed)
-        jobs.enqueue(connection, jobs.EMBED, changed)
+        connection.execute(insert(documents), [_row(addition) for addition in new])
+    for addition, before in changed:
+        _replace(connection, addition, before)
+    stored = [*new, *(addition for addition, _ in changed)]
+    if stored:
+        owners = {addition.user_id for addition in stored}
+        voices.ensure(connection, _voices_by_user(stored), template)
+        users.touch_history(connection, owners)
+        jobs.enqueue(connection, jobs.EMBED, owners)
     return outcomes
 
 
-def _known_contents(connection: Connection, additions: Sequence[Addition]) -> dict[tuple[int, str], bytes]:
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """The stored form of a document, as far as a later one is compared with it."""
+
+    content: bytes
+    digests: Digests
+    voice: str | None
+    changed_by_hand: bool = False
+
+    @classmethod
+    def of(cls, document: Document) -> _Version:
+        return cls(_content_digest(document), digests(document), document.voice)
+
+    def in_its_voice(self, document: Document) -> Document:
+        """The document in the voice that its owner chose by hand, if they did: its source knows nothing of that."""
+        return replace(document, voice=self.voice) if self.changed_by_hand else document
+
+
+def _known_versions(connection: Connection, additions: Sequence[Addition]) -> dict[tuple[int, str], _Version]:
     wanted: dict[int, list[str]] = {}
     for addition in additions:
         wanted.setdefault(addition.user_id, []).append(addition.document.id)
     known = {}
     for user_id, ids in wanted.items():
         for start in range(0, len(ids), LOOKED_UP_AT_ONCE):
-            query = select(documents.c.document_id, documents.c.content_digest).where(
+            query = select(
+                documents.c.document_id,
+                documents.c.content_digest,
+                documents.c.text_digest,
+                documents.c.request_digest,
+                documents.c.voice,
+                documents.c.changed_at,
+            ).where(
                 documents.c.user_id == user_id,
                 documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
             )
-            known.update({(user_id, name): bytes(content) for name, content in connection.execute(query)})
+            for name, content, text, request, voice, changed_at in connection.execute(query):
+                keys = bytes(text), request and bytes(request)
+                known[user_id, name] = _Version(bytes(content), keys, voice, changed_at is not None)
     return known
+
+
+def _replace(connection: Connection, addition: Addition, before: _Version) -> None:
+    connection.execute(
+        update(documents)
+        .where(documents.c.user_id == addition.user_id, documents.c.document_id == addition.document.id)
+        .values(**_row(addition))
+    )
+    embeddings.drop_unused(connection, addition.user_id, [key for key in before.digests if key is not None])
+    erasures.owe(connection)
 
 
 def digests(document: Document) -> Digests:
@@ -109,7 +165,7 @@ def _content_digest(document: Document) -> bytes:
     return digest(document.text, document.request, document.voice)
 
 
-def _row(addition: Addition, content: bytes) -> dict[str, object]:
+def _row(addition: Addition) -> dict[str, object]:
     document = addition.document
     return {
         "user_id": addition.user_id,
@@ -118,7 +174,8 @@ def _row(addition: Addition, content: bytes) -> dict[str, object]:
         "request": document.request,
         "voice": document.voice,
         "timestamp": time.time() if document.timestamp is None else document.timestamp,
-        "content_digest": content,
+        "content_digest": _content_digest(document),
+        "import_id": addition.import_id,
         **dict(zip(("text_digest", "request_digest"), digests(document), strict=True)),
     }
 
@@ -183,8 +240,10 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
         last = found.next_cursor
 
 
-def count(connection: Connection, user_id: int) -> int:
-    return connection.scalar(select(func.count()).select_from(documents).where(documents.c.user_id == user_id)) or 0
+def count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
+    """The number of the user's documents, or of those among them that are chosen."""
+    counted = select(func.count()).select_from(documents).where(documents.c.user_id == user_id, *chosen)
+    return connection.scalar(counted) or 0
 
 
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
@@ -205,6 +264,38 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     embeddings.drop_unused(connection, user_id, keys)
     users.touch_history(connection, {user_id})
     erasures.owe(connection)
+
+
+def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]) -> int:
+    """The number of the user's documents that ``chosen`` picks; they are gone with what :func:`remove` takes along."""
+    users.lock(connection, {user_id})
+    these = (documents.c.user_id == user_id) & chosen
+    sent_from = select(feedback.c.draft_id).join(documents, documents.c.seq == feedback.c.document_seq).where(these)
+    connection.execute(delete(drafts).where(drafts.c.user_id == user_id, drafts.c.id.in_(sent_from)))
+    gone = connection.execute(delete(documents).where(these)).rowcount
+    if gone:
+        embeddings.drop_all_unused(connection, user_id)
+        users.touch_history(connection, {user_id})
+        erasures.owe(connection)
+    return gone
+
+
+def change_voice(connection: Connection, user_id: int, document_id: str, voice: str | None) -> Document:
+    """The document in another voice, or in none; a new voice is made. Raises NotFound."""
+    users.lock(connection, {user_id})
+    before = get(connection, user_id, document_id)
+    if before.voice == voice:
+        return before
+    changed = replace(before, voice=voice)
+    connection.execute(
+        update(documents)
+        .where(documents.c.user_id == user_id, documents.c.document_id == document_id)
+        .values(voice=voice, content_digest=_content_digest(changed), changed_at=time.time())
+    )
+    if voice is not None:
+        voices.ensure(connection, {user_id: {voice}})
+    users.touch_history(connection, {user_id})
+    return changed
 
 
 def _select(user_id: int) -> Select[Any]:

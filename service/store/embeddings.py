@@ -65,6 +65,12 @@ def drop_unused(connection: Connection, user_id: int, keys: Collection[bytes]) -
     connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.in_(unused)))
 
 
+def drop_all_unused(connection: Connection, user_id: int) -> None:
+    """Drop every embedding of the user whose text is not in the history any more."""
+    used = select(_texts(user_id).c.digest)
+    connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.not_in(used)))
+
+
 def _used(connection: Connection, user_id: int, keys: Collection[bytes]) -> set[bytes]:
     """Those of the keys that a text or a request of the history has."""
     used = _texts(user_id)

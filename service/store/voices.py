@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 
 from pearl.errors import NotFound
+from pearl.templates import DEFAULT_TEMPLATE
 from service.store import erasures
 from service.store.tables import documents, voices
 from service.store.upsert import upsert
@@ -22,7 +23,7 @@ class Voice:
 
     name: str
     instructions: str = ""
-    template: str = "free"
+    template: str = DEFAULT_TEMPLATE
     k: int | None = None
     documents: int = 0
     created_at: float = 0.0
@@ -64,10 +65,10 @@ def put(connection: Connection, user_id: int, name: str, values: dict[str, Any])
     return ensure_result
 
 
-def ensure(connection: Connection, names: dict[int, set[str]]) -> bool:
-    """Make the voices (user row id -> names) that are not there yet; True if any was made."""
+def ensure(connection: Connection, names: dict[int, set[str]], template: str = DEFAULT_TEMPLATE) -> bool:
+    """Make the voices (user row id -> names) that are not there yet, with this template; True if any was made."""
     rows = [
-        {"user_id": user_id, "name": name, "created_at": time.time()}
+        {"user_id": user_id, "name": name, "template": template, "created_at": time.time()}
         for user_id, wanted in names.items()
         for name in sorted(wanted)
     ]

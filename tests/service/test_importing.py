@@ -11,9 +11,10 @@ from sqlalchemy import event
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
+from service.import_record import remove_gone
 from service.importers.base import Found, LeftOut, Options, load_importer
 from service.importing import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
-from service.store import documents, users, voices
+from service.store import documents, imports, users, voices
 from service.store.database import Database
 
 
@@ -247,9 +248,9 @@ def test_a_batch_of_long_texts_is_cut_short(database, monkeypatch):
     sizes = []
     add = documents.add
 
-    def counted(connection, additions):
+    def counted(connection, additions, **options):
         sizes.append(len(additions))
-        return add(connection, additions)
+        return add(connection, additions, **options)
 
     monkeypatch.setattr(documents, "add", counted)
     run(database, [found(number, f"{number}" + "x" * 900_000) for number in range(20)])
@@ -269,3 +270,93 @@ def test_a_history_file_end_to_end(database, tmp_path):
 def test_a_problem_in_one_line():
     assert str(ImportProblem("a:1", "'text' is empty.", "text")) == "a:1: text: is empty."
     assert str(ImportProblem("a:1", "is not JSON")) == "a:1: is not JSON"
+
+
+@dataclass
+class Notes(FakeImporter):
+    """Notes keep their ids when they are changed."""
+
+    name: str = "notes"
+    stable_ids: bool = True
+    template: str = "post"
+
+
+def update(database, items, **options):
+    return run_import(database, Notes(list(items)), Path("/"), Options(user="ann"), update=True, **options)
+
+
+def past(database, user="ann"):
+    with database.read() as connection:
+        return imports.list_all(connection, users.get(connection, user).id)
+
+
+def test_an_import_is_recorded_for_each_of_its_users(database):
+    summary = run(database, [found(1), found(2), found(3, user="bob"), LeftOut("a", "no text")], batch=1)
+    (ann,), (bob,) = past(database), past(database, "bob")
+    assert summary.import_ids == {"ann": ann.id, "bob": bob.id}
+    assert (ann.importer, ann.source, ann.documents) == ("fake", "/", 2)
+    assert ann.counts == {"imported": 2, "left_out": {"no text": 1}}
+    assert bob.counts == {"imported": 1, "left_out": {"no text": 1}}
+    again = run(database, [found(1), found(4), found(3, user="bob")])
+    assert list(again.import_ids) == ["ann"]
+    assert past(database)[0].counts == {"imported": 1, "already_there": 1, "left_out": {}}
+    assert past(database, "bob") == [bob]
+
+
+def test_a_refused_import_is_not_recorded(database):
+    assert run(database, [found(1), found(2, "")], strict=True).import_ids == {}
+    with database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM imports").scalar() == 0
+
+
+def test_a_source_that_breaks_off_is_recorded_as_far_as_it_came(database):
+    with pytest.raises(InputError):
+        run(database, [found(1), InputError("it ends early")])
+    assert past(database)[0].counts == {"imported": 1}
+
+
+def test_voices_get_the_template_of_their_kind_and_those_there_keep_their_own(database):
+    run_import(database, FakeImporter([found(0, voice="diary")]), Path("/"), Options())
+    run_import(database, Notes([found(1, voice="blog"), found(2, voice="diary")]), Path("/"), Options())
+    with database.read() as connection:
+        found_voices = voices.list_all(connection, users.get(connection, "ann").id)
+    assert {voice.name: voice.template for voice in found_voices} == {"blog": "post", "diary": "free"}
+
+
+@pytest.mark.parametrize(
+    ("name", "template"), [("git", "commit"), ("markdown", "post"), ("mbox", "message"), ("jsonl", "free")]
+)
+def test_the_templates_of_the_importers(name, template):
+    assert load_importer(name).template == template
+
+
+@pytest.mark.parametrize("batch", [1, 1_000])
+def test_an_update_replaces_what_was_changed_and_names_what_is_gone(database, batch):
+    update(database, [found(1), found(2), found(3)])
+    summary = update(database, [found(1, "Green cup."), found(1, "Red cup."), found(2)], batch_documents=batch)
+    assert (summary.imported, summary.replaced, summary.already_there, summary.conflicts) == (0, 1, 1, 1)
+    (gone,) = summary.gone
+    assert (gone.user, gone.document_ids, gone.brought) == ("ann", ("3",), 3)
+    assert [document.text for document in stored(database)] == ["Green cup.", "Cup 2.", "Cup 3."]
+    assert past(database)[0].counts["replaced"] == 1
+    assert remove_gone(database, summary.gone) == 1
+    assert len(stored(database)) == 2
+
+
+def test_an_update_leaves_no_trace_of_the_earlier_version(database):
+    update(database, [found(1, "the heron ate my brake cable")])
+    update(database, [found(1, "Nothing.")])
+    files = Path(database.engine.url.database).parent.glob("pearl.db*")
+    assert b"heron" not in b"".join(path.read_bytes() for path in files)
+
+
+def test_only_what_came_from_this_source_can_be_gone_from_it(database, tmp_path):
+    run(database, [found(9)])  # another importer
+    run_import(database, Notes([found(8)]), tmp_path, Options())
+    assert update(database, [found(1)]).gone == ()
+    assert update(database, [LeftOut("a", "no text")]).gone[0].document_ids == ("1",)
+
+
+def test_an_update_needs_ids_that_stay(database):
+    with pytest.raises(InputError, match="--update: a document of 'fake' does not keep its id"):
+        run_import(database, FakeImporter([]), Path("/"), Options(), update=True)

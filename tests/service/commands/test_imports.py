@@ -72,8 +72,12 @@ def test_json_on_standard_output_and_nothing_else(command, write_lines):
         "field": "text",
         "message": "'text' is empty; give at least one word.",
     }
+    assert sorted(summary.pop("import_ids")) == ["ann", "bob"]
     assert summary == {
         "imported": 2,
+        "replaced": 0,
+        "gone": 0,
+        "removed": 0,
         "already_there": 1,
         "conflicts": 0,
         "left_out": {"empty text": 1},

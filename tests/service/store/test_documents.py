@@ -7,8 +7,9 @@ import pytest
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document
-from service.store import documents, embeddings, users, voices
+from service.store import documents, drafts, embeddings, feedback, users, voices
 from service.store.documents import Addition, Outcome
+from service.store.tables import documents as documents_table
 
 CREATED, EXISTS, CONFLICT = Outcome.CREATED, Outcome.EXISTS, Outcome.CONFLICT
 
@@ -243,3 +244,33 @@ def test_an_embedding_that_comes_while_its_document_goes(ann, rows, at_once):
         ann.add(document(str(attempt), text))
         assert at_once([lambda n=attempt: ann.remove(str(n)), lambda text=text: embed(ann, text)]) == [None, None]
     assert rows("embeddings") == []
+
+
+def test_another_voice_by_hand(ann):
+    ann.add(Document("a", "Tea.", 1.0, None, "blog"))
+    version = ann.version
+    with ann.database.write() as connection:
+        assert documents.change_voice(connection, ann.id, "a", "diary").voice == "diary"
+    assert ann.version > version
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, "a").voice == "diary"
+        assert [voice.name for voice in voices.list_all(connection, ann.id)] == ["blog", "diary"]
+    assert ann.add(Document("a", "Tea.", 1.0, None, "diary")) == [Outcome.EXISTS]
+    version = ann.version
+    with ann.database.write() as connection:
+        documents.change_voice(connection, ann.id, "a", "diary")
+        with pytest.raises(NotFound):
+            documents.change_voice(connection, ann.id, "z", None)
+    assert ann.version == version
+
+
+def test_removing_several_take_their_drafts_along(ann, draft) -> None:
+    with ann.database.write() as connection:
+        drafts.add(connection, ann.id, draft("x"), request="write", instructions="", voice=None, model="m")
+        feedback.add(connection, ann.id, "draft_x", "accepted", None)
+    ann.add("Other.")
+    with ann.database.write() as connection:
+        assert documents.remove_all(connection, ann.id, documents_table.c.document_id == "draft_x") == 1
+    with ann.database.read() as connection:
+        assert drafts.all_of_user(connection, ann.id) == []
+    assert ann.ids == ["d1"]

@@ -1,0 +1,124 @@
+"""Past imports: what each brought a user, so that it can be looked at and undone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from pearl.errors import Conflict, NotFound
+from pearl.texts import format_timestamp
+from service.store import documents
+from service.store.documents import LOOKED_UP_AT_ONCE
+from service.store.tables import documents as documents_table
+from service.store.tables import imports
+from service.store.upsert import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class PastImport:
+    """An import of one user. ``counts`` are numbers of documents by outcome, and those left out by reason.
+
+    ``documents`` counts those that are in the history still.
+    """
+
+    id: str
+    importer: str
+    source: str
+    counts: dict[str, Any]
+    created_at: float
+    undone_at: float | None
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An undone import: ``removed`` documents are gone, ``kept`` stay because their owner changed them by hand."""
+
+    removed: int
+    kept: int
+
+
+def record(
+    connection: Connection, user_id: int, id: str, *, importer: str, source: str, counts: dict[str, Any]
+) -> None:
+    """Write down an import, or what it has come to by now."""
+    made = upsert(connection, imports).values(
+        id=id, user_id=user_id, importer=importer, source=source, counts=counts, created_at=time.time()
+    )
+    connection.execute(made.on_conflict_do_update(index_elements=[imports.c.id], set_={"counts": counts}))
+
+
+def list_all(connection: Connection, user_id: int) -> list[PastImport]:
+    """The user's imports, newest first."""
+    there = (
+        select(documents_table.c.import_id, func.count().label("documents"))
+        .where(documents_table.c.user_id == user_id)
+        .group_by(documents_table.c.import_id)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(imports, func.coalesce(there.c.documents, 0).label("documents"))
+        .outerjoin(there, there.c.import_id == imports.c.id)
+        .where(imports.c.user_id == user_id)
+        .order_by(imports.c.created_at.desc(), imports.c.id.desc())
+    )
+    return [
+        PastImport(row.id, row.importer, row.source, row.counts, row.created_at, row.undone_at, row.documents)
+        for row in rows
+    ]
+
+
+def undo(connection: Connection, user_id: int, id: str) -> Undone:
+    """Remove the documents that the import brought, except those that their owner changed by hand since.
+
+    Raises NotFound, also for an import that is someone else's, and Conflict when it was undone already.
+    """
+    mine = (imports.c.id == id) & (imports.c.user_id == user_id)
+    now = time.time()
+    # of two at once, the second finds it undone
+    undone = connection.execute(update(imports).where(mine, imports.c.undone_at.is_(None)).values(undone_at=now))
+    if not undone.rowcount:
+        raise _not_undone(id, connection.execute(select(imports.c.undone_at).where(mine)).first())
+    brought = documents_table.c.import_id == id
+    removed = documents.remove_all(connection, user_id, brought & documents_table.c.changed_at.is_(None))
+    return Undone(removed, documents.count(connection, user_id, brought))
+
+
+def _not_undone(id: str, row: Any) -> Exception:
+    if row is None:
+        return NotFound(
+            f"There is no import '{id}' of yours; see 'pearl imports list'.", param="import", code="import_not_found"
+        )
+    when = format_timestamp(int(row.undone_at))
+    return Conflict(f"The import '{id}' was undone already, {when}.", param="import", code="import_undone")
+
+
+def ids_of_source(connection: Connection, user_id: int, *, importer: str, source: str) -> set[str]:
+    """Ids of the documents that imports of this source brought, without those that were changed by hand since."""
+    from_there = select(imports.c.id).where(
+        imports.c.user_id == user_id, imports.c.importer == importer, imports.c.source == source
+    )
+    return set(
+        connection.scalars(
+            select(documents_table.c.document_id).where(
+                documents_table.c.user_id == user_id,
+                documents_table.c.import_id.in_(from_there),
+                documents_table.c.changed_at.is_(None),
+            )
+        )
+    )
+
+
+def remove_documents(connection: Connection, user_id: int, ids: Collection[str]) -> int:
+    """The number of these documents that were in the history; they are gone."""
+    listed = list(ids)
+    return sum(
+        documents.remove_all(
+            connection, user_id, documents_table.c.document_id.in_(listed[start : start + LOOKED_UP_AT_ONCE])
+        )
+        for start in range(0, len(listed), LOOKED_UP_AT_ONCE)
+    )

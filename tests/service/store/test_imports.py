@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pearl.errors import Conflict, NotFound
+from pearl.records import Document
+from service.store import documents, imports
+from service.store.documents import Addition, Outcome
+
+
+def brought(person: Any, id: str, *texts: Document, replaces: bool = False) -> list[Outcome]:
+    with person.database.write() as connection:
+        outcomes = documents.add(connection, [Addition(person.id, text, id, replaces) for text in texts])
+        imports.record(connection, person.id, id, importer="fake", source="/vault", counts={"imported": len(texts)})
+    return outcomes
+
+
+def undo(person: Any, id: str) -> imports.Undone:
+    with person.database.write() as connection:
+        return imports.undo(connection, person.id, id)
+
+
+def change_voice(person: Any, document_id: str, voice: str | None) -> Document:
+    with person.database.write() as connection:
+        return documents.change_voice(connection, person.id, document_id, voice)
+
+
+def test_an_import_and_its_counts(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0), Document("b", "Milk.", 2.0))
+    brought(ann, "import_1", Document("c", "Sugar.", 3.0))
+    with ann.database.read() as connection:
+        (found,) = imports.list_all(connection, ann.id)
+    assert (found.id, found.importer, found.source, found.counts) == ("import_1", "fake", "/vault", {"imported": 1})
+    assert (found.documents, found.undone_at) == (3, None)
+
+
+def test_undo_removes_what_one_import_brought(ann: Any) -> None:
+    ann.add("By hand.")
+    brought(ann, "import_1", Document("a", "Tea.", 1.0))
+    brought(ann, "import_2", Document("b", "Milk.", 2.0))
+    version = ann.version
+    assert undo(ann, "import_1") == imports.Undone(removed=1, kept=0)
+    assert ann.ids == ["b", "d1"]
+    assert ann.version > version
+
+
+def test_undo_keeps_what_its_owner_changed_since(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0), Document("b", "Milk.", 2.0))
+    change_voice(ann, "b", "blog")
+    assert undo(ann, "import_1") == imports.Undone(removed=1, kept=1)
+    assert ann.ids == ["b"]
+
+
+def test_an_undo_twice_says_so(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0))
+    undo(ann, "import_1")
+    with pytest.raises(Conflict, match="'import_1' was undone already, 2"):
+        undo(ann, "import_1")
+
+
+def test_another_users_import_is_not_there(ann: Any, bob: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0))
+    for id in ("import_1", "import_9"):
+        with pytest.raises(NotFound, match="pearl imports list"):
+            undo(bob, id)
+    assert ann.ids == ["a"]
+
+
+def test_the_embeddings_go_with_the_documents(ann: Any, rows: Any) -> None:
+    from service.store import embeddings
+    from service.store.embeddings import text_key
+
+    brought(ann, "import_1", Document("a", "Tea.", 1.0, "What?"), Document("b", "Both.", 2.0))
+    ann.add(Document("c", "Both.", 3.0))
+    import numpy as np
+
+    vectors = {text_key(text): np.ones(2, np.float32) for text in ("Tea.", "What?", "Both.")}
+    with ann.database.write() as connection:
+        embeddings.add(connection, ann.id, "words", vectors)
+    undo(ann, "import_1")
+    assert [bytes(row[2]) for row in rows("embeddings")] == [text_key("Both.")]
+
+
+def test_a_changed_document_takes_the_place_of_its_earlier_version(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0, "What?", "blog"), Document("b", "Milk.", 2.0))
+    changed = Document("a", "Green tea.", 3.0, "What then?", "blog")
+    assert brought(ann, "import_2", changed, Document("b", "Milk.", 9.0), replaces=True) == [
+        Outcome.REPLACED,
+        Outcome.EXISTS,
+    ]
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, "a") == changed
+    assert undo(ann, "import_2").removed == 1
+    assert ann.ids == ["b"]
+
+
+def test_a_voice_chosen_by_hand_stays_and_is_no_conflict(ann: Any) -> None:
+    first = Document("a", "Tea.", 1.0, None, "blog")
+    brought(ann, "import_1", first)
+    change_voice(ann, "a", "diary")
+    assert brought(ann, "import_2", first) == [Outcome.EXISTS]
+    assert brought(ann, "import_3", Document("a", "Green tea.", 1.0, None, "blog"), replaces=True) == [Outcome.REPLACED]
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, "a") == Document("a", "Green tea.", 1.0, None, "diary")
+
+
+def test_ids_of_a_source(ann: Any, bob: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0), Document("b", "Milk.", 2.0))
+    brought(bob, "import_2", Document("c", "Sugar.", 2.0))
+    change_voice(ann, "b", "diary")
+    with ann.database.read() as connection:
+        assert imports.ids_of_source(connection, ann.id, importer="fake", source="/vault") == {"a"}
+        assert imports.ids_of_source(connection, ann.id, importer="fake", source="/other") == set()
+    with ann.database.write() as connection:
+        assert imports.remove_documents(connection, ann.id, ["a", "c", "z"]) == 1
+    assert (ann.ids, bob.ids) == (["b"], ["c"])
