@@ -22,6 +22,7 @@ from pearl.texts import check_id
 from service.commands.common import open_database
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
+from service.importers.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, ImportSummary, run_import
 
 PROBLEMS_SHOWN = 20
@@ -44,6 +45,23 @@ class ImporterGroup(TyperGroup):
     def get_command(self, context: Any, name: str) -> Any:
         return _command(name) if name in importer_names() else None
 
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """A first word that is no kind is a path, and the importer is guessed from what stands there."""
+        if args[0] in self.list_commands(context):
+            return super().resolve_command(context, args)
+        if not Path(args[0]).exists():
+            known = ", ".join(importer_names())
+            raise InputError(
+                f"There is no file or folder '{args[0]}', and no importer of that name; there are {known}.",
+                param="source",
+                code="missing_file",
+            )
+        guess = guess_importer(Path(args[0]))
+        Console(stderr=True).print(
+            Text(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}"), soft_wrap=True
+        )
+        return guess.kind, _command(guess.kind), args
+
     def format_commands(self, context: Any, formatter: Any) -> None:
         with formatter.section("Sources"):
             formatter.write_dl([(name, _summary_of(name)) for name in importer_names()])
@@ -51,12 +69,13 @@ class ImporterGroup(TyperGroup):
 
 app = typer.Typer(
     cls=ImporterGroup,
-    subcommand_metavar="KIND SOURCE [OPTIONS]",
+    subcommand_metavar="[KIND] SOURCE [OPTIONS]",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
     help="Bring a user's own writing into their history. What is already there is not imported twice.",
-    epilog="'pearl import KIND --help' has examples.",
+    epilog="Without KIND it is guessed from what the file or folder is; one that is named like a kind is given as "
+    "./git. 'pearl import KIND --help' has examples.",
 )
 
 

@@ -161,7 +161,7 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["git", "/", "--user", " ann"], "'--user' must have"),
         (["git", "/", "--user", "ann", "--voice", ""], "'--voice' must have"),
         (["git", "/nowhere", "--user", "ann"], "no such file or folder"),
-        (["telegraph", "/"], "No such command 'telegraph'"),
+        (["telegraph", "/"], "There is no file or folder 'telegraph', and no importer of that name; there are "),
         (["jsonl"], "Missing argument"),
         (["jsonl", "/", "--colour"], "No such option"),
         (["jsonl", "/", "--subjects"], "--subjects is not for jsonl"),
@@ -219,6 +219,31 @@ def test_help_lists_the_sources_and_keeps_the_examples_lines(command):
     assert "--batch-size" not in run.out
     assert "--subjects" not in run.out
     assert "--subjects" in command("import", "git", "--help").out
+
+
+def test_the_importer_of_a_path_is_guessed(command, write_lines, tmp_path, monkeypatch):
+    run = command("import", write_lines(LINES), "--json", "-")
+    assert run.status == 0
+    assert run.json["imported"] == 2
+    assert run.err.splitlines()[0].endswith("lines.jsonl looks like a history file: pearl import jsonl")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "tea.md").write_text("# Tea\n\nA path that is named like a kind.")
+    assert "git: git rev-parse: not a git repository" in command("import", "git", "git", "--user", "ann").err
+    run = command("import", "./git", "--user", "carl", "--voice", "notes")
+    assert run.status == 0
+    assert run.err.splitlines()[0] == "./git looks like a folder of notes or posts: pearl import markdown"
+    assert stored("carl") == ["A path that is named like a kind."]
+
+
+def test_a_path_that_no_importer_reads_says_what_it_looks_like(command, tmp_path):
+    (tmp_path / "letter.pdf").write_bytes(b"%PDF-1.7 ...")
+    run = command("import", tmp_path / "letter.pdf", "--user", "ann")
+    assert run.status == 2
+    assert run.err == (
+        f"pearl: {tmp_path}/letter.pdf: looks like a PDF; convert it, for example 'pdftotext FILE', "
+        "and import the .txt file.\n"
+    )
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""The importer of a path, guessed from what it is: ``pearl import PATH``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from pearl.errors import InputError
+from service.importers.lookalikes import advice
+from service.importers.sight import Sight, look
+
+NOTES = r".*\.(?:md|markdown|mdown|mkd|mkdn|mdwn|mdx|qmd|rmd|org)"
+PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
+SITE_FILES = (
+    r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"
+    r"|pelicanconf\.py|_posts/.*|source/_posts/.*|content/posts?/.*|logseq/config\.edn"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """An importer's name, and what the path is that it reads."""
+
+    kind: str
+    looks: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """How to tell a kind: what it looks like in words, and the test."""
+
+    kind: str
+    looks: str
+    seen: Callable[[Sight], bool]
+
+
+def guess_importer(source: Path) -> Guess:
+    """Raises InputError that says what the path looks like, and what to do, where no importer reads it."""
+    if not source.exists():
+        raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
+    sight = look(source)
+    known = advice(sight)
+    if known is None:
+        for sign in SIGNS:
+            if sign.seen(sight):
+                return Guess(sign.kind, sign.looks)
+    looks, what_to_do = known or _unknown(sight)
+    raise InputError(f"{source}: looks like {looks}; {what_to_do}", param="source", code="unknown_source")
+
+
+def _unknown(sight: Sight) -> tuple[str, str]:
+    instead = (
+        "name its kind ('pearl import KIND PATH'; 'pearl import --help' lists them), or write it as a history file."
+    )
+    if sight.is_folder:
+        return "a folder without anything that an importer reads", instead
+    return f"a {sight.suffix or 'file'} file" if sight.suffix else "a file without a suffix", instead
+
+
+def _is_repository(sight: Sight) -> bool:
+    source = sight.source
+    return (source / ".git").exists() or all((source / name).exists() for name in ("HEAD", "objects", "refs"))
+
+
+def _is_site(sight: Sight) -> bool:
+    """True for a blog's or vault's folder, a git repository among them: most of what is written in it are notes."""
+    if (sight.source / ".obsidian").is_dir() or (sight.source / ".foam").is_dir():
+        return True
+    notes = len(sight.holds(NOTES))
+    others = len(sight.names) - notes - len(sight.holds(PICTURES))
+    return notes > 0 and (bool(_tops(sight, SITE_FILES)) or notes > others)
+
+
+def _tops(sight: Sight, pattern: str) -> list[str]:
+    wanted = re.compile(pattern)
+    return [name for name in sight.names if wanted.fullmatch(name)]
+
+
+def _first_object(sight: Sight) -> dict[str, object]:
+    """The object on the file's first line, empty where there is none."""
+    line = sight.head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _lines_with(*fields: str) -> Callable[[Sight], bool]:
+    return lambda sight: not sight.is_folder and set(fields) <= _first_object(sight).keys()
+
+
+def _is_exporters(sight: Sight) -> bool:
+    if not sight.is_folder:
+        return sight.begins(rb'\{\s*"guild"\s*:')
+    found = sorted(path for path in sight.source.glob("*.json") if path.is_file() and not path.is_symlink())
+    return bool(found) and look(found[0]).begins(rb'\{\s*"guild"\s*:')
+
+
+SIGNS = (
+    Sign("slack", "a Slack export", lambda sight: bool(sight.holds(r"[^/]+/\d{4}-\d\d-\d\d\.json"))),
+    Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
+    Sign("discord", "JSON of DiscordChatExporter", _is_exporters),
+    Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
+    Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
+    Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
+    Sign("mbox", "mail", lambda sight: bool(sight.holds(r".*\.(?:mbox|eml)|mbox|(?:cur|new)/[^/]+"))),
+    Sign("mbox", "mail", lambda sight: sight.begins(rb"From \S+.*\d\d:\d\d")),
+    Sign("mbox", "a mail", lambda sight: sight.suffix == ".eml"),
+    Sign("jsonl", "a history file", _lines_with("id", "text")),
+    Sign("reddit", "a dump of Reddit's comments", _lines_with("author", "body", "created_utc")),
+    Sign("reddit", "a dump of Reddit's posts", _lines_with("author", "title", "created_utc")),
+    Sign("jsonl", "JSON Lines", lambda sight: sight.suffix in (".jsonl", ".ndjson")),
+    Sign("markdown", "a folder of notes", lambda sight: sight.is_folder and bool(sight.holds(NOTES + r"|.*\.txt"))),
+    Sign(
+        "markdown",
+        "a text",
+        lambda sight: not sight.names and re.fullmatch(NOTES + r"|.*\.txt", sight.source.name.lower()) is not None,
+    ),
+)

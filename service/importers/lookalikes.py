@@ -1,0 +1,110 @@
+"""What people have that no importer reads: how to tell it, and what to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from service.importers.sight import Sight
+
+HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
+PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
+UNPACK = "unpack it and import the folder."
+# a date and time, then a name and a colon, as the apps write it in the languages of the world
+WHATSAPP = (
+    rb"(?:\xe2\x80[\x8e\x8f])?\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d[^\n]{0,12}?(?:\]| -) [^\n]{1,80}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookalike:
+    """Something by its look, and the advice."""
+
+    looks: str
+    what_to_do: str
+    seen: Callable[[Sight], bool]
+
+
+def advice(sight: Sight) -> tuple[str, str] | None:
+    """What the path looks like and what to do, None where it is nothing of these."""
+    for each in LOOKALIKES:
+        if each.seen(sight):
+            return each.looks, each.what_to_do
+    return None
+
+
+def _starts(*magic: bytes) -> Callable[[Sight], bool]:
+    return lambda sight: sight.head.startswith(magic)
+
+
+def _begins(pattern: bytes) -> Callable[[Sight], bool]:
+    return lambda sight: not sight.names and sight.begins(pattern)
+
+
+def _holds(pattern: str) -> Callable[[Sight], bool]:
+    return lambda sight: bool(sight.holds(pattern))
+
+
+def _only_notes(sight: Sight) -> bool:
+    packed = not sight.is_folder and bool(sight.names)
+    other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
+    return packed and bool(sight.holds(r".*\.(?:md|markdown|mdx|org|txt)")) and not sight.holds(other)
+
+
+LOOKALIKES = (
+    Lookalike(
+        "an empty folder", "give the folder that holds the files.", lambda sight: sight.is_folder and _is_bare(sight)
+    ),
+    Lookalike("an empty file", "export it again.", lambda sight: not sight.is_folder and not sight.head),
+    Lookalike("a PDF", "convert it, for example 'pdftotext FILE', and import the .txt file.", _starts(b"%PDF")),
+    Lookalike("a Word document", PANDOC, _holds(r"word/document\.xml")),
+    Lookalike("a spreadsheet or slides", HISTORY_FILE, _holds(r"(?:xl/workbook|ppt/presentation)\.xml")),
+    Lookalike("an EPUB or OpenDocument file", PANDOC, _holds(r"meta-inf/(?:container|manifest)\.xml")),
+    Lookalike("an Outlook archive", "convert it with 'readpst -r FILE' and import the mbox files.", _starts(b"!BDN")),
+    Lookalike(
+        "an old Office document or Outlook message",
+        "save it as .docx, .eml or text, and import that.",
+        _starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    ),
+    Lookalike("rich text", PANDOC, _starts(b"{\\rtf")),
+    Lookalike(
+        "an Evernote export",
+        "convert it to Markdown (Evernote2md, Joplin) and import the folder.",
+        _begins(rb".{0,500}<en-export"),
+    ),
+    Lookalike(
+        "a WordPress export",
+        "convert it to Markdown (wordpress-export-to-markdown) and import the folder.",
+        _begins(rb"<\?xml.{0,4000}(?:wordpress|wp:)"),
+    ),
+    Lookalike("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
+    Lookalike("a WhatsApp chat", HISTORY_FILE, _begins(WHATSAPP)),
+    Lookalike(
+        "a Telegram export",
+        HISTORY_FILE,
+        _begins(rb'\{.{0,400}"(?:personal_information|type)":.{0,200}"(?:messages|about|chats)"'),
+    ),
+    Lookalike("an archive of X or Twitter", HISTORY_FILE, _holds(r"data/tweets?\.js")),
+    Lookalike("an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")),
+    Lookalike("an SQLite database", HISTORY_FILE, _starts(b"SQLite format 3")),
+    Lookalike(
+        "a compressed archive",
+        UNPACK,
+        _starts(b"7z\xbc\xaf", b"Rar!", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd"),
+    ),
+    Lookalike("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
+    Lookalike("a zip file of notes", UNPACK, _only_notes),
+    Lookalike(
+        "a picture", "PEARL reads texts only.", _starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
+    ),
+    Lookalike("sound or video", "PEARL reads texts only.", _starts(b"ID3", b"OggS", b"\x1aE\xdf\xa3", b"fLaC")),
+    Lookalike(
+        "a program or another binary file",
+        "PEARL reads texts only.",
+        lambda sight: not sight.names and b"\0" in sight.head,
+    ),
+)
+
+
+def _is_bare(sight: Sight) -> bool:
+    return not sight.names and not any(sight.source.iterdir())

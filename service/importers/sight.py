@@ -1,0 +1,84 @@
+"""What a path looks like from outside: the names in a folder or zip file, the beginning of a file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pearl.errors import InputError
+from pearl.history import GZIP_MAGIC
+
+HEAD_BYTES = 1 << 16
+MAX_NAMES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """``names`` are the paths in a folder or zip file, in lower case; ``head`` is how a file begins, gunzipped.
+
+    Of a folder hidden files are not named, and no symbolic link is followed.
+    """
+
+    source: Path
+    names: tuple[str, ...]
+    head: bytes
+
+    @property
+    def is_folder(self) -> bool:
+        return self.source.is_dir()
+
+    @property
+    def suffix(self) -> str:
+        """The file's last suffix in lower case, that of the packed file where it is gzipped."""
+        name = self.source.name.lower()
+        return Path(name.removesuffix(".gz")).suffix
+
+    def holds(self, pattern: str) -> list[str]:
+        """The names that match a regular expression from a part's beginning to the end."""
+        wanted = re.compile(rf"(?:.*/)?{pattern}")
+        return [name for name in self.names if wanted.fullmatch(name)]
+
+    def begins(self, pattern: bytes) -> bool:
+        """True if the head, without blanks before it, matches a regular expression."""
+        return (
+            re.compile(pattern, re.DOTALL | re.IGNORECASE).match(self.head.lstrip(b"\xef\xbb\xbf \t\r\n")) is not None
+        )
+
+
+def look(source: Path) -> Sight:
+    """Raises InputError when nothing can be seen there."""
+    try:
+        if source.is_dir():
+            return Sight(source, tuple(islice(_names(source), MAX_NAMES)), b"")
+        with source.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if head.startswith(b"PK") and zipfile.is_zipfile(source):
+            with zipfile.ZipFile(source) as packed:
+                names = [each.filename.lower() for each in packed.infolist() if not each.is_dir()]
+            return Sight(source, tuple(names[:MAX_NAMES]), head)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+    return Sight(source, (), _unpacked(source) if head.startswith(GZIP_MAGIC) else head)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield (Path(where) / name).relative_to(folder).as_posix().lower()
+
+
+def _unpacked(source: Path) -> bytes:
+    try:
+        with gzip.open(source) as stream:
+            return stream.read(HEAD_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return b""

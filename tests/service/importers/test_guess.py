@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.base import importer_names
+from service.importers.guess import SIGNS, guess_importer
+
+MAIL = b"From ann@example.org Mon Mar  3 09:12:00 2025\nFrom: Ann <ann@example.org>\n\nTea.\n"
+LINE = b'{"user_id": "ann", "id": "1", "timestamp": 1, "text": "Tea."}\n'
+COMMENT = b'{"author": "ann", "body": "Tea.", "created_utc": 1, "id": "c1"}\n'
+EXPORTED = b'{\n  "guild": {"id": "1"}, "channel": {"id": "2"}, "messages": []}'
+
+
+def packed(**names: bytes) -> bytes:
+    """A zip file; a name's ``__`` stands for ``/`` and its ``_`` for a dot."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in names.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return data.getvalue()
+
+
+def laid(folder: Path, names: dict[str, bytes]) -> Path:
+    for name, content in names.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("Sent", MAIL, "mbox"),
+        ("Sent.mbox.gz", gzip.compress(MAIL), "mbox"),
+        ("a.eml", b"From: Ann <ann@example.org>\n\nTea.\n", "mbox"),
+        ("history.txt", LINE, "jsonl"),
+        ("history.gz", gzip.compress(LINE), "jsonl"),
+        ("broken.jsonl", b"{\n", "jsonl"),
+        ("comments.ndjson", COMMENT, "reddit"),
+        ("comments.gz", gzip.compress(COMMENT), "reddit"),
+        ("posts.json", b'{"author": "ann", "title": "Tea", "created_utc": 1}\n', "reddit"),
+        ("tea.json", EXPORTED, "discord"),
+        ("package.zip", packed(messages__c1__messages_json=b"[]"), "discord"),
+        ("reddit.zip", packed(comments_csv=b"id"), "reddit"),
+        ("slack.zip", packed(**{"tea__2024-03-01_json": b"[]"}), "slack"),
+        ("takeout.zip", packed(Takeout__Mail__Sent_mbox=MAIL), "mbox"),
+        ("tea.md", b"# Tea", "markdown"),
+        ("tea.MDX", b"# Tea", "markdown"),
+        ("tea.org", b"* Tea", "markdown"),
+        ("tea.txt", b"Tea.", "markdown"),
+    ],
+)
+def test_files(tmp_path, name, content, kind):
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert guess_importer(path).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ({"tea/2024-03-01.json": b"[]", "users.json": b"[]"}, "slack"),
+        ({"messages/c1/channel.json": b"{}", "messages/c1/messages.csv": b""}, "discord"),
+        ({"tea.json": EXPORTED}, "discord"),
+        ({"comments.csv": b"id", "posts.csv": b"id"}, "reddit"),
+        ({"Takeout/Mail/Sent.mbox": MAIL}, "mbox"),
+        ({"cur/1:2,S": b"", "new/2": b""}, "mbox"),
+        ({".git/HEAD": b"", "kettle.c": b"", "README.md": b"", "lid.c": b""}, "git"),
+        ({"HEAD": b"", "objects/a": b"", "refs/b": b""}, "git"),
+        ({".git/HEAD": b"", "a.md": b"", "b.md": b"", "cup.png": b"", "lid.js": b""}, "markdown"),
+        ({".git/HEAD": b"", "_posts/2024-03-01-tea.md": b"", "a.rb": b"", "b.rb": b""}, "markdown"),
+        ({".obsidian/app.json": b"{}", "Tea.canvas": b"", "Tea.md": b""}, "markdown"),
+        ({"notes.txt": b"Tea.", "cup.png": b""}, "markdown"),
+        ({"kettle.c": b"", "docs/tea.md": b""}, "markdown"),
+    ],
+)
+def test_folders(tmp_path, names, kind):
+    assert guess_importer(laid(tmp_path, names)).kind == kind
+
+
+def tar() -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("tea.md"))
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "looks", "advice"),
+    [
+        ("a.pdf", b"%PDF-1.7", "a PDF", "pdftotext"),
+        ("a.docx", packed(word__document_xml=b"<w/>"), "a Word document", "pandoc"),
+        ("a.odt", packed(**{"META-INF__manifest_xml": b"<m/>"}), "an EPUB or OpenDocument file", "pandoc"),
+        ("a.pst", b"!BDN\0\0", "an Outlook archive", "readpst"),
+        ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Office document or Outlook message", "save it as"),
+        ("a.enex", b'<?xml version="1.0"?>\n<!DOCTYPE en-export>\n<en-export>', "an Evernote export", "Markdown"),
+        (
+            "a.xml",
+            b'<?xml version="1.0"?><rss xmlns:wp="https://wordpress.org/export/1.2/">',
+            "a WordPress export",
+            "Markdown",
+        ),
+        ("a.html", b"\n<!DOCTYPE html><p>Tea", "a web page", "pandoc"),
+        ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "a WhatsApp chat", "pearl import jsonl"),
+        ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "a WhatsApp chat", "pearl import jsonl"),
+        (
+            "result.json",
+            json.dumps({"name": "Bob", "type": "personal_chat", "id": 1, "messages": []}).encode(),
+            "a Tel",
+            "",
+        ),
+        ("chat.db", b"SQLite format 3\0", "an SQLite database", "history file"),
+        ("a.tar.gz", gzip.compress(tar()), "a tar archive", "unpack"),
+        ("a.zst", b"\x28\xb5\x2f\xfd", "a compressed archive", "unpack"),
+        ("notes.zip", packed(tea_md=b"# Tea"), "a zip file of notes", "unpack"),
+        ("x.zip", packed(data__tweets_js=b""), "an archive of X or Twitter", "history file"),
+        ("cup.png", b"\x89PNG\r\n", "a picture", "texts"),
+        ("kettle", b"\x7fELF\0\0", "a program or another binary file", "texts"),
+        ("empty.md", b"", "an empty file", "again"),
+        ("rows.csv", b"id,text\n1,Tea\n", "a .csv file", "name its kind"),
+        ("README", b"Tea.", "a file without a suffix", "name its kind"),
+    ],
+)
+def test_what_no_importer_reads_says_what_it_looks_like_and_what_to_do(tmp_path, name, content, looks, advice):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as raised:
+        guess_importer(path)
+    assert raised.value.message.startswith(f"{path}: looks like {looks}")
+    assert advice in raised.value.message
+
+
+def test_folders_that_no_importer_reads(tmp_path):
+    with pytest.raises(InputError, match="looks like an empty folder"):
+        guess_importer(tmp_path)
+    with pytest.raises(InputError, match="looks like a folder without anything"):
+        guess_importer(laid(tmp_path, {"kettle.c": b"", "lid.c": b""}))
+    with pytest.raises(InputError, match="no such file"):
+        guess_importer(tmp_path / "none")
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
+    outside = laid(tmp_path / "outside", {"tea.md": b"# Tea"})
+    folder = laid(tmp_path / "folder", {"kettle.c": b""})
+    (folder / "link").symlink_to(outside)
+    with pytest.raises(InputError, match="a folder without anything"):
+        guess_importer(folder)
+
+
+def test_each_guess_is_an_importer_that_there_is():
+    assert {sign.kind for sign in SIGNS} <= set(importer_names())
