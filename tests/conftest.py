@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -77,6 +78,25 @@ def run_pearl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         return Run(status, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def grows_linearly() -> Callable[..., None]:
+    """Assert that work on a text eight times as long takes far less than 64 times the time, in this one run.
+
+    The thread's own time is compared, which other programs do not lengthen; below a millisecond nothing is told apart.
+    """
+
+    def check(work: Callable[[str], object], piece: str, times: int) -> None:
+        def seconds(text: str) -> float:
+            started = time.thread_time()
+            work(text)
+            return time.thread_time() - started
+
+        short = min(seconds(piece * (times // 8)) for _ in range(3))
+        assert seconds(piece * times) < 32 * max(short, 0.001)
+
+    return check
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ class Running:
 
 
 def run(words: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -172,7 +172,7 @@ def test_the_database_is_migrated_once(service: Running, deployed_url: str) -> N
 
 
 def test_two_workers_answer(service: Running) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     with ThreadPoolExecutor(8) as clients:
         while len(service.answered()) < 2 and time.monotonic() < deadline:
             answers = list(clients.map(lambda _: service.call("GET", "/health"), range(16)))
@@ -184,14 +184,15 @@ def test_two_workers_answer(service: Running) -> None:
 def test_the_declared_health_checks_pass(service: Running) -> None:
     """Repeated as they are declared to be: the other worker may still be loading its models."""
     for words in service.health_checks:
-        for left in (2, 1, 0):
+        deadline = time.monotonic() + 60
+        while True:
             try:
                 run(words, service.environment)
                 break
             except AssertionError:
-                if not left:
+                if time.monotonic() > deadline:
                     raise
-                time.sleep(2.0)
+                time.sleep(0.2)
 
 
 def test_a_draft_is_written_from_what_was_posted(service: Running, endpoint: Any) -> None:
@@ -217,7 +218,7 @@ def test_a_stop_ends_everything(service: Running, deployed_url: str, postgres_se
     metrics = service.metrics_folder()
     family = [service.process, *service.process.children(recursive=True)]
     service.process.send_signal(signal.SIGTERM)
-    _, left = psutil.wait_procs(family, timeout=15)
+    _, left = psutil.wait_procs(family, timeout=60)
     assert not left
     assert service.process.returncode == 0
     assert not metrics.exists()

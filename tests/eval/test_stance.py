@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from eval.stance import NTA, YTA, stance
@@ -105,7 +103,5 @@ def test_neither(text: str):
 
 
 @pytest.mark.parametrize("piece", ["a ", "you are ", "lyly", "YTA ", "not ", " ", ">\n"])
-def test_a_long_text_takes_no_time(piece: str):
-    started = time.perf_counter()
-    stance(piece * 20_000)
-    assert time.perf_counter() - started < 5
+def test_a_long_text_takes_no_more_than_its_length(grows_linearly, piece: str):
+    grows_linearly(stance, piece, 20_000)

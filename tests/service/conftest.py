@@ -215,7 +215,7 @@ def _listening(app: FastAPI) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not server.started and thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert server.started, "the server did not start"
@@ -265,10 +265,10 @@ def fixed_retriever() -> type[FixedRetriever]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so, a few seconds at most."""
+    """Wait until something is so, half a minute at most."""
 
     def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while not condition():
             assert time.monotonic() < deadline, "it did not come true"
             time.sleep(0.01)

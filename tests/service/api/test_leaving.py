@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -11,17 +14,27 @@ DRAFT = ("/v1/drafts", {"request": "write"})
 CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})
 
 
+def leave(served: Any, model: Any, path: str, body: Any) -> None:
+    """Ask, and hang up as soon as the model has been asked."""
+    address = urlsplit(served.address)
+    content = json.dumps(body).encode()
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {served.house.key('ann')}\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+            + content
+        )
+        assert model.asked.wait(30)
+
+
 @pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
 def test_leaving_a_plain_request_stops_the_generation(
     listen: Any, silent_model: Any, until: Any, path: str, body: Any
 ) -> None:
     model = silent_model()
     served = listen(model)
-    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
-    with httpx2.Client(base_url=served.address, headers=headers) as client, pytest.raises(httpx2.ReadTimeout):
-        client.post(path, json=body, timeout=httpx2.Timeout(5, read=0.3))
-    assert model.asked.is_set()
-    assert model.stopped.wait(5)
+    leave(served, model, path, body)
+    assert model.stopped.wait(30)
     assert served.house.rows("drafts") == []
 
 
@@ -44,7 +57,7 @@ def test_leaving_a_stream_stops_the_generation(
             if line == ": keep-alive":  # nothing more comes, and the line says so
                 break
         assert not model.stopped.is_set()
-    assert model.stopped.wait(5)
+    assert model.stopped.wait(30)
     assert served.house.rows("drafts") == []
 
 
@@ -54,9 +67,9 @@ def test_the_service_goes_on_after_clients_left(listen: Any, silent_model: Any) 
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     with httpx2.Client(base_url=served.address, headers=headers) as client:
         for _ in range(3):
-            with pytest.raises(httpx2.ReadTimeout):
-                client.post("/v1/drafts", json=DRAFT[1], timeout=httpx2.Timeout(5, read=0.1))
-            assert model.stopped.wait(5)
+            leave(served, model, *DRAFT)
+            assert model.stopped.wait(30)
+            model.asked.clear()
             model.stopped.clear()
         model.go_on.set()
         assert client.post("/v1/drafts", json=DRAFT[1]).json()["text"] == "the end"
