@@ -10,16 +10,17 @@ from collections.abc import Callable
 class Budget:
     """Minutes from now; None for as long as it takes. A step ends when its share of the whole has passed."""
 
-    def __init__(self, minutes: float | None) -> None:
+    def __init__(self, minutes: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.minutes = minutes
-        self._started = time.monotonic()
+        self._clock = clock
+        self._started = clock()
         self._seconds = math.inf if minutes is None else minutes * 60
 
     def seconds_until(self, share: float) -> float | None:
         """Seconds left until this share of the whole has passed, 0 when it has; None without a limit."""
         if math.isinf(self._seconds):
             return None
-        return max(0.0, self._started + self._seconds * share - time.monotonic())
+        return max(0.0, self._started + self._seconds * share - self._clock())
 
     def until(self, share: float) -> Callable[[], bool]:
         """Whether to go on: True until this share of the whole has passed."""
@@ -31,4 +32,4 @@ class Budget:
         return None if left is None else max(1.0, round(left / 60, 1))
 
     def elapsed_minutes(self) -> float:
-        return (time.monotonic() - self._started) / 60
+        return (self._clock() - self._started) / 60
