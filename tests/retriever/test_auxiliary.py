@@ -231,8 +231,8 @@ def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
         load_auxiliary(str(tmp_path))
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there")
-def test_a_gpu_asked_for_where_there_is_none() -> None:
+def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(InputError, match="--device cuda"):
         load_auxiliary("embedded", device="cuda")
 

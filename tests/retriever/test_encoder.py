@@ -3,7 +3,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,8 @@ from pearl.history import read_json_lines
 from pearl.records import Document, Request
 from retriever.dense import DenseRetriever
 from retriever.encoder import SentenceEncoder, embedded_encoder_folder
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -114,10 +115,9 @@ def test_a_folder_that_holds_no_model(tmp_path):
     assert caught.value.code == "encoder_not_found"
 
 
-def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder, shared: Path) -> None:
-    """On real texts, the cosines of texts."""
-    lines = islice(read_json_lines(shared / "data/commits/git.jsonl.gz"), 60)
-    texts = [line.value["text"] for line in lines]
+def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder) -> None:
+    """On the texts of the sample user, the cosines of texts."""
+    texts = [line.value["text"] for line in read_json_lines(ROOT / "service/sample/history.jsonl")]
     from sentence_transformers import SentenceTransformer
 
     reference = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)

@@ -84,11 +84,10 @@ def test_openvino_is_imported_in_one_place() -> None:
     assert found == {"retriever/silent_openvino.py"}
 
 
-def test_no_training_library_is_loaded_to_encode_and_score_and_little_memory_used(real_pairs_folder: Path) -> None:
+def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-import psutil
 from pearl.records import Document, Request
 from retriever.cross_encoder import CrossEncoderModel
 from retriever.encoder import SentenceEncoder
@@ -100,18 +99,16 @@ model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), 128)
 documents = [Document(str(place), text) for place, text in enumerate(texts)]
 assert model.logits(Request("bread"), documents).shape == (60,)
 print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & sys.modules.keys())
-print(psutil.Process().memory_info().rss // 2**20)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded, megabytes = done.stdout.splitlines()
-    assert loaded == ""
-    assert int(megabytes) < 350  # 250 to 315, as the allocators please; a library for training alone would add more
+    assert done.stdout == "\n"  # the memory that is left to the models is a figure of benchmarks/serving.py
 
 
 @pytest.fixture(scope="module")
-def real_texts(shared: Path) -> list[str]:
-    lines = islice(read_json_lines(shared / "data/commits/git.jsonl.gz"), 0, 240, 10)
-    return [line.value["text"] for line in lines]
+def real_texts() -> list[str]:
+    """Some of the sample user's, which every copy of the repository has."""
+    lines = read_json_lines(ROOT / "service/sample/history.jsonl")
+    return [line.value["text"] for line in islice(lines, 0, 48, 2)]
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +121,10 @@ def real_pairs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ranged_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with what its matrices' inputs are like on texts of another person."""
-    lines = read_json_lines(ROOT / "service/sample/history.jsonl")
+    """The same, with what its matrices' inputs are like on texts of another kind, paragraphs of the licence."""
+    paragraphs = (ROOT / "LICENSE").read_text(encoding="utf-8").split("\n\n")
     folder = tmp_path_factory.mktemp("ranged") / "cross-encoder"
-    save_cross_encoder(real_model(), folder, [(line.value["request"], line.value["text"]) for line in lines])
+    save_cross_encoder(real_model(), folder, [(text.split("\n")[0], text) for text in paragraphs])
     return folder
 
 

@@ -18,13 +18,16 @@ import pytest
 from rank_bm25 import BM25Okapi
 from rapidfuzz import fuzz
 
+from pearl.history import read_json_lines
 from pearl.records import Document, Request
+from pearl.texts import parse_timestamp
 from retriever.copies import LIKENESS_WIDTH, RECENCY_DECAY, RECENT, SEEN_WORDS, STANDING
 from retriever.lexical import words
 from retriever.readings import area
 from retriever.signals import COMPARED_LETTERS, DAY, MINUTE, NAMES, UNKNOWN_GAP, SignalIndex
 from retriever.word_weights import BUCKETS, WordWeights
 
+ROOT = Path(__file__).parents[2]
 NOW = 1_700_000_000.0
 WEIGHTS = WordWeights(np.random.default_rng(0).uniform(0.1, 9.0, BUCKETS).astype(np.float32))
 
@@ -210,6 +213,15 @@ def test_also_without_requests_or_times(word_encoder: Any, seed: int) -> None:
         check([replace(each, request=None) for each in documents], word_encoder(), asked)
         check([replace(each, timestamp=None) for each in documents], word_encoder(), asked)
         check([replace(each, timestamp=None) if each.id == "d3" else each for each in documents], word_encoder(), asked)
+
+
+def test_also_with_the_sample_users_texts(word_encoder: Any) -> None:
+    lines = [line.value for line in read_json_lines(ROOT / "service/sample/history.jsonl")]
+    documents = [
+        Document(each["id"], each["text"], parse_timestamp(each["timestamp"]), each.get("request")) for each in lines
+    ]
+    for asked in documents[30::3]:
+        check(documents[:30], word_encoder(), Request(asked.request or "", asked.timestamp))
 
 
 def test_also_with_commit_messages(shared: Path, word_encoder: Any) -> None:

@@ -317,7 +317,6 @@ def test_parts_of_another_model_are_refused(
     assert "s.parts: holds scores that were made with another" in run.err
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there")
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -331,8 +330,14 @@ def test_parts_of_another_model_are_refused(
     ],
 )
 def test_options_that_cannot_be_used(
-    options: dict[str, str], complaint: str, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+    options: dict[str, str],
+    complaint: str,
+    tmp_path: Path,
+    train: Any,
+    write_lines: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     history = write_lines(lines(histories(users=1)))
 
     run = train("score", history=history, out=tmp_path / "s.parquet", targets=2, **options)
