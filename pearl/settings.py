@@ -46,9 +46,29 @@ class Settings(BaseSettings):
     llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
     llm_model: str | None = Field(default=None, description="Model name to send to the endpoint.")
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
-    llm_timeout_s: float = Field(default=60.0, gt=0, description="How long the endpoint may keep silent, seconds.")
+    llm_timeout_s: float = Field(default=45.0, gt=0, description="How long the endpoint may keep silent, seconds.")
+    llm_budget_s: float = Field(
+        default=55.0,
+        gt=0,
+        description="How long a draft may wait for the endpoint in all, its revision, repeated calls and what "
+        "`retry-after` asks for counted in; seconds. Below the 60 s after which usual proxies give up.",
+    )
+    llm_max_characters: int = Field(
+        default=100_000,
+        ge=1_000,
+        description="Where an answer is cut of an endpoint that does not keep to its number of tokens, characters.",
+    )
+    llm_reasoning_tokens: int = Field(
+        default=8192,
+        ge=0,
+        description="Tokens allowed on top of a draft's to a model whose hidden reasoning counts among them, which is "
+        "learned from its answers.",
+    )
     llm_max_retries: int = Field(
-        default=2, ge=0, le=10, description="How often a failed call is repeated, the request unchanged."
+        default=2,
+        ge=0,
+        le=10,
+        description="How often a failed call is repeated, the request unchanged, while there is time.",
     )
     llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
     embedded_context_tokens: int = Field(

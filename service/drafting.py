@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -104,6 +105,7 @@ class Drafter:
         generation.
         """
         clock, draft_id = Clock(), new_id("draft")
+        commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
         retrieving = Clock(self._budget_ms)
         with clock.stage("retrieve_ms"):
             voice, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
@@ -137,7 +139,7 @@ class Drafter:
         decision = decide(commission.revise, retrieval, calibration)
         draft = Draft(draft_id, "", "draft", retrieval, decision)
         if decision.reason == NEEDS_INPUT:
-            draft = await self._ask(brief, draft, clock)
+            draft = await self._ask(brief, draft, commission, clock)
             decision = draft.revision
         if not draft.questions:
             async with aclosing(self._write(prompt, commission, clock)) as pieces:
@@ -168,10 +170,11 @@ class Drafter:
             history = self._histories.get(user.id, commission.voice)
         return voice, history.rank(Request(commission.request), clock)
 
-    async def _ask(self, brief: Brief, draft: Draft, clock: Clock) -> Draft:
+    async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """With questions for the user; without any, where the model has none, the draft is written and revised."""
         with clock.stage("ask_ms"):
-            reply = await complete(self.model, questions_prompt(brief).messages, Decoding(max_tokens=120))
+            decoding = Decoding(max_tokens=120, began=commission.decoding.began)
+            reply = await complete(self.model, questions_prompt(brief).messages, decoding)
         questions = listed_questions(storable(reply.text))
         if questions:
             return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from pearl.records import Usage
@@ -22,7 +22,8 @@ class Decoding:
     """How to choose tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A).
 
     ``seed`` and ``choices`` are for a model on this machine: it draws the same from the same, and can be held to one of
-    these answers. An endpoint draws anew each time, and is only asked.
+    answers. An endpoint draws anew each time, and is only asked. ``began`` is when the draft was begun that this answer
+    is a part of, by ``time.monotonic``: an endpoint's time is counted from there.
     """
 
     max_tokens: int = 512
@@ -31,6 +32,7 @@ class Decoding:
     stop: tuple[str, ...] = ()
     seed: int = 0
     choices: tuple[str, ...] = ()
+    began: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,13 @@ class ChatModel(Protocol):
 
 async def complete(model: ChatModel, messages: Sequence[Message], decoding: Decoding) -> Reply:
     """The whole answer at once."""
+    return await gathered(model.stream(messages, decoding))
+
+
+async def gathered(chunks: AsyncGenerator[Chunk, None]) -> Reply:
+    """The answer that these pieces make."""
     texts, finish_reason, usage = [], "stop", Usage()
-    async for chunk in model.stream(messages, decoding):
+    async for chunk in chunks:
         texts.append(chunk.text)
         finish_reason = chunk.finish_reason or finish_reason
         usage = chunk.usage or usage

@@ -1,38 +1,61 @@
-"""Any OpenAI-compatible endpoint, through the ``openai`` SDK, which also repeats failed calls unchanged."""
+"""Any OpenAI-compatible endpoint, through the ``openai`` SDK."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any
 
-import httpx2
 import openai
 
-from pearl.chat.base import Chunk, Decoding, Message, Reply
-from pearl.errors import (
-    ChatError,
-    ChatInterrupted,
-    ChatRateLimited,
-    ChatRefused,
-    ChatRejected,
-    ChatTimeout,
-    ContextExceeded,
-    InputError,
-)
+from pearl.chat.answers import Piece, read_piece, unreadable
+from pearl.chat.base import Chunk, Decoding, Message, Reply, gathered
+from pearl.chat.dialect import Dialect
+from pearl.chat.failures import asked_to_wait, complaint_of, translated
+from pearl.chat.wire import PLAIN, http_client
+from pearl.errors import ChatError, ChatInterrupted, ChatRefused, ChatRejected, InputError
 from pearl.records import Usage
 from pearl.settings import Settings
 
-PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
-LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
+log = logging.getLogger("pearl.chat")
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # before a failed call is repeated, where the endpoint does not say
+REPEATED = frozenset({"llm_error", "llm_rate_limited", "llm_unreachable"})
 CHECK_S = 3.0  # a probe of readiness waits no longer
 ANSWERED = frozenset({"llm_not_found", "llm_rejected", "llm_rate_limited"})  # so the endpoint is there
+GRACE_S = 2.0  # for the usage, which comes after the end of the answer
 BYTES_PER_TOKEN = 3  # real tokenizers average over 4 bytes of English; fewer of other scripts
+THINKING = "<think>"  # how open models begin to reason within their answer
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long an endpoint may take, and how much it may write. ``PEARL_LLM_*`` says the same of each."""
+
+    silence_s: float = 45.0
+    budget_s: float = 55.0
+    characters: int = 100_000
+    reasoning_tokens: int = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A call that was answered: the SDK's stream of events, or a whole answer; and the room it had for reasoning."""
+
+    received: object
+    room: int
 
 
 class EndpointChatModel:
-    """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates."""
+    """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates.
+
+    What it does not take is learned from its first refusals and left out from then on (:mod:`pearl.chat.dialect`).
+    """
 
     continues = False  # the protocol does not say what a last message of the assistant means
 
@@ -42,18 +65,21 @@ class EndpointChatModel:
         model: str,
         base_url: str | None = None,
         api_key: str | None = None,
-        timeout_s: float = 60.0,
         max_retries: int = 2,
         context_tokens: int = 8192,
+        limits: Limits | None = None,
     ) -> None:
         self.name = model
         self.context_tokens = context_tokens
-        self._timeout_s = timeout_s
+        self.dialect = Dialect()
+        self._limits = limits or Limits()
+        self._max_retries = max_retries
         self._client = openai.AsyncOpenAI(
             base_url=base_url,
             api_key=api_key or "none",  # local servers want no key, the SDK insists on one
-            timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 5.0)),
-            max_retries=max_retries,
+            max_retries=0,  # the SDK would wait beyond our budget
+            default_headers=PLAIN,
+            http_client=http_client(self._limits.silence_s),
         )
 
     @classmethod
@@ -65,85 +91,173 @@ class EndpointChatModel:
             model=settings.llm_model,
             base_url=settings.llm_base_url,
             api_key=settings.llm_api_key.get_secret_value() if settings.llm_api_key else None,
-            timeout_s=settings.llm_timeout_s,
             max_retries=settings.llm_max_retries,
             context_tokens=settings.llm_context_tokens,
+            limits=Limits(
+                settings.llm_timeout_s,
+                settings.llm_budget_s,
+                settings.llm_max_characters,
+                settings.llm_reasoning_tokens,
+            ),
         )
 
     def count_tokens(self, text: str) -> int:
         return -(-len(text.encode()) // BYTES_PER_TOKEN)
 
-    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        with _translated(self._timeout_s):
-            # as plain objects: making the SDK's typed ones of them takes four times as long as all the rest
-            chunks = await self._client.post(
-                "/chat/completions",
-                body=self._arguments(messages, decoding) | {"stream": True, "stream_options": {"include_usage": True}},
-                cast_to=object,
-                stream=True,
-                stream_cls=openai.AsyncStream[object],
-            )
-        finish_reason, usage, readable = None, None, False
-        # leaving this block early closes the connection, which tells the endpoint to stop
-        async with chunks:
-            with _translated(self._timeout_s, started=True):
-                async for chunk in chunks:
-                    readable = readable or "choices" in _fields(chunk)
-                    usage = _usage(chunk) or usage
-                    for choice in _fields(chunk).get("choices") or ():
-                        finish_reason = _fields(choice).get("finish_reason") or finish_reason
-                        delta = _fields(_fields(choice).get("delta"))
-                        if delta.get("refusal"):
-                            raise ChatRefused(f"The model '{self.name}' declined to answer.")
-                        if delta.get("content"):
-                            yield Chunk(str(delta["content"]))
-        if not readable:
-            raise _unreadable()
-        if finish_reason is None:
-            raise ChatInterrupted(f"The model '{self.name}' broke off before the end of its answer; try again.")
-        yield Chunk(finish_reason=self._finish(finish_reason), usage=usage)
+    def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        return self._answering(messages, decoding, stream=True)
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
         """The whole answer in one piece: of many calls at once, each costs us a fraction of a stream's."""
-        with _translated(self._timeout_s):
-            answer = _fields(
-                await self._client.post("/chat/completions", body=self._arguments(messages, decoding), cast_to=object)
-            )
-        choices = answer.get("choices")
-        choice = _fields(choices[0]) if isinstance(choices, list) and choices else {}
-        message = _fields(choice.get("message"))
-        if not message:
-            raise _unreadable()
-        if message.get("refusal"):
-            raise ChatRefused(f"The model '{self.name}' declined to answer.")
-        finish = self._finish(choice.get("finish_reason"))
-        return Reply(str(message.get("content") or ""), finish, _usage(answer) or Usage())
+        return await gathered(self._answering(messages, decoding, stream=False))
 
-    def _finish(self, reason: object) -> str:
-        """Raises ChatRefused where a filter stopped it."""
-        if reason == "content_filter":
+    async def _answering(
+        self, messages: Sequence[Message], decoding: Decoding, *, stream: bool
+    ) -> AsyncGenerator[Chunk, None]:
+        """The answer; asked for again with more room where a model reasoned until it had no token left for it."""
+        deadline = (time.monotonic() if decoding.began is None else decoding.began) + self._limits.budget_s
+        while True:
+            call = await self._call(messages, decoding, deadline, stream=stream)
+            begun, starved = False, False
+            async with aclosing(self._read(call.received, messages, deadline)) as chunks:
+                async for chunk in chunks:
+                    begun = begun or bool(chunk.text)
+                    starved = not begun and chunk.finish_reason == "length"
+                    if not starved:
+                        yield chunk
+            if not starved:
+                return
+            self._learn(replace(self.dialect, reasons=True))
+            if self._room(messages, decoding) <= call.room:
+                raise ChatRefused(
+                    f"The model '{self.name}' used all its tokens before it began to answer; raise "
+                    "PEARL_LLM_REASONING_TOKENS or PEARL_LLM_CONTEXT_TOKENS."
+                )
+
+    async def _call(
+        self, messages: Sequence[Message], decoding: Decoding, deadline: float, *, stream: bool
+    ) -> Accepted:
+        """Ask until the endpoint accepts: without what it refuses, and again after what passes."""
+        tries = 0
+        while True:
+            dialect, room = self.dialect, self._room(messages, decoding)
+            sent = dialect.body(self.name, messages, decoding, room, stream=stream)
+            try:
+                with translated(self._limits.silence_s, messages):
+                    async with asyncio.timeout(deadline - time.monotonic()):
+                        return Accepted(await self._post(sent), room)
+            except ChatRejected as error:
+                # each time a parameter less is sent, so this ends
+                learned = dialect.after(complaint_of(error.__cause__), sent)
+                if learned is None:
+                    raise self._explained(error) from error.__cause__
+                self._learn(learned)
+            except ChatError as error:
+                asked = asked_to_wait(error.__cause__)
+                pause = _pause(tries) if asked is None else asked
+                if error.code not in REPEATED or tries == self._max_retries or time.monotonic() + pause > deadline:
+                    raise
+                tries += 1
+                await asyncio.sleep(pause)
+
+    async def _post(self, sent: dict[str, Any]) -> object:
+        # as plain objects: making the SDK's typed ones of them takes four times as long as all the rest
+        if "stream" not in sent:
+            return await self._client.post("/chat/completions", body=sent, cast_to=object)
+        return await self._client.post(
+            "/chat/completions", body=sent, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
+        )
+
+    def _learn(self, learned: Dialect) -> None:
+        """Remember it, beside what other calls learned meanwhile."""
+        known = self.dialect
+        self.dialect = Dialect(known.refused | learned.refused, known.reasons or learned.reasons)
+        if self.dialect != known:
+            without = ", ".join(sorted(self.dialect.refused)) or "nothing"
+            log.info("the model %s is asked without: %s; it reasons: %s", self.name, without, self.dialect.reasons)
+
+    def _explained(self, error: ChatRejected) -> ChatRejected:
+        without = ", ".join(sorted(self.dialect.refused))
+        return ChatRejected(f"{error.message} It was asked without {without} already.") if without else error
+
+    def _room(self, messages: Sequence[Message], decoding: Decoding) -> int:
+        """Tokens for hidden reasoning. Whose limit counts it by name has a wide context; others keep to ours."""
+        most = self._limits.reasoning_tokens if self.dialect.reasons else 0
+        if self.dialect.limit != "max_tokens":
+            return most
+        return max(0, min(most, self.context_tokens - self._prompt_tokens(messages) - decoding.max_tokens))
+
+    def _prompt_tokens(self, messages: Sequence[Message]) -> int:
+        return sum(self.count_tokens(message.content) for message in messages)
+
+    async def _read(
+        self, received: object, messages: Sequence[Message], deadline: float
+    ) -> AsyncGenerator[Chunk, None]:
+        """The texts of an answer, and a last chunk that says why it ended."""
+        written, finish, usage, readable = 0, None, None, False
+        async with aclosing(self._pieces(received, messages, deadline)) as pieces:
+            async for piece in pieces:
+                readable = readable or piece.choices
+                usage = piece.usage or usage
+                if piece.refused:
+                    raise ChatRefused(f"The model '{self.name}' declined to answer.")
+                if piece.reasons or (not written and piece.text.lstrip().startswith(THINKING)):
+                    self._learn(replace(self.dialect, reasons=True))
+                text = piece.text[: self._limits.characters - written]
+                written += len(text)
+                if text:
+                    yield Chunk(text)
+                finish = piece.finish_reason or finish
+                if written == self._limits.characters:
+                    finish, usage = "length", Usage(self._prompt_tokens(messages), written // BYTES_PER_TOKEN)
+                    break
+        if not readable:
+            raise unreadable()
+        if finish is None:
+            raise ChatInterrupted(f"The model '{self.name}' broke off before the end of its answer; try again.")
+        if finish == "content_filter":
             raise ChatRefused(f"A content filter stopped the model '{self.name}'.", code="llm_content_filter")
-        return "length" if reason == "length" else "stop"
+        yield Chunk(finish_reason="length" if finish == "length" else "stop", usage=usage)
 
-    def _arguments(self, messages: Sequence[Message], decoding: Decoding) -> dict[str, Any]:
-        return {
-            "model": self.name,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": decoding.max_tokens,
-            "temperature": decoding.temperature,
-            "top_p": decoding.top_p,
-            **({"stop": list(decoding.stop)} if decoding.stop else {}),
-        }
+    async def _pieces(
+        self, received: object, messages: Sequence[Message], deadline: float
+    ) -> AsyncGenerator[Piece, None]:
+        """Each event as it arrives, or the whole answer. Leaving it early closes the connection, which tells the
+        endpoint to stop."""
+        if not isinstance(received, openai.AsyncStream):
+            piece = read_piece(received, "message")
+            yield piece if piece.finish_reason or not piece.choices else replace(piece, finish_reason="stop")
+            return
+        ended = False
+        async with received:
+            with translated(self._limits.silence_s, messages, started=True):
+                while True:
+                    patience = deadline - time.monotonic()
+                    if patience <= 0:
+                        raise TimeoutError
+                    try:
+                        async with asyncio.timeout(min(patience, GRACE_S) if ended else patience):
+                            event = await anext(received)
+                    except StopAsyncIteration:
+                        return
+                    except Exception:
+                        if ended:  # the answer is whole, only its usage is missing
+                            return
+                        raise
+                    piece = read_piece(event, "delta")
+                    yield replace(piece, text="") if ended else piece
+                    ended = ended or piece.finish_reason is not None
 
     async def check(self) -> None:
         """Ask for the list of models, which costs nothing. An endpoint without such a list is fine, too.
 
         Raises ChatError where it cannot be reached, refuses our key, or fails.
         """
-        patience = min(self._timeout_s, CHECK_S)
+        patience = min(self._limits.silence_s, CHECK_S)
         try:
-            with _translated(patience):
-                await self._client.with_options(timeout=patience, max_retries=0).get("/models", cast_to=object)
+            with translated(patience):
+                async with asyncio.timeout(2 * patience):
+                    await self._client.with_options(timeout=patience).get("/models", cast_to=object)
         except ChatError as error:
             if error.code not in ANSWERED:
                 raise
@@ -157,73 +271,5 @@ def address(settings: Settings) -> str:
     return settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/")
 
 
-def _unreadable() -> ChatError:
-    return ChatError(
-        "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
-    )
-
-
-def _usage(chunk: object) -> Usage | None:
-    usage = _fields(_fields(chunk).get("usage"))
-    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))) if usage else None
-
-
-def _count(value: object) -> int:
-    """Some endpoints send 12.0, or null."""
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) else 0
-
-
-def _fields(value: object) -> dict[str, Any]:
-    """An object as the endpoint sent it; whatever else stands in its place counts as an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-@contextmanager
-def _translated(timeout_s: float, *, started: bool = False) -> Iterator[None]:
-    try:
-        yield
-    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-        raise ChatTimeout(
-            f"The model did not answer within {timeout_s:g} s; try again or raise PEARL_LLM_TIMEOUT_S."
-        ) from error
-    except openai.RateLimitError as error:
-        raise ChatRateLimited(
-            "The model's endpoint is over its rate limit; wait and try again.", retry_after=_retry_after(error)
-        ) from error
-    except openai.APIStatusError as error:
-        raise _explain_status(error) from error
-    except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
-        if started:
-            raise ChatInterrupted("The model's endpoint broke off in the middle of its answer; try again.") from error
-        raise ChatError(
-            "The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.", code="llm_unreachable"
-        ) from error
-
-
-def _explain_status(error: openai.APIStatusError) -> ChatError | ContextExceeded:
-    # the endpoint's own words may quote the prompt, so they are not passed on
-    if error.code == "context_length_exceeded":
-        return ContextExceeded("The prompt does not fit the model's context; lower PEARL_LLM_CONTEXT_TOKENS.")
-    if error.code == "content_filter":  # so Azure refuses a prompt, with status 400
-        return ChatRefused("A content filter stopped the request; rephrase it.", code="llm_content_filter")
-    if error.status_code in (401, 403):
-        return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
-    if error.status_code == 404:
-        return ChatError(
-            "The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.",
-            code="llm_not_found",
-        )
-    if 400 <= error.status_code < 500 and error.status_code not in PASSING:
-        return ChatRejected(
-            f"The model's endpoint rejected this request with status {error.status_code}; change the request, or look "
-            "in the endpoint's log for what it does not take."
-        )
-    return ChatError(f"The model's endpoint answered with status {error.status_code}; try again later.")
-
-
-def _retry_after(error: openai.APIStatusError) -> float:
-    try:
-        seconds = float(error.response.headers.get("retry-after", ""))
-    except ValueError:
-        return 1.0
-    return min(max(1.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else 1.0
+def _pause(tries: int) -> float:
+    return min(FIRST_PAUSE_S * 2.0**tries, LONGEST_PAUSE_S) * random.uniform(0.75, 1)

@@ -105,6 +105,13 @@ def test_the_events_are_the_evidence_the_text_and_the_recorded_draft(pearl: Any,
     assert "Kettle" not in row.retrieval  # ids and scores, no text
 
 
+def test_the_calls_of_a_draft_share_one_budget(pearl: Any, write: Any) -> None:
+    write(replies=["a draft", EDITED], revise="always")
+    (_, first), (_, second) = pearl.model.calls
+    assert first.began is not None
+    assert second.began == first.began
+
+
 def test_usage_is_what_the_model_counts(write: Any) -> None:
     run = write(replies=["one two three"])
     assert run.draft.usage.completion_tokens == 3

@@ -9,12 +9,16 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from functools import reduce
 from typing import Any
 
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, Reply, complete
-from pearl.chat.endpoint import LONGEST_WAIT_S, EndpointChatModel
+from pearl.chat.endpoint import EndpointChatModel, Limits
+from pearl.chat.failures import LONGEST_WAIT_S
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -29,7 +33,8 @@ from pearl.errors import (
 from pearl.records import Usage
 from pearl.settings import load_settings
 
-ASKED = [Message("system", "Be brief."), Message("user", "Größe? \U0001f600")]
+ASKED = [Message("system", "Be brief."), Message("user", "Größe? \U0001f600 And a secret that nobody may read.")]
+QUOTING = "'and a secret that nobody may' is no good prompt"
 
 
 def event(*, content: str | None = None, finish: str | None = None, **delta: Any) -> bytes:
@@ -58,7 +63,7 @@ class Answer:
     then: str = "end"
 
 
-def refusal(status: int, code: str | None = None, message: str = "secret words of a prompt", **headers: str) -> Answer:
+def refusal(status: int, code: str | None = None, message: str = QUOTING, **headers: str) -> Answer:
     body = json.dumps({"error": {"message": message, "type": "t", "param": None, "code": code}}).encode()
     return Answer([body], status, {"content-type": "application/json", **headers})
 
@@ -67,7 +72,7 @@ def refusal(status: int, code: str | None = None, message: str = "secret words o
 class Endpoint:
     """A server that gives its answers in order, the last one for ever, and remembers the calls."""
 
-    answers: list[Answer]
+    answers: list[Answer | Callable[[dict[str, Any]], Answer]]
     address: str = ""
     calls: list[tuple[bytes, bytes]] = field(default_factory=list)  # head, body
     called: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,7 +85,8 @@ class Endpoint:
             length = int(lengths[0].split(b":")[1]) if lengths else 0
             self.calls.append((head, await reader.readexactly(length)))
             self.called.set()
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            scripted = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            answer = scripted if isinstance(scripted, Answer) else scripted(json.loads(self.calls[-1][1]))
             headers = {"content-type": "text/event-stream", **answer.headers}
             lines = [f"HTTP/1.1 {answer.status} X", *(f"{name}: {value}" for name, value in headers.items())]
             writer.write("\r\n".join([*lines, "transfer-encoding: chunked", "connection: close", "", ""]).encode())
@@ -113,7 +119,9 @@ def talk() -> Callable[..., Any]:
         endpoint = Endpoint(list(answers))
         server = await asyncio.start_server(endpoint.handle, "127.0.0.1", 0)
         endpoint.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        model = EndpointChatModel(**{"model": "m", "base_url": endpoint.address, "max_retries": 0, **options})
+        limits = Limits(**{name: options.pop(name) for name in list(options) if name in Limits.__slots__})
+        named = {"model": "m", "base_url": endpoint.address, "max_retries": 0, "limits": limits}
+        model = EndpointChatModel(**{**named, **options})
         try:
             return await work(model, endpoint)
         finally:
@@ -168,7 +176,7 @@ def test_what_is_sent(talk):
     first, second = endpoint.bodies
     assert first == {
         "model": "m",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Größe? \U0001f600"}],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": ASKED[1].content}],
         "max_tokens": 9,
         "temperature": 0.5,
         "top_p": 0.25,
@@ -275,7 +283,7 @@ def test_it_gives_up_after_the_retries(talk):
         (refusal(400, "content_filter"), ChatRefused, "llm_content_filter"),
         (refusal(400, "context_length_exceeded"), ContextExceeded, "context_length_exceeded"),
         (Answer([b"<html>Bad gateway</html>"], 502, {"content-type": "text/html"}), ChatError, "llm_error"),
-        (Answer([b"secret"], 418), ChatRejected, "llm_rejected"),
+        (Answer([b"a secret that nobody may read"], 418), ChatRejected, "llm_rejected"),
     ],
 )
 def test_a_refused_call(talk, answer, kind, code):
@@ -338,7 +346,7 @@ def test_an_empty_answer_is_for_the_pipeline_to_judge(talk):
 
 @pytest.mark.parametrize("pieces", [(), WORDS])
 def test_it_takes_too_long(talk, pieces):
-    error, _ = talk(asking(ChatTimeout), Answer(pieces, then="wait"), timeout_s=0.2)
+    error, _ = talk(asking(ChatTimeout), Answer(pieces, then="wait"), silence_s=0.2)
     assert "0.2 s" in error.message
     assert (error.code, error.http_status) == ("llm_timeout", 504)
 
@@ -459,7 +467,7 @@ def test_a_whole_answer_that_is_none(talk, answer, kind, code):
             await model.answer(ASKED, Decoding())
         return caught.value
 
-    error = talk(work, answer, timeout_s=0.5)
+    error = talk(work, answer, silence_s=0.5)
     assert code in (None, error.code)
     assert "secret" not in error.message
 
@@ -500,7 +508,7 @@ def test_an_endpoint_that_would_not_answer(talk, answer, code):
             await model.check()
         return caught.value, endpoint
 
-    error, endpoint = talk(work, answer, timeout_s=0.3, max_retries=2)
+    error, endpoint = talk(work, answer, silence_s=0.3, max_retries=2)
     assert error.code == code
     assert len(endpoint.calls) == 1  # a probe is not repeated
 
@@ -512,3 +520,423 @@ def test_a_check_where_nobody_listens(talk):
         with pytest.raises(ChatError) as caught:
             talk(check, Answer(), base_url=address)
     assert caught.value.code == "llm_unreachable"
+
+
+Rule = Callable[[dict[str, Any]], Answer]
+
+
+def complains(status: int, body: Any) -> Answer:
+    return Answer([json.dumps(body).encode()], status, {"content-type": "application/json"})
+
+
+def reasoning_family(body: dict[str, Any]) -> Answer:
+    """The rules of OpenAI's o-series and GPT-5: one complaint at a time, and no streaming before one is verified."""
+
+    def unsupported(name: str, code: str, message: str) -> Answer:
+        return complains(
+            400, {"error": {"message": message, "type": "invalid_request_error", "param": name, "code": code}}
+        )
+
+    if "max_tokens" in body:
+        use = "is not supported with this model. Use 'max_completion_tokens' instead."
+        return unsupported("max_tokens", "unsupported_parameter", f"Unsupported parameter: 'max_tokens' {use}")
+    if body.get("temperature", 1) != 1:
+        only = "does not support 0 with this model. Only the default (1) value is supported."
+        return unsupported("temperature", "unsupported_value", f"Unsupported value: 'temperature' {only}")
+    for name in ("top_p", "stop"):
+        if name in body:
+            said = f"Unsupported parameter: '{name}' is not supported with this model."
+            return unsupported(name, "unsupported_parameter", said)
+    if body.get("stream"):
+        return unsupported("stream", "unsupported_value", "Your organization must be verified to stream this model.")
+    return whole()
+
+
+def exclusive_family(body: dict[str, Any]) -> Answer:
+    """The rules of newer Claude models behind their compatible surface: one of two, named in the sentence alone."""
+    if {"temperature", "top_p"} <= body.keys():
+        message = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+        return complains(
+            400, {"error": {"code": "invalid_request_error", "message": message, "type": "t", "param": None}}
+        )
+    return Answer(WHOLE)
+
+
+def strict_family(body: dict[str, Any]) -> Answer:
+    """The rules of Mistral, and of whatever validates by pydantic: every unknown field at once, with its place."""
+    unknown = [name for name in ("stream_options", "top_p") if name in body]
+    wrong = [
+        {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1}
+        for name in unknown
+    ]
+    return complains(422, {"detail": wrong}) if unknown else Answer(WHOLE)
+
+
+def listing_family(body: dict[str, Any]) -> Answer:
+    """The rules of Gemini's compatible surface: errors in a list."""
+    if "stream_options" in body:
+        message = 'Invalid JSON payload received. Unknown name "stream_options": Cannot find field.'
+        return complains(400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}])
+    return Answer(WHOLE)
+
+
+def sentence_family(body: dict[str, Any]) -> Answer:
+    """The rules of vLLM: a flat object, the pydantic error within its sentence."""
+    if "stream_options" in body:
+        message = "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs'}]"
+        flat = {"object": "error", "message": message, "type": "BadRequestError", "param": None, "code": 400}
+        return complains(400, flat)
+    return Answer(WHOLE)
+
+
+def nested_family(body: dict[str, Any]) -> Answer:
+    """A list of pydantic's within the message of an error."""
+    answer = strict_family(body)
+    if answer.status == 200:
+        return answer
+    return complains(422, {"object": "error", "message": json.loads(answer.pieces[0]), "type": "t", "code": None})
+
+
+def positive_family(body: dict[str, Any]) -> Answer:
+    """Takes a temperature, but not 0."""
+    if body.get("temperature") == 0:
+        return complains(422, {"error": "Input validation error: `temperature` must be strictly positive"})
+    return Answer(WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "refused"),
+    [
+        (reasoning_family, 6, {"max_tokens", "temperature", "top_p", "stop", "stream"}),
+        (exclusive_family, 2, {"top_p"}),
+        (strict_family, 2, {"stream_options", "top_p"}),
+        (nested_family, 2, {"stream_options", "top_p"}),
+        (listing_family, 2, {"stream_options"}),
+        (sentence_family, 2, {"stream_options"}),
+        (positive_family, 2, {"temperature=0"}),
+    ],
+)
+def test_what_a_family_refuses_is_learned_once(talk, rule: Rule, calls: int, refused: set[str]):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[list[str], EndpointChatModel, Endpoint]:
+        decoding = Decoding(max_tokens=9, stop=("</document>",))
+        replies = [await complete(model, ASKED, decoding) for _ in range(3)]
+        return [reply.text for reply in replies], model, endpoint
+
+    texts, model, endpoint = talk(work, rule)
+    assert texts == ["Dear Bo."] * 3
+    assert model.dialect.refused == refused
+    assert len(endpoint.calls) == calls + 2  # the later calls are right at once
+    last = endpoint.bodies[-1]
+    assert not refused & last.keys()
+    assert last["messages"][1]["content"] == ASKED[1].content
+
+
+def test_a_reasoning_model_gets_room_to_reason(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> dict[str, Any]:
+        await complete(model, ASKED, Decoding(max_tokens=9))
+        return endpoint.bodies[-1]
+
+    assert talk(work, reasoning_family, reasoning_tokens=1000)["max_completion_tokens"] == 1009
+
+
+def test_a_value_of_a_caller_is_kept_where_only_ours_is_refused(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> list[dict[str, Any]]:
+        await complete(model, ASKED, Decoding())
+        await complete(model, ASKED, Decoding(temperature=0.7))
+        return endpoint.bodies
+
+    first, second, third = talk(work, positive_family)
+    assert (first["temperature"], third["temperature"]) == (0, 0.7)
+    assert "temperature" not in second
+
+
+@pytest.mark.parametrize("thoughts", [{"reasoning_content": "Hm."}, {"reasoning": "Hm."}, {}])
+def test_a_model_that_reasons_until_its_tokens_are_used_is_asked_again_with_room(talk, thoughts):
+    starved = [event(role="assistant", **thoughts), event(finish="length"), USAGE, DONE]
+
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[list[Chunk], list[dict[str, Any]]]:
+        chunks = [chunk async for chunk in model.stream(ASKED, Decoding(max_tokens=9))]
+        await complete(model, ASKED, Decoding(max_tokens=9))
+        return chunks, endpoint.bodies
+
+    chunks, bodies = talk(work, Answer(starved), Answer(WHOLE), reasoning_tokens=1000)
+    assert [chunk.text for chunk in chunks] == ["Dear ", "Bo.", ""]
+    assert [body["max_tokens"] for body in bodies] == [9, 1009, 1009]
+
+
+def test_room_to_reason_never_exceeds_the_context(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> int:
+        reads = [event(reasoning_content="Hm."), *WHOLE]
+        endpoint.answers = [Answer(reads)]
+        await complete(model, ASKED, Decoding(max_tokens=9))
+        await complete(model, ASKED, Decoding(max_tokens=9))
+        return int(endpoint.bodies[-1]["max_tokens"])
+
+    prompt = sum(EndpointChatModel(model="m", base_url="http://h/v1").count_tokens(said.content) for said in ASKED)
+    assert talk(work, Answer(WHOLE), context_tokens=300) == 300 - prompt
+
+
+def test_a_model_that_reasons_without_end_is_told_of(talk):
+    starved = Answer([event(role="assistant"), event(finish="length"), USAGE, DONE])
+    error, endpoint = talk(asking(ChatRefused), starved)
+    assert "PEARL_LLM_REASONING_TOKENS" in error.message
+    assert len(endpoint.calls) == 2
+
+
+def refuses_everything(body: dict[str, Any]) -> Answer:
+    name = next((name for name in body if name not in ("model", "messages")), "messages")
+    said = f"Unsupported parameter: '{name}' is not supported."
+    return complains(400, {"error": {"message": said, "param": name, "code": "unsupported_parameter"}})
+
+
+def test_an_endpoint_that_refuses_every_parameter(talk):
+    error, endpoint = talk(asking(ChatRejected), refuses_everything)
+    assert error.message.count("\n") == 0
+    assert "\"Unsupported parameter: 'messages' is not supported.\"" in error.message
+    assert "without max_completion_tokens, max_tokens, stream, stream_options, temperature, top_p" in error.message
+    assert len(endpoint.calls) == 7
+    assert set(endpoint.bodies[-1]) == {"model", "messages"}
+
+
+def test_an_endpoint_that_refuses_a_parameter_that_was_not_sent(talk):
+    said = complains(400, {"error": {"message": "Unknown parameter: 'frequency'.", "param": "frequency"}})
+    error, endpoint = talk(asking(ChatRejected), said)
+    assert "Unknown parameter: 'frequency'." in error.message
+    assert len(endpoint.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid 'temperature': must be between 0 and 2.",
+        "max_tokens is too large: 5000; this model supports at most 4096 completion tokens.",
+        "Please do not stop; the stream is not supported here.",
+    ],
+)
+def test_a_value_that_is_out_of_range_is_no_refusal_of_its_parameter(talk, message):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[str, frozenset[str]]:
+        with pytest.raises(ChatRejected) as caught:
+            await ask(model, endpoint)
+        return caught.value.message, model.dialect.refused
+
+    said, refused = talk(work, complains(400, {"error": {"message": message}}))
+    assert message in said
+    assert refused == frozenset()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens.",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "'max_tokens' is too large: 500. This model's maximum context length is 400 tokens.",
+    ],
+)
+def test_a_prompt_that_is_too_long_in_other_words(talk, message):
+    error, _ = talk(asking(ContextExceeded), complains(400, {"message": message, "code": 400}))
+    assert "PEARL_LLM_CONTEXT_TOKENS" in error.message
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"error": "the model is asleep"}, '"the model is asleep"'),
+        ({"detail": "Not today."}, '"Not today."'),
+        ([{"error": {"message": "Not\x1b[31m\ntoday."}}], '"Not [31m today."'),
+        ({"error": {"message": "long " * 1000}}, "long long…"),
+        (reduce(lambda inner, _: {"message": inner}, range(300), "deep"), None),
+        ({"error": QUOTING}, None),
+        ({"error": {"message": ["Be brief."]}}, None),
+        ([[[]]], None),
+        ({"error": 5}, None),
+        (7, None),
+    ],
+)
+def test_the_endpoint_s_own_sentence_is_in_the_error_unless_it_quotes_the_prompt(talk, body, shown):
+    error, _ = talk(asking(ChatRejected), complains(400, body))
+    assert ("It says" in error.message) == (shown is not None)
+    assert (shown or "") in error.message
+    assert len(error.message) < 600
+
+
+def test_a_refused_key_is_not_repeated_in_words(talk):
+    error, _ = talk(asking(ChatError), complains(401, {"error": {"message": "Incorrect API key: sk-abc"}}))
+    assert "sk-abc" not in error.message
+
+
+def test_an_endpoint_that_redirects_is_not_followed(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[PearlError, PearlError, Endpoint]:
+        endpoint.answers = [Answer([], 307, {"location": f"{endpoint.address}/elsewhere"})]
+        with pytest.raises(ChatError) as asked:
+            await ask(model, endpoint)
+        with pytest.raises(ChatError) as checked:
+            await model.check()
+        return asked.value, checked.value, endpoint
+
+    asked, checked, endpoint = talk(work, Answer(), max_retries=2)
+    assert asked.code == checked.code == "llm_redirected"
+    assert "redirects are not followed" in asked.message
+    assert len(endpoint.calls) == 2
+
+
+def endless(piece: bytes) -> list[bytes]:
+    """More pieces than any limit allows."""
+    return [piece] * 20_000
+
+
+def test_an_answer_without_end_is_cut_at_its_characters(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[Reply, Endpoint]:
+        reply = await ask(model, endpoint)
+        await asyncio.wait_for(endpoint.left.wait(), 5)
+        return reply, endpoint
+
+    reply, _ = talk(work, Answer(endless(event(content="word " * 100)), then="wait"), characters=2001)
+    assert len(reply.text) == 2001
+    assert reply.finish_reason == "length"
+    assert reply.usage.completion_tokens > 500  # an estimate: the endpoint was not heard to its end
+
+
+def test_a_whole_answer_that_is_too_long_is_cut(talk):
+    reply, _ = talk(ask_at_once, whole("word " * 1000), characters=2001)
+    assert (len(reply.text), reply.finish_reason) == (2001, "length")
+
+
+@pytest.mark.parametrize(
+    "piece", [b": still here\n\n", b"x" * 1000, event(reasoning_content="hm " * 300), data({"choices": []})]
+)
+def test_an_answer_without_end_or_words_is_cut_at_its_bytes(talk, piece, monkeypatch):
+    monkeypatch.setattr("pearl.chat.wire.MOST_BYTES", 200_000)
+    error, _ = talk(asking(ChatError), Answer(endless(piece), then="wait"))
+    assert error.code == "llm_too_long"
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_body_without_end_is_cut_at_its_bytes(talk, status, monkeypatch):
+    monkeypatch.setattr("pearl.chat.wire.MOST_BYTES", 200_000)
+
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> str:
+        with pytest.raises(ChatError) as caught:
+            await model.answer(ASKED, Decoding())
+        return caught.value.code
+
+    forever = Answer(endless(b"[" * 1000), status, {"content-type": "application/json"}, then="wait")
+    assert talk(work, forever) == "llm_too_long"
+
+
+def test_a_compressed_answer_is_not_unpacked(talk):
+    error, endpoint = talk(asking(ChatError), Answer([b"\x1f\x8b"], headers={"content-encoding": "gzip"}))
+    assert error.code == "llm_unreadable"
+    assert b"accept-encoding: identity" in endpoint.calls[0][0].lower()
+
+
+@pytest.mark.parametrize("whole_answer", [False, True])
+def test_an_answer_that_trickles_is_cut_at_its_time(talk, whole_answer):
+    """Each byte comes in time, all of them never."""
+
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> PearlError:
+        with pytest.raises(ChatTimeout) as caught:
+            await (model.answer if whole_answer else lambda *asked: complete(model, *asked))(ASKED, Decoding())
+        return caught.value
+
+    error = talk(work, Answer([b" "] if whole_answer else WORDS, then="wait"), silence_s=9, budget_s=0.3)
+    assert "PEARL_LLM_BUDGET_S" in error.message
+
+
+def test_the_budget_counts_from_the_draft_s_beginning(talk):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> Endpoint:
+        with pytest.raises(ChatTimeout):
+            await complete(model, ASKED, Decoding(began=time.monotonic() - 60))
+        return endpoint
+
+    assert talk(work, Answer(WORDS, then="wait"), budget_s=55).calls == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_nobody_waits_longer_than_the_budget(talk, status):
+    """The endpoint asks for half a minute: the caller hears of it now."""
+    error, endpoint = talk(
+        asking(ChatRateLimited if status == 429 else ChatError),
+        refusal(status, **{"retry-after": "30"}),
+        max_retries=2,
+        budget_s=20,
+    )
+    assert error.retry_after == 30
+    assert len(endpoint.calls) == 1
+
+
+def test_a_date_to_wait_for(talk):
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    error, _ = talk(asking(ChatRateLimited), refusal(429, **{"retry-after": soon}))
+    assert 80 < error.retry_after <= 90
+
+
+def test_the_end_of_an_answer_is_not_waited_for(talk, monkeypatch):
+    """The text is whole; only its usage does not come."""
+    monkeypatch.setattr("pearl.chat.endpoint.GRACE_S", 0.1)
+    reply = talk(ask, Answer([*WORDS, event(finish="stop"), event(content=" More.")], then="wait"))
+    assert reply == Reply("Dear Bo.", "stop", Usage())
+
+
+def chunk_of(**fields: Any) -> bytes:
+    return data({"id": "c", "object": "chat.completion.chunk", **fields})
+
+
+@pytest.mark.parametrize(
+    ("piece", "kind", "code"),
+    [
+        (chunk_of(choices=5), ChatError, "llm_unreadable"),
+        (chunk_of(choices="text"), ChatError, "llm_unreadable"),
+        (chunk_of(choices={"0": 1}), ChatError, "llm_unreadable"),
+        (chunk_of(choices=[{"delta": {"content": 5}}]), ChatError, "llm_unreadable"),
+        (chunk_of(choices=[{"delta": {"content": {"a": 1}}}]), ChatError, "llm_unreadable"),
+        (chunk_of(choices=[5]), ChatInterrupted, "llm_interrupted"),
+        (chunk_of(choices=[{"delta": 5, "finish_reason": 5}]), ChatInterrupted, "llm_interrupted"),
+        (chunk_of(choices=[{"delta": {}, "finish_reason": ["stop"]}]), ChatInterrupted, "llm_interrupted"),
+        (b"data: " + b"[" * 100_000 + b"\n\n", ChatInterrupted, "llm_interrupted"),
+        (b"data: \xff\xfe\n\n", ChatInterrupted, "llm_interrupted"),
+    ],
+)
+def test_a_malformed_event(talk, piece, kind, code):
+    error, _ = talk(asking(kind), Answer([*WORDS, piece]))
+    assert error.code == code
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"choices": 5},
+        {"choices": {"message": 1}},
+        {"choices": [5]},
+        {"choices": [{"message": 5}]},
+        {"choices": [{"message": {"content": 5}}]},
+        "text",
+        None,
+    ],
+)
+def test_a_malformed_whole_answer(talk, value):
+    async def work(model: EndpointChatModel, endpoint: Endpoint) -> str:
+        with pytest.raises(ChatError) as caught:
+            await model.answer(ASKED, Decoding())
+        return caught.value.code
+
+    assert talk(work, in_one_piece(value)) == "llm_unreadable"
+
+
+@pytest.mark.parametrize("count", [-5, -0.5, 10**30, 1e300, "7", None, [1]])
+def test_counts_that_cannot_be_are_none(talk, count):
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    assert talk(ask, Answer([*WORDS, event(finish="stop"), data({"choices": [], "usage": usage})])).usage == Usage()
+
+
+def test_a_content_in_parts(talk):
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+        {"type": "text", "text": "Dear Bo."},
+        5,
+    ]
+    assert talk(ask, Answer([event(content=parts), event(finish="stop"), DONE])).text == "Dear Bo."
+
+
+def test_of_several_answers_the_first_is_read(talk):
+    other = chunk_of(choices=[{"index": 1, "delta": {"content": "Other."}, "finish_reason": "stop"}])
+    assert talk(ask, Answer([other, *WORDS, other, event(finish="stop"), DONE])).text == "Dear Bo."

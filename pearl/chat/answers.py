@@ -1,0 +1,77 @@
+"""An endpoint's answers as they arrive, read with suspicion: nothing but the documented types is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pearl.errors import ChatError
+from pearl.records import Usage
+
+MOST_TOKENS = 1_000_000_000  # more were not counted by anybody
+REASONING_FIELDS = ("reasoning_content", "reasoning")  # where servers put what the model thinks
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one event, or a whole answer, says. ``choices`` is False where it has no place for an answer at all."""
+
+    text: str = ""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    choices: bool = False
+    refused: bool = False
+    reasons: bool = False
+
+
+def read_piece(value: object, part: str) -> Piece:
+    """``part`` is "delta" of an event and "message" of a whole answer. Raises ChatError where it is malformed."""
+    fields = _fields(value)
+    choices = fields.get("choices")
+    if not isinstance(choices, list | None):
+        raise unreadable()
+    # we ask for one answer; of several the first is it
+    mine = [each for each in map(_fields, choices or ()) if each.get("index") in (0, None)][:1]
+    choice = mine[0] if mine else {}
+    said = _fields(choice.get(part))
+    finish = choice.get("finish_reason")
+    thought = _fields(_fields(fields.get("usage")).get("completion_tokens_details")).get("reasoning_tokens")
+    return Piece(
+        _text(said.get("content")),
+        finish if isinstance(finish, str) and finish else None,
+        _usage(fields.get("usage")),
+        choices="choices" in fields if part == "delta" else bool(said),
+        refused=bool(said.get("refusal")),
+        reasons=any(said.get(name) for name in REASONING_FIELDS) or _count(thought) > 0,
+    )
+
+
+def unreadable() -> ChatError:
+    return ChatError(
+        "The endpoint did not answer as the OpenAI API does; check PEARL_LLM_BASE_URL.", code="llm_unreadable"
+    )
+
+
+def _text(content: object) -> str:
+    """The text of a content: a string, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in map(_fields, content) if part.get("type") in ("text", None)]
+        return "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(content, str | None):
+        raise unreadable()
+    return content or ""
+
+
+def _usage(given: object) -> Usage | None:
+    usage = _fields(given)
+    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))) if usage else None
+
+
+def _count(value: object) -> int:
+    """Some endpoints send 12.0, or null; what cannot be a number of tokens counts as none."""
+    return int(value) if isinstance(value, int | float) and 0 <= value <= MOST_TOKENS else 0
+
+
+def _fields(value: object) -> dict[str, Any]:
+    """An object as the endpoint sent it; whatever else stands in its place counts as an empty one."""
+    return value if isinstance(value, dict) else {}

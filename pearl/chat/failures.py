@@ -1,0 +1,173 @@
+"""What went wrong at an endpoint: the SDK's errors in our own, with the endpoint's sentence in them."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+import openai
+
+from pearl.chat.base import Message
+from pearl.errors import (
+    ChatError,
+    ChatInterrupted,
+    ChatRateLimited,
+    ChatRefused,
+    ChatRejected,
+    ChatTimeout,
+    ContextExceeded,
+)
+
+PASSING = frozenset({408, 409, 425, 429})  # of the 4xx: what may be taken later
+LONGEST_WAIT_S = 3600.0  # who is told to wait longer asks anew
+SENTENCE_CHARACTERS = 300
+QUOTED_CHARACTERS = 16  # so much of a prompt within an endpoint's sentence is a quotation
+DEPTH = 5  # of an error's body; real ones have three levels
+TOO_LONG = re.compile(
+    r"(context|prompt|input).{0,40}(length|window|too (long|large)|exceed)|too many (input )?tokens", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What an error's body says: its sentence, the fields it names, its codes and types."""
+
+    sentence: str = ""
+    fields: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+
+    @property
+    def too_long(self) -> bool:
+        """True when the prompt does not fit the model's context."""
+        return "context_length_exceeded" in self.kinds or TOO_LONG.search(self.sentence) is not None
+
+
+@contextmanager
+def translated(silence_s: float, messages: Sequence[Message] = (), *, started: bool = False) -> Iterator[None]:
+    """Raises our errors in place of those of the SDK. ``messages`` are the prompt, which no error may quote."""
+    try:
+        yield
+    except TimeoutError as error:  # asyncio's: the time for the whole draft is up
+        raise ChatTimeout(
+            "The model was not done in the time that a draft may take; raise PEARL_LLM_BUDGET_S, or lower "
+            "PEARL_MAX_DRAFT_TOKENS."
+        ) from error
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        raise ChatTimeout(
+            f"The model did not answer within {silence_s:g} s; try again or raise PEARL_LLM_TIMEOUT_S."
+        ) from error
+    except openai.APIStatusError as error:
+        raise _explain(error, messages) from error
+    except (openai.OpenAIError, httpx2.HTTPError, ValueError, RecursionError) as error:
+        if isinstance(error.__cause__, ChatError):  # of our own wire, wrapped by the SDK
+            raise error.__cause__ from error
+        if started:
+            raise ChatInterrupted("The model's endpoint broke off in the middle of its answer; try again.") from error
+        raise ChatError(
+            "The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.", code="llm_unreachable"
+        ) from error
+
+
+def complaint_of(error: BaseException | None) -> Complaint:
+    """What the body of an HTTP error says, in whatever shape; empty where it says nothing readable."""
+    if not isinstance(error, openai.APIStatusError):
+        return Complaint()
+    sentences: list[str] = []
+    fields: set[str] = set()
+    kinds: set[str] = set()
+
+    def read(value: Any, depth: int) -> None:
+        if isinstance(value, str) and not value.lstrip().startswith("<"):
+            sentences.append(value)
+        elif isinstance(value, list) and depth < DEPTH:
+            for each in value[:DEPTH]:
+                read(each, depth + 1)
+        elif isinstance(value, dict) and depth < DEPTH:
+            place = [step for step in _listed(value.get("loc")) if isinstance(step, str)]
+            fields.update(place, (given for given in (value.get("param"),) if isinstance(given, str)))
+            kinds.update(given for name in ("code", "type") if isinstance(given := value.get(name), str))
+            if place:
+                sentences.append(f"{'.'.join(place)}:")
+            for name in ("error", "message", "msg", "detail", "errors"):
+                read(value.get(name), depth + 1)
+
+    read(error.body, 0)
+    sentence = "".join(each if each.isprintable() else " " for each in " ".join(sentences)[: 4 * SENTENCE_CHARACTERS])
+    sentence = " ".join(sentence.split())
+    if len(sentence) > SENTENCE_CHARACTERS:
+        sentence = sentence[: SENTENCE_CHARACTERS - 1] + "…"
+    return Complaint(sentence, frozenset(fields), frozenset(kinds))
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _explain(error: openai.APIStatusError, messages: Sequence[Message]) -> ChatError | ContextExceeded:
+    complaint, status = complaint_of(error), error.status_code
+    words = _quotable(complaint.sentence, messages)
+    said = f" It says: {words}" if words else ""
+    wait = asked_to_wait(error)
+    if status == 429:
+        again = "wait and try again."
+        return ChatRateLimited(
+            f"The model's endpoint is over its rate limit; {again}{said}", retry_after=max(1.0, wait or 1.0)
+        )
+    if 400 <= status < 500 and complaint.too_long:
+        return ContextExceeded("The prompt does not fit the model's context; lower PEARL_LLM_CONTEXT_TOKENS.")
+    if "content_filter" in complaint.kinds:  # so Azure refuses a prompt, with status 400
+        return ChatRefused("A content filter stopped the request; rephrase it.", code="llm_content_filter")
+    if status in (401, 403):  # without its words, which may hold a part of the key
+        return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
+    if status == 404:
+        return ChatError(
+            f"The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.{said}",
+            code="llm_not_found",
+        )
+    if 300 <= status < 400:
+        return ChatError(
+            f"The model's endpoint redirects to another address (status {status}), and redirects are not followed; set "
+            "PEARL_LLM_BASE_URL to the address that answers itself.",
+            code="llm_redirected",
+        )
+    if 400 <= status < 500 and status not in PASSING:
+        return ChatRejected(
+            f"The model's endpoint rejected this request with status {status}; change the request, or look in the "
+            f"endpoint's log for what it does not take.{said}"
+        )
+    return ChatError(f"The model's endpoint answered with status {status}; try again later.{said}", retry_after=wait)
+
+
+def _quotable(sentence: str, messages: Sequence[Message]) -> str:
+    """The endpoint's sentence in quotation marks; nothing where it quotes the prompt, which no error may hold."""
+    if not sentence:
+        return ""
+    said = sentence.casefold()
+    pieces = [said[at : at + QUOTED_CHARACTERS] for at in range(len(said) - QUOTED_CHARACTERS + 1)]
+    for message in messages:
+        text = " ".join(message.content.split()).casefold()
+        if (text and text in said) or any(piece in text for piece in pieces):
+            return ""
+    return f'"{sentence}"'
+
+
+def asked_to_wait(error: BaseException | None) -> float | None:
+    """Seconds that the answer's ``retry-after`` asks for, which may be a date; None where it does not ask."""
+    if not isinstance(error, openai.APIStatusError):
+        return None
+    given = error.response.headers.get("retry-after", "")
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(given).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
