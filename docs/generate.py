@@ -299,8 +299,8 @@ def _same_requests(result: dict[str, Any]) -> str:
     """What is chosen for the same requests, and the paired differences."""
     from results_page import short
 
-    from eval.retrieval import METRICS
-    from eval.tables import figures_table, markdown, pairs_tables
+    from eval.report.tables import figures_table, markdown, pairs_tables
+    from eval.retrieval.report import METRICS
 
     _, differences = pairs_tables(result)
     return "\n".join(markdown(short(table)) for table in (figures_table(result, METRICS), differences))
@@ -310,8 +310,8 @@ def _from_baseline(result: dict[str, Any]) -> str:
     """What the drafts with the margin are above or below those without it."""
     from results_page import short
 
-    from eval.comparison import METRICS
-    from eval.tables import differences_table, markdown
+    from eval.drafts.comparison import METRICS
+    from eval.report.tables import differences_table, markdown
 
     metrics = [metric for metric in METRICS if metric.name in result["models"][0]]
     return markdown(short(differences_table(result, metrics)))
@@ -319,8 +319,8 @@ def _from_baseline(result: dict[str, Any]) -> str:
 
 def _shown_documents(result: dict[str, Any]) -> str:
     """Margins and counts of documents, on dev."""
-    from eval.shown import shown_tables
-    from eval.tables import markdown
+    from eval.drafts.shown import shown_tables
+    from eval.report.tables import markdown
 
     return "\n".join(markdown(table) for table in shown_tables(result))
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from benchmarks.figures import Result, read_results
 from benchmarks.report import section
-from eval.calibration import METRICS as CALIBRATION
-from eval.retrieval import METRICS as RETRIEVAL
-from eval.tables import Table, calibration_tables, markdown, metrics_table, retrieval_tables, shown
-from eval.writing_tables import generation_tables, revision_tables
+from eval.drafts.tables import generation_tables, revision_tables
+from eval.report.tables import Table, markdown, metrics_table, shown
+from eval.retrieval.calibration import METRICS as CALIBRATION
+from eval.retrieval.report import METRICS as RETRIEVAL
+from eval.retrieval.tables import calibration_tables, retrieval_tables
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"

@@ -19,6 +19,12 @@ ALLOWED = {
     "training": {"pearl", "retriever"},
     "eval": {"pearl", "retriever"},
 }
+# the rooms inside a package, the lowest first: each may import those before it, never one behind it
+ROOMS = {
+    "eval": ("stats", "report", "asking", "recorded", "retrieval", "drafts", "judges", "commands"),
+}
+# modules that start a program: git, the documentation's generator, and the command line itself
+STARTS_PROGRAMS = {"service/importers/git.py", "training/finish.py", "training/recipes/commits.py"}
 # what only trains; torch itself and what loads it may come when a model is loaded, not before
 TRAINING_LIBRARIES = {
     "accelerate",
@@ -43,15 +49,20 @@ def modules() -> Iterator[Path]:
         yield from (ROOT / package).rglob("*.py")
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """The first names of everything a module imports, anywhere in it, and the lines."""
+def imported_modules(path: Path) -> Iterator[tuple[str, int]]:
+    """The dotted names of everything a module imports, anywhere in it, and the lines."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name.partition(".")[0], node.lineno) for alias in node.names)
+            yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively, which hides the arrow"
             assert node.module is not None
-            yield node.module.partition(".")[0], node.lineno
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """The first names of everything a module imports, anywhere in it, and the lines."""
+    yield from ((name.partition(".")[0], line) for name, line in imported_modules(path))
 
 
 def test_only_the_arrows_of_the_house():
@@ -63,6 +74,33 @@ def test_only_the_arrows_of_the_house():
         if (name in ALLOWED and name != package and name not in ALLOWED[package]) or name in ("tests", "benchmarks")
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_arrow_runs_up_between_the_rooms(package):
+    """Rooms in one order, and arrows that only run down, so folders form no circle."""
+    order = {room: floor for floor, room in enumerate(ROOMS[package])}
+    folder = ROOT / package
+    assert {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()} == set(order)
+    assert [path.name for path in folder.glob("*.py")] == ["__init__.py"], "a module stands in a room"
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in folder.rglob("*.py")
+        for name, line in imported_modules(path)
+        if name.startswith(f"{package}.") and len(path.relative_to(folder).parts) > 1
+        if order[name.split(".")[1]] > order[path.relative_to(folder).parts[0]]
+    ]
+    assert wrong == []
+
+
+def test_only_listed_modules_start_programs():
+    """A subprocess of ``pearl`` is an arrow that imports do not show."""
+    found = {
+        str(path.relative_to(ROOT))
+        for path in modules()
+        if any(name.partition(".")[0] == "subprocess" for name, _ in imported_modules(path))
+    }
+    assert found == STARTS_PROGRAMS
 
 
 def test_only_the_command_line_and_the_plugins_load_modules_by_name():

@@ -39,12 +39,11 @@ def agreement(
     json: str | None = JSON_OPTION,
 ) -> None:
     """How far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
-    from eval.agreement import AgreementOptions, agreement_report
-    from eval.judges.page import write_page
-    from eval.judges.pictures import agreement_figure, draw, svg
-    from eval.judges.tables import agreement_tables
-    from eval.pictures import check_format
-    from eval.ratings import read_ratings
+    from eval.report.agreement import agreement_tables
+    from eval.report.page import write_page
+    from eval.report.pictures import agreement_figure, check_format, draw, svg
+    from eval.stats.agreement import AgreementOptions, agreement_report
+    from eval.stats.ratings import read_ratings
     from pearl import __version__
 
     check_format(picture)

@@ -42,9 +42,10 @@ def calibration(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Whether the best score s1 of a request says how much the document chosen will help."""
-    from eval.calibration import CalibrationOptions, calibration_report
-    from eval.pictures import check_format, draw_reliability
-    from eval.tables import calibration_tables
+    from eval.report.pictures import check_format
+    from eval.retrieval.calibration import CalibrationOptions, calibration_report
+    from eval.retrieval.pictures import draw_reliability
+    from eval.retrieval.tables import calibration_tables
     from pearl.settings import load_settings
 
     check_format(picture)

@@ -66,19 +66,19 @@ def generation(
 
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
+    from eval.asking.json_lines import write_lines
     from eval.commands.writing import Plan, ready, share_set_aside
-    from eval.drafts import write_drafts
-    from eval.generation import generation_report
+    from eval.drafts.generation import generation_report
+    from eval.drafts.systems import k_shot_system, zero_shot_system
+    from eval.drafts.tables import generation_tables
+    from eval.drafts.write import write_drafts
     from eval.judges.authorship_items import items_of
-    from eval.judges.json_lines import write_lines
-    from eval.systems import k_shot_system, zero_shot_system
-    from eval.writing_tables import generation_tables
     from pearl.settings import load_settings
 
     check_writable("--json", json)
     check_writable("--drafts", drafts)
     plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
         gains=gains,
         models=(*model, *baseline),
         baselines=baseline,

@@ -42,12 +42,12 @@ def personalized(
     json: str | None = JSON_OPTION,
 ) -> None:
     """How often a judge says what people themselves say, whether it knows when, and what is wrong with the data."""
-    from eval.judges.page import write_page
-    from eval.judges.personalized import PersonalizedOptions, personalized_report
-    from eval.judges.pictures import draw, personalized_figure, svg
-    from eval.judges.presets import chosen
-    from eval.judges.tables import personalized_tables, sweep_tables
-    from eval.pictures import check_format
+    from eval.recorded.personalized.pictures import personalized_figure
+    from eval.recorded.personalized.presets import chosen
+    from eval.recorded.personalized.report import PersonalizedOptions, personalized_report
+    from eval.recorded.personalized.tables import personalized_tables, sweep_tables
+    from eval.report.page import write_page
+    from eval.report.pictures import check_format, draw, svg
     from pearl import __version__
 
     check_format(picture)

@@ -49,9 +49,10 @@ def retrieval(
     json: str | None = JSON_OPTION,
 ) -> None:
     """How much the documents gain that models put first, with 95% intervals and differences from the best baseline."""
-    from eval.pictures import check_format, draw_distributions
-    from eval.retrieval import RetrievalOptions, retrieval_report
-    from eval.tables import retrieval_tables
+    from eval.report.pictures import check_format
+    from eval.retrieval.pictures import draw_distributions
+    from eval.retrieval.report import RetrievalOptions, retrieval_report
+    from eval.retrieval.tables import retrieval_tables
     from pearl.settings import load_settings
 
     check_format(picture)

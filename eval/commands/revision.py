@@ -75,11 +75,11 @@ def revision(
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
     from eval.commands.writing import Plan, ready, share_set_aside
-    from eval.drafts import write_revised
-    from eval.pictures import check_format
-    from eval.revision import revision_report
-    from eval.revision_picture import check_metric, draw_curves
-    from eval.writing_tables import revision_tables
+    from eval.drafts.revision import revision_report
+    from eval.drafts.revision_picture import check_metric, draw_curves
+    from eval.drafts.tables import revision_tables
+    from eval.drafts.write import write_revised
+    from eval.report.pictures import check_format
     from pearl.settings import load_settings
 
     check_format(picture)
@@ -87,7 +87,7 @@ def revision(
     check_writable("--json", json)
     thetas = thetas_of(threshold, model)
     plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
         gains=gains,
         models=model,
         baselines=(),

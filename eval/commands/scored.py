@@ -13,8 +13,8 @@ from pearl.errors import InputError
 from pearl.options import write_json
 
 if TYPE_CHECKING:
-    from eval.choices import Choices
-    from eval.tables import Table
+    from eval.report.tables import Table
+    from eval.retrieval.choices import Choices
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 
@@ -46,10 +46,10 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Cho
     """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
     from rich.console import Console
 
-    from eval.choices import Choices
-    from eval.gains import read_gains
-    from eval.progress import Tally, bars
-    from eval.scoring import RememberingEncoder, score_records
+    from eval.asking.progress import Tally, bars
+    from eval.retrieval.choices import Choices
+    from eval.retrieval.gains import read_gains
+    from eval.retrieval.scoring import RememberingEncoder, score_records
     from retriever.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
@@ -77,7 +77,7 @@ def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str
 
 def with_distributions(result: dict[str, Any], choices: Choices) -> dict[str, Any]:
     """The result with the distribution of s1 beside the figures of each model."""
-    from eval.pictures import distribution
+    from eval.retrieval.pictures import distribution
 
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])

@@ -55,14 +55,14 @@ def shown(
     Interrupted, the same command goes on where it stopped, for every answer is kept.
     """
     from eval.commands.writing import Plan, ready, share_set_aside
-    from eval.drafts import write_drafts
-    from eval.shown import by_count, shown_report, shown_tables
+    from eval.drafts.shown import by_count, shown_report, shown_tables
+    from eval.drafts.write import write_drafts
     from pearl.settings import load_settings
     from pearl.templates import load_template
 
     check_writable("--json", json)
     plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.patience repeats
+        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
         gains=gains,
         models=model,
         baselines=(),

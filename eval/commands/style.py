@@ -45,15 +45,14 @@ def style(
     json: str | None = JSON_OPTION,
 ) -> None:
     """How well judges of style say what people say, whether they agree with themselves, and whom they judge best."""
-    from eval.judges.page import write_page
-    from eval.judges.pictures import draw, svg
-    from eval.pictures import check_format
-    from eval.style.ability import read_abilities
-    from eval.style.choices import chosen
-    from eval.style.more_tables import more_tables
-    from eval.style.picture import style_figure
-    from eval.style.report import StyleOptions, style_report
-    from eval.style.tables import style_tables
+    from eval.recorded.style.ability import read_abilities
+    from eval.recorded.style.choices import chosen
+    from eval.recorded.style.more_tables import more_tables
+    from eval.recorded.style.picture import style_figure
+    from eval.recorded.style.report import StyleOptions, style_report
+    from eval.recorded.style.tables import style_tables
+    from eval.report.page import write_page
+    from eval.report.pictures import check_format, draw, svg
     from pearl import __version__
 
     check_format(picture)

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
+from eval.asking.generations import Generations, open_generations
+from eval.asking.progress import watched
 from eval.commands.scored import described
-from eval.drafts import Desk
-from eval.gains import read_gains
-from eval.generations import Generations, open_generations
-from eval.overlap import THRESHOLD
-from eval.progress import watched
-from eval.scoring import RememberingEncoder
-from eval.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
-from eval.text_metrics import BertScore
+from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
+from eval.drafts.text_metrics import BertScore
+from eval.drafts.write import Desk
+from eval.retrieval.gains import read_gains
+from eval.retrieval.overlap import THRESHOLD
+from eval.retrieval.scoring import RememberingEncoder
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.chat.choose import calls_at_once, make_chat_model

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from eval.alpha import alpha
-from eval.intervals import RESAMPLES, Bootstrap, Floats
+from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind
 from eval.judges.authorship_checks import preflight
 from eval.judges.authorship_items import Items
-from eval.judges.authorship_presets import BOTH, DROPPED, Preset
+from eval.judges.authorship_presets import DROPPED, Preset
 from eval.judges.authorship_rules import rules
 from eval.judges.authorship_trials import Judged, Outcome, Trials
-from eval.judges.certainty import wilson_json
+from eval.judges.draws import BOTH
 from eval.judges.self_preference import Choices, Itself, self_preference
-from eval.judges.verdict import Answer, Failed, Given, Invalid, counts, kind
+from eval.stats.alpha import alpha
+from eval.stats.proportions import wilson_json
+from pearl.stats import RESAMPLES, Bootstrap, Floats
 
 OUTCOMES = tuple(Outcome)
 NOBODY = Itself()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from eval.asking.lines import folded
 from eval.judges.authorship_items import Item, Items
-from eval.judges.lines import folded
-from eval.judges.preflight import BROKEN, NOTE, Finding
+from eval.report.finding import BROKEN, NOTE, Finding
 
 
 def _same(item: Item) -> bool:

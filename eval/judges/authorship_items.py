@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.judges.json_lines import check_fields, optional_id, optional_string, read_items
+from eval.asking.json_lines import check_fields, optional_id, optional_string, read_items
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_id, check_text, json_type
 
 if TYPE_CHECKING:
-    from eval.drafts import Written
-    from eval.systems import Case
+    from eval.drafts.systems import Case
+    from eval.drafts.write import Written
 
 FIELDS = frozenset({"id", "user_id", "request", "reference", "candidates", "generators"})
 

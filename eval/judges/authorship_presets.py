@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eval.judges.draws import BOTH, ORDERS, RANDOM
 from pearl.options import known
 
-BOTH, RANDOM = "both", "random"
-ORDERS = {
-    BOTH: "every run asks in both orders, so that a preference for a position cancels out and is measured",
-    RANDOM: "each run of each item draws one order",
-}
 COUNTED, DROPPED = "counted", "dropped"
 UNPARSED = {
     COUNTED: "a judgement without an answer is a share of its own",

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eval.asking.kept import Question
 from eval.judges.authorship_items import Item
-from eval.judges.replies import Question
 from pearl.chat.base import Decoding, Message
 from pearl.options import known
 

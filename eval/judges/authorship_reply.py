@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.judges.lines import BEFORE, LONGEST_LINE, folded, own_lines, quotes_half
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
-from eval.judges.verdict import Answer, Given, Invalid, Verdict
+from eval.asking.lines import BEFORE, LONGEST_LINE, folded, own_lines, quotes_half
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.verdict import Answer, Given, Invalid, Verdict
 
 ANSWERS = {"ONE": Answer.A, "1": Answer.A, "TWO": Answer.B, "2": Answer.B, "BOTH": Answer.BOTH}
 VERDICT_FIELDS = ("verdict", "decision", "final_decision", "answer", "choice", "judgement", "judgment", "output")

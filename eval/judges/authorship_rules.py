@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.intervals import Bootstrap
 from eval.judges.authorship_items import Item, Items
 from eval.judges.authorship_trials import Judged, Outcome
+from pearl.stats import Bootstrap
 
 Rule = Callable[[Item, bool], float]  # above 0 it says the proposed system, below the baseline, at 0 a tie
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.judges.tables import self_preference_tables
-from eval.tables import NOTHING, Json, Table, shown
+from eval.judges.self_preference import self_preference_tables
+from eval.report.tables import NOTHING, Json, Table, shown
 
 OUTCOMES = ("proposed", "baseline", "tie")
 

@@ -11,15 +11,15 @@ from enum import Enum
 from itertools import tee
 from pathlib import Path
 
+from eval.asking.json_lines import write_lines
+from eval.asking.kept import Question
+from eval.asking.reply import CUT_OFF
+from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, kind
 from eval.judges.authorship_items import Item
 from eval.judges.authorship_presets import Preset
 from eval.judges.authorship_prompt import Variant, again, question
 from eval.judges.authorship_reply import parse_authorship
 from eval.judges.draws import orders
-from eval.judges.json_lines import write_lines
-from eval.judges.replies import Question
-from eval.judges.reply import CUT_OFF
-from eval.judges.verdict import Answer, Failed, Given, Invalid, Verdict, kind
 from pearl.chat.base import Reply
 
 

@@ -6,9 +6,12 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from eval.judges.authorship_presets import BOTH
-
 T = TypeVar("T")
+BOTH, RANDOM = "both", "random"
+ORDERS = {
+    BOTH: "every run asks in both orders, so that a preference for a position cancels out and is measured",
+    RANDOM: "each run of each item draws one order",
+}
 
 
 def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.intervals import Bootstrap, Estimate, Floats
-from eval.judges.certainty import Certain, auroc, wilson_json
-from eval.judges.paired import add_holm, mcnemar
 from eval.judges.persona_columns import Columns, Heard, personas
 from eval.judges.persona_trials import PersonaTrials
-from eval.judges.personalized import PersonalizedOptions, undefined
+from eval.recorded.personalized.report import PersonalizedOptions, undefined
+from eval.stats.certainty import Certain, auroc
+from eval.stats.proportions import add_holm, mcnemar, wilson_json
+from pearl.stats import Bootstrap, Estimate, Floats
 
 
 def ablation_report(modes: Sequence[Heard], options: PersonalizedOptions) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from eval.intervals import Floats
+from eval.asking.verdict import Answer, Given, Verdict, certainty_of, is_correct
 from eval.judges.persona_trials import OTHER, PersonaTrials, Told
-from eval.judges.reading import Read
-from eval.judges.verdict import Answer, Given, Verdict, certainty_of, is_correct
+from eval.recorded.personalized.reading import Read
+from pearl.stats import Floats
 
 SIDES = {Answer.A: 1.0, Answer.B: -1.0}  # of a tie 0
 

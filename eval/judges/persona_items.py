@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.judges.json_lines import check_fields, optional_id, read_items
-from eval.judges.personalized_reply import LETTERS
-from eval.judges.verdict import Answer
+from eval.asking.json_lines import check_fields, optional_id, read_items
+from eval.asking.verdict import Answer
+from eval.recorded.personalized.reply import LETTERS
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_text, json_type
 

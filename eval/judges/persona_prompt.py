@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from eval.asking.kept import Question
 from eval.judges.persona_items import PersonaItem, PersonaItems
-from eval.judges.personalized_reply import Asked
-from eval.judges.replies import Question
+from eval.recorded.personalized.reply import Asked
 from pearl.chat.base import Message
 from pearl.errors import InputError
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eval.intervals import Bootstrap
-from eval.judges.certainty import wilson_json
 from eval.judges.persona_ablation import ablation_report
 from eval.judges.persona_columns import Heard, golds, personas
 from eval.judges.persona_trials import PersonaTrials, Told, flips, once, recording_of
-from eval.judges.personalized import PersonalizedOptions, recording_report
-from eval.judges.preflight import BROKEN, preflight
-from eval.judges.presets import Preset
-from eval.judges.reading import read_verdicts
 from eval.judges.self_preference import Choices, Itself, self_preference
+from eval.recorded.personalized.preflight import preflight
+from eval.recorded.personalized.presets import Preset
+from eval.recorded.personalized.reading import read_verdicts
+from eval.recorded.personalized.report import PersonalizedOptions, recording_report
+from eval.report.finding import BROKEN
+from eval.stats.proportions import wilson_json
+from pearl.stats import Bootstrap
 
 
 def heard(trials: PersonaTrials, told: Told, preset: Preset) -> Heard:

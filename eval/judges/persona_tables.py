@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.judges.tables import personalized_tables, self_preference_tables
-from eval.tables import NOTHING, Json, Table, shown
+from eval.judges.self_preference import self_preference_tables
+from eval.recorded.personalized.tables import personalized_tables
+from eval.report.tables import NOTHING, Json, Table, shown
 
 
 def persona_tables(result: Json) -> Iterator[Table]:

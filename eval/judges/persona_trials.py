@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.asking.json_lines import write_lines
+from eval.asking.kept import Question
+from eval.asking.verdict import Answer, Failed, Given, Verdict, certainty_of
 from eval.judges.draws import orders
-from eval.judges.json_lines import write_lines
-from eval.judges.judgements import Judgement, Recording, parse_judgement
 from eval.judges.persona_items import PersonaItem
 from eval.judges.persona_prompt import Mode, question, shown
-from eval.judges.personalized_reply import LETTERS
-from eval.judges.reading import Read
-from eval.judges.replies import Question
-from eval.judges.verdict import Answer, Failed, Given, Verdict, certainty_of
+from eval.recorded.personalized.judgements import Judgement, Recording, parse_judgement
+from eval.recorded.personalized.reading import Read
+from eval.recorded.personalized.reply import LETTERS
 from pearl.chat.base import Reply
 from pearl.errors import InputError
 

@@ -5,15 +5,21 @@ Dimensions in comments: N judgements, R resamples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from eval.intervals import Bootstrap, Estimate, Floats
+from eval.report.tables import Json, Table, shown
+from pearl.stats import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where nobody says
+OWN = {"own": "the judge's own", "family": "its family's"}
+AGAINST = {
+    "gold": "how often its own is right",
+    "others": "how often that side is taken where both are its own, or neither",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +108,22 @@ def _why(known: Floats, one: Floats, decided: Floats, expected: Estimate) -> str
     if not decided.any():
         return "no answer takes one of two texts of which one is its own, and one is right"
     return None if expected.interval else "there is no judgement of texts both of which are its own, or neither"
+
+
+def self_preference_tables(parts: Json) -> Iterator[Table]:
+    """Of any judge of two texts; none where nobody says who wrote them."""
+    if not any(part["known"] for part in parts.values()):
+        return
+    rows = tuple(
+        (
+            OWN[name],
+            f"{part['n']:,}",
+            shown(part["takes_own"], 3),
+            shown(part["expected"], 3),
+            shown(part["difference"], 3, sign=True),
+            part.get("undefined", ""),
+        )
+        for name, part in parts.items()
+    )
+    caption = f"How often the judge takes its own of two texts, against {AGAINST[parts['own']['against']]}."
+    yield Table(caption, ("text", "judgements", "taken", "expected", "difference", ""), rows)

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from eval.intervals import Bootstrap
-from eval.judges.consistency import self_consistency
-from eval.judges.json_lines import Lines
+from eval.asking.json_lines import Lines
+from eval.asking.verdict import Failed, Invalid, counts
 from eval.judges.style_detect_checks import preflight
 from eval.judges.style_detect_items import StyleItem
 from eval.judges.style_detect_trials import Judged, JudgedRound, Trials
 from eval.judges.style_scales import LABELS, majority
-from eval.judges.verdict import Failed, Invalid, counts
-from eval.style.choices import NO_LABEL
+from eval.recorded.style.choices import NO_LABEL
+from eval.stats.consistency import self_consistency
+from pearl.stats import Bootstrap
 
 
 def detection_report(

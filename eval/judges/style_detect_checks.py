@@ -6,9 +6,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from eval.judges.preflight import BROKEN, NOTE, Finding
 from eval.judges.style_detect_items import StyleItem
-from eval.judges.styles import names_style
+from eval.recorded.style.styles import names_style
+from eval.report.finding import BROKEN, NOTE, Finding
 
 _ANSWER = re.compile(r"^[\s*_#>-]*(?:final\s+)?answer\s*[*_]*\s*:", re.IGNORECASE | re.MULTILINE)
 

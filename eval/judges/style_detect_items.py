@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.judges.json_lines import Lines, check_fields, optional_id, optional_string, read_lines
-from eval.judges.styles import STYLES, TASKS, check_style, style_named
+from eval.asking.json_lines import Lines, check_fields, optional_id, optional_string, read_lines
+from eval.recorded.style.styles import STYLES, TASKS, check_style, style_named
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_id, check_text
 

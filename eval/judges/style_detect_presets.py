@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from eval.style.choices import CAUTIOUS, EVEN, NO_LABEL
+from eval.recorded.style.choices import CAUTIOUS, EVEN, NO_LABEL
 from pearl.options import known
 
 NAME, DEFINITION = "name", "definition"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from eval.judges.replies import Question
+from eval.asking.kept import Question
 from eval.judges.style_detect_items import StyleItem
 from eval.judges.style_detect_presets import DEFINITION, PRINTED, DetectChoices
-from eval.judges.style_roles import role_of
 from eval.judges.style_scales import Scale
+from eval.recorded.style.roles import role_of
 from pearl.chat.base import Message
 
 MARK = "text_to_judge"

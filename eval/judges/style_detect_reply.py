@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from eval.judges.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.verdict import Invalid
 from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Points, Scored
 from eval.judges.style_scales import Scale
-from eval.judges.verdict import Invalid
 
 FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
 LARGEST_WHOLE = 100  # that a probability may be said to be out of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Json, Table, shown
 
 
 def detection_tables(result: Json) -> Iterator[Table]:

@@ -9,18 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.judges.replies import Question
-from eval.judges.reply import CUT_OFF
+from eval.asking.kept import Question
+from eval.asking.reply import CUT_OFF
+from eval.asking.verdict import Failed, Invalid, kind
 from eval.judges.style_detect_items import StyleItem
 from eval.judges.style_detect_presets import DetectChoices
 from eval.judges.style_detect_prompt import question, reflection
 from eval.judges.style_detect_reply import parse_detection
 from eval.judges.style_rank_reply import Points, Scored
 from eval.judges.style_scales import Scale, label_of
-from eval.judges.verdict import Failed, Invalid, kind
 from pearl.chat.base import Reply
-
-REFLECTED = "_reflected"  # behind the name of a scheme: what was said in the second round
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eval.judges.style_responses import Response
-from eval.judges.styles import names_style
+from eval.recorded.style.styles import names_style
 from retriever.encoder import Vectors
 
 EACH, OWN, NONE = "each", "own", "none"

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from eval.intervals import Bootstrap, Estimate, Floats
-from eval.judges.json_lines import check_fields, optional_id, read_lines
+from eval.asking.json_lines import check_fields, optional_id, read_lines
 from pearl.errors import InputError
+from pearl.stats import Bootstrap, Estimate, Floats
 from pearl.texts import check_id
 
 ALL, SINGLE, DEFAULT = "all", "single", "default"

@@ -7,20 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from eval.intervals import Bootstrap
+from eval.asking.json_lines import Lines
+from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, counts, kind
 from eval.judges import authorship_trials as authorship
 from eval.judges.authorship import Found, position, prefers_longer
 from eval.judges.authorship_items import Item, Items
-from eval.judges.consistency import self_consistency
-from eval.judges.json_lines import Lines
 from eval.judges.style_rank_checks import preflight
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_labels import Ranked, rank
 from eval.judges.style_rank_reply import Points, Scored
-from eval.judges.style_rank_trials import SCORED, Judged, Trials
-from eval.judges.verdict import Answer, Failed, Given, Invalid, Verdict, counts, kind
-from eval.style.choices import NO_LABEL
-from eval.style.labels import TIE, A, B
+from eval.judges.style_rank_trials import Judged, Trials
+from eval.recorded.style.choices import NO_LABEL
+from eval.recorded.style.labels import TIE, A, B
+from eval.recorded.style.lines import SCORED
+from eval.stats.consistency import self_consistency
+from pearl.stats import Bootstrap
 
 LABELS = (A, TIE, B)
 NOTHING = Invalid(NO_LABEL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from eval.judges.lines import folded
-from eval.judges.preflight import BROKEN, NOTE, Finding
+from eval.asking.lines import folded
 from eval.judges.style_rank_items import RankItem
-from eval.judges.styles import names_style
+from eval.recorded.style.styles import names_style
+from eval.report.finding import BROKEN, NOTE, Finding
 
 Check = tuple[str, str, str, Callable[[RankItem], object]]
 

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eval.judges.json_lines import Lines, check_fields, optional_id, read_items
-from eval.judges.styles import TASKS, check_style
+from eval.asking.json_lines import Lines, check_fields, optional_id, read_items
+from eval.recorded.style.styles import TASKS, check_style
 from pearl.errors import InputError
 from pearl.texts import check_text, json_type
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import mean
 
+from eval.asking.verdict import Answer, Given, Verdict
 from eval.judges.style_rank_presets import Preset
 from eval.judges.style_rank_prompt import Scheme
 from eval.judges.style_rank_reply import Points, Scored
 from eval.judges.style_rank_trials import Judged
-from eval.judges.verdict import Answer, Given, Verdict
-from eval.style.choices import TIES, chosen
-from eval.style.labels import RANKING, TIE, A, B, draws_label, ordered_label, scored_label
+from eval.recorded.style.choices import TIES, chosen
+from eval.recorded.style.labels import RANKING, TIE, A, B, draws_label, ordered_label, scored_label
 
 Said = Verdict | Points
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from eval.judges.style_detect_presets import DEFINITION, NAME
-from eval.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
+from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
 from pearl.options import known
 
 STYLE_SHOWN = {NAME: "the styles by their names alone", DEFINITION: "with the definition of each"}

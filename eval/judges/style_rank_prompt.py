@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.judges.replies import Question
+from eval.asking.kept import Question
 from eval.judges.style_detect_presets import DEFINITION
 from eval.judges.style_rank_items import RankItem
-from eval.judges.styles import STYLES
+from eval.recorded.style.styles import STYLES
 from pearl.chat.base import Message
 from pearl.options import known
 

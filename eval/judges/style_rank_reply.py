@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from eval.judges.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
-from eval.judges.verdict import Answer, Failed, Given, Invalid, Verdict
+from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict
 
 SCORE_OUT_OF_RANGE = "score_out_of_range"
 LOWEST, HIGHEST = 0, 5

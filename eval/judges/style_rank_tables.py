@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Json, Table, shown
 
 LABELS = ("a", "tie", "b", "no_label")
 PAIRS = {

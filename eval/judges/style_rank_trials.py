@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.judges.replies import Question
-from eval.judges.reply import CUT_OFF
+from eval.asking.kept import Question
+from eval.asking.reply import CUT_OFF
+from eval.asking.verdict import Failed, Invalid, Verdict, kind
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_presets import Preset
 from eval.judges.style_rank_prompt import Scheme, question
 from eval.judges.style_rank_reply import Points, Scored, parse_choice, parse_points
-from eval.judges.verdict import Failed, Invalid, Verdict, kind
+from eval.recorded.style.lines import SCORED
 from pearl.chat.base import Reply
-
-SCORED = "scored"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from eval.judges.json_lines import Lines, check_fields, optional_id, read_items, read_lines
+from eval.asking.json_lines import Lines, check_fields, optional_id, read_items, read_lines
 from eval.judges.style_rank_items import check_task, styles_of
-from eval.judges.styles import PERSONAS, check_style
+from eval.recorded.style.styles import PERSONAS, check_style
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
 

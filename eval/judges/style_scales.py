@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eval.style.choices import CAUTIOUS
-from eval.style.labels import ABSENT, PRESENT
+from eval.recorded.style.choices import CAUTIOUS
+from eval.recorded.style.labels import ABSENT, PRESENT
 from pearl.errors import InputError
 from pearl.options import known
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.judges.cost import NO_PRICES, Prices, Purse, Survey
-from eval.judges.elicit import Asked, Judge, Terms, check_complete, elicit, replies, survey
-from eval.judges.replies import Question, Replies, open_replies
-from eval.judges.verdict import Failed
-from eval.patience import asking
-from eval.progress import watched
+from eval.asking.ask import Asked, Judge, Terms, check_complete, elicit, replies, survey
+from eval.asking.cost import NO_PRICES, Prices, Purse, Survey
+from eval.asking.kept import Question, Replies, open_replies
+from eval.asking.patience import asking
+from eval.asking.progress import watched
+from eval.asking.verdict import Failed
 from pearl import __version__
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import make_chat_model
@@ -112,7 +112,7 @@ def _each(value: object) -> list[object]:
 def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
     options.check()
-    # a failed call is repeated by eval.patience, for all calls together
+    # a failed call is repeated by eval.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)
@@ -141,7 +141,7 @@ def families_of(path: Path | None) -> dict[str, str]:
     """Of the models of a file of abilities, as `pearl eval style` reads it. Raises InputError."""
     if path is None:
         return {}
-    from eval.style.ability import read_abilities
+    from eval.recorded.style.ability import read_abilities
 
     return {name: each.family for name, each in read_abilities(path).items() if each.family}
 

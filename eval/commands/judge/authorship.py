@@ -76,12 +76,12 @@ def authorship(
     """Which of two drafts is more likely by the author of a text, says a judge; and what its word is worth."""
     from rich.console import Console
 
+    from eval.asking.cost import Prices
     from eval.commands.judge.asking import Asking, bench, described, families_of
     from eval.judges.authorship_items import read_authorship_items
     from eval.judges.authorship_presets import chosen
     from eval.judges.authorship_prompt import AGAIN, variant_named
     from eval.judges.authorship_trials import AgainQuestions, Questions, Trials, write_judged
-    from eval.judges.cost import Prices
     from eval.judges.draws import sampled
 
     for option, target in (("--judgements", judgements), ("--json", json)):

@@ -79,9 +79,9 @@ def personalized(
     """Which of two texts a person would rather have, says a judge who knows them; and how far to trust it."""
     from rich.console import Console
 
+    from eval.asking.cost import Prices
     from eval.commands.judge.asking import Asking, bench, described, families_of
     from eval.judges.authorship_presets import chosen
-    from eval.judges.cost import Prices
     from eval.judges.draws import sampled
     from eval.judges.persona_items import read_persona_items
     from eval.judges.persona_prompt import Mode, ablations
@@ -130,9 +130,9 @@ def personalized(
     from eval.judges.persona_report import heard, persona_report
     from eval.judges.persona_tables import persona_tables
     from eval.judges.persona_trials import write_records
-    from eval.judges.personalized import PersonalizedOptions
-    from eval.judges.presets import preset_named
     from eval.judges.self_preference import Itself
+    from eval.recorded.personalized.presets import preset_named
+    from eval.recorded.personalized.report import PersonalizedOptions
 
     options = PersonalizedOptions(threshold, preset_named(preset), seed=seed)
     by_mode = [heard(*each, options.preset) for each in zip(every_trials, every_told, strict=True)]

@@ -75,22 +75,16 @@ def style_detect(
     """Whether a text has a style, says a judge in many draws; and how far they agree."""
     from rich.console import Console
 
+    from eval.asking.cost import Prices
+    from eval.asking.json_lines import write_lines
     from eval.commands.judge.asking import Asking, bench, described
-    from eval.judges.cost import Prices
     from eval.judges.draws import sampled
-    from eval.judges.json_lines import write_lines
     from eval.judges.style_detect_items import read_style_items
     from eval.judges.style_detect_presets import chosen
-    from eval.judges.style_detect_trials import (
-        REFLECTED,
-        JudgedRound,
-        Questions,
-        Reflections,
-        Trials,
-        judgement_lines,
-    )
-    from eval.judges.style_roles import personas_of
+    from eval.judges.style_detect_trials import JudgedRound, Questions, Reflections, Trials, judgement_lines
     from eval.judges.style_scales import scales_named
+    from eval.recorded.style.lines import REFLECTED
+    from eval.recorded.style.roles import personas_of
 
     for option, target in (("--judgements", judgements), ("--json", json)):
         check_writable(option, target)

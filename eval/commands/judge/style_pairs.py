@@ -39,8 +39,8 @@ def style_pairs(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Pairs of the texts that follow their persona most and least, for the style ranking judge."""
+    from eval.asking.json_lines import write_lines
     from eval.commands.judge.asking import described
-    from eval.judges.json_lines import write_lines
     from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs
     from eval.judges.style_rank_tables import pairs_table
     from eval.judges.style_responses import detected_scores, read_responses

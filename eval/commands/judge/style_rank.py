@@ -75,10 +75,10 @@ def style_rank(
     """Which of two texts has the wanted style more, or does better what was asked; and what the judge is worth."""
     from rich.console import Console
 
+    from eval.asking.cost import Prices
+    from eval.asking.json_lines import write_lines
     from eval.commands.judge.asking import Asking, bench, described
-    from eval.judges.cost import Prices
     from eval.judges.draws import sampled
-    from eval.judges.json_lines import write_lines
     from eval.judges.style_rank_items import read_rank_items
     from eval.judges.style_rank_presets import chosen
     from eval.judges.style_rank_prompt import scheme_named

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from eval.calibration import METRICS
+from eval.retrieval.calibration import METRICS
 
 DOCUMENTS = [{"text": "Bread needs flour."}, {"text": "Trains leave at four."}, {"text": "Snow fell."}]
 LINES = [

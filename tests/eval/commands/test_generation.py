@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from eval.generations import open_generations
+from eval.asking.generations import open_generations
 
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},

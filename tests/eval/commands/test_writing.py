@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from eval.commands.writing import Plan, kept_answers, retrieval_systems, write
-from eval.drafts import Desk
-from eval.gains import GainsRecord
-from eval.systems import Case
+from eval.drafts.systems import Case
+from eval.drafts.write import Desk
+from eval.retrieval.gains import GainsRecord
 from pearl.chat.fake import FakeChatModel
 from pearl.records import Document, Request
 from pearl.settings import load_settings

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from eval.asking.verdict import Answer, Failed
 from eval.judges.persona_ablation import ablation_report
 from eval.judges.persona_items import PersonaItem
 from eval.judges.persona_prompt import Mode
 from eval.judges.persona_report import heard
 from eval.judges.persona_trials import PersonaTrials, told
-from eval.judges.personalized import PersonalizedOptions
-from eval.judges.presets import PRESETS
-from eval.judges.verdict import Answer, Failed
+from eval.recorded.personalized.presets import PRESETS
+from eval.recorded.personalized.report import PersonalizedOptions
 from pearl.chat.base import Reply
 from pearl.records import Usage
 

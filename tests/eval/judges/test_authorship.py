@@ -5,14 +5,14 @@ from __future__ import annotations
 import krippendorff
 import pytest
 
+from eval.asking.reply import CUT_OFF
+from eval.asking.verdict import Answer, Failed, Given, Invalid
 from eval.judges.authorship import authorship_figures
 from eval.judges.authorship_checks import preflight
 from eval.judges.authorship_items import Item, Items
 from eval.judges.authorship_presets import PRESETS, chosen
 from eval.judges.authorship_prompt import VARIANTS
 from eval.judges.authorship_trials import Judged, Outcome, Questions, Trial, Trials, verdict_of
-from eval.judges.reply import CUT_OFF
-from eval.judges.verdict import Answer, Failed, Given, Invalid
 from pearl.chat.base import Reply
 from pearl.errors import InputError
 from pearl.records import Usage

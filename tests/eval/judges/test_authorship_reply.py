@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.asking.verdict import Answer, Given, Invalid
 from eval.judges.authorship_reply import parse_authorship
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
-from eval.judges.verdict import Answer, Given, Invalid
 
 A, B, BOTH = Answer.A, Answer.B, Answer.BOTH
 WHY = "The reference and the second post are both terse; POST ONE is chatty, POST TWO is not."

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.judges.authorship_presets import BOTH, RANDOM
-from eval.judges.draws import orders, sampled
+from eval.judges.draws import BOTH, RANDOM, orders, sampled
 
 
 @pytest.mark.parametrize(("limit", "size"), [(None, 9), (9, 9), (20, 9), (4, 4), (1, 1)])

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from eval.asking.verdict import Answer
 from eval.judges.persona_items import PersonaItem
 from eval.judges.persona_prompt import Mode, question
-from eval.judges.prompt_parts import take_apart
-from eval.judges.verdict import Answer
+from eval.recorded.personalized.prompt_parts import take_apart
 
 LINES = [
     {

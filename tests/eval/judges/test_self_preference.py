@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eval.commands.judge.asking import names_of
-from eval.intervals import Bootstrap
 from eval.judges.self_preference import Choices, Itself, self_preference
 from pearl.settings import load_settings
+from pearl.stats import Bootstrap
 
 ME = Itself(frozenset({"me"}))
 

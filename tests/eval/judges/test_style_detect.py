@@ -9,11 +9,11 @@ import pytest
 from eval.judges.style_detect_items import StyleItem
 from eval.judges.style_detect_presets import PRESETS
 from eval.judges.style_detect_prompt import question, reflection
-from eval.judges.style_roles import PROTECTED, role_of
 from eval.judges.style_scales import LABELS, SCALES, label_of, majority
-from eval.judges.styles import PERSONAS, REALISM, STYLES, TASKS, style_named
-from eval.style.choices import CAUTIOUS, NO_LABEL
-from eval.style.labels import LEVELS
+from eval.recorded.style.choices import CAUTIOUS, NO_LABEL
+from eval.recorded.style.labels import LEVELS
+from eval.recorded.style.roles import PROTECTED, role_of
+from eval.recorded.style.styles import PERSONAS, REALISM, STYLES, TASKS, style_named
 
 
 def test_fifteen_styles_each_in_one_persona():

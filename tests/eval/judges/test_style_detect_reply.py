@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.asking.verdict import Invalid
 from eval.judges.style_detect_reply import parse_detection
 from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Scored
 from eval.judges.style_scales import SCALES
-from eval.judges.verdict import Invalid
 
 WHY = "The text speaks to the senses; there is no rhyme, and yes, it lingers."
 

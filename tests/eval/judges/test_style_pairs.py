@@ -6,11 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from eval.judges.json_lines import write_lines
+from eval.asking.json_lines import write_lines
 from eval.judges.style_pairs import PairOptions, build_pairs, distinct, extremes
 from eval.judges.style_rank_items import read_rank_items
 from eval.judges.style_responses import Response
-from eval.judges.styles import PERSONAS
+from eval.recorded.style.styles import PERSONAS
 
 
 def response(name, persona="0", score=0.0, text=None, request="Why?", generator="g"):

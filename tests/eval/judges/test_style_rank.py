@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from eval.judges.json_lines import Lines
-from eval.judges.reply import NO_VERDICT
+from eval.asking.json_lines import Lines
+from eval.asking.reply import NO_VERDICT
+from eval.asking.verdict import Answer, Failed, Given, Invalid
 from eval.judges.style_rank import ranking_figures, ranking_report
 from eval.judges.style_rank_checks import preflight
 from eval.judges.style_rank_items import RankItem
@@ -15,7 +16,6 @@ from eval.judges.style_rank_presets import PRESETS, chosen
 from eval.judges.style_rank_prompt import SCHEMES
 from eval.judges.style_rank_reply import Scored
 from eval.judges.style_rank_trials import Judged, Questions, Trial, Trials, judgement_lines
-from eval.judges.verdict import Answer, Failed, Given, Invalid
 from pearl.chat.base import Reply
 from pearl.errors import InputError
 from pearl.records import Usage

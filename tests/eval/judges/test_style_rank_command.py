@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from eval.style.choices import PRESETS
-from eval.style.judged import read_judged
+from eval.recorded.style.choices import PRESETS
+from eval.recorded.style.judged import read_judged
 
 LINES = [
     {

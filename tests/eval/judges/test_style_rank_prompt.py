@@ -6,7 +6,7 @@ import pytest
 
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_prompt import SCHEMES, question, scheme_named
-from eval.judges.styles import STYLES
+from eval.recorded.style.styles import STYLES
 from pearl.errors import InputError
 
 STYLE_NAMES = ("poetic and lyrical", "storytelling")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eval.judges.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
+from eval.asking.verdict import Answer, Given, Invalid
 from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Scored, parse_choice, parse_points
-from eval.judges.verdict import Answer, Given, Invalid
 
 A, B = Answer.A, Answer.B
 WHY = "The first text tells a story, the second only says that Output (a) and Output (b) differ."

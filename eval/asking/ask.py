@@ -1,0 +1,219 @@
+"""Asking a judge many questions at once: only what is not kept, so many calls in flight, every reply kept at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eval.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
+from eval.asking.kept import Question, Replies, key_of
+from eval.asking.patience import Ask, Patience, Watch
+from eval.asking.verdict import Failed
+from pearl.chat.base import Decoding, Reply
+from pearl.errors import InputError, PearlError
+from pearl.prompts import MESSAGE_OVERHEAD
+from pearl.records import Usage
+
+COMMIT_S = 0.002  # a reply waits no longer to be committed: what a kill can lose
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A model that judges. ``identity`` is what the keys of its replies call it: the model, and its rules where they
+    are ours; ``name`` what others call it."""
+
+    ask: Ask
+    identity: str
+    decoding: Decoding
+    count_tokens: Callable[[str], int]
+    name: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(filter(None, (self.name, self.identity)))
+
+    def key(self, question: Question) -> bytes:
+        return key_of(self.identity, self.decoding, question)
+
+    def most(self, question: Question) -> Usage:
+        """The tokens that a call takes at most."""
+        prompt = sum(self.count_tokens(message.content) + MESSAGE_OVERHEAD for message in question.messages)
+        return Usage(prompt, self.decoding.max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run may ask."""
+
+    in_flight: int = 8
+    prices: Prices = NO_PRICES
+    cap: float | None = None
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a run came to. ``failed``: why there is no reply, by key; ``usage`` is that of this run's calls."""
+
+    calls: int = 0
+    repeated: int = 0
+    usage: Usage = NO_USAGE
+    cost: float | None = None
+    seconds: float = 0.0
+    failed: dict[bytes, Failed] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "asked": self.calls,
+            "failed": len(self.failed),
+            "repeated": self.repeated,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "cost": self.cost,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def survey(judge: Judge, questions: Iterable[Question], kept: Replies) -> Survey:
+    """What there is to ask, one question in memory at a time; what is asked twice counts once."""
+    seen: set[bytes] = set()
+    missing, most = 0, Usage()
+    for question in questions:
+        key = judge.key(question)
+        if key in seen:
+            continue
+        seen.add(key)
+        if key not in kept:
+            missing += 1
+            most += judge.most(question)
+    return Survey(len(seen), len(seen) - missing, most)
+
+
+def check_complete(found: Survey) -> None:
+    """Raises InputError where a replay lacks replies."""
+    if found.missing:
+        raise InputError(
+            f"--replay: {found.missing:,} of {found.questions:,} replies are not kept; leave it out to ask for them.",
+            param="replay",
+            code="missing_replies",
+        )
+
+
+async def elicit(
+    judge: Judge,
+    questions: Iterable[Question],
+    kept: Replies,
+    terms: Terms,
+    watch: Watch,
+) -> Asked:
+    """Ask what is not kept. Raises ChatError when the endpoint is down, PearlError at the cap; then, too, all replies
+    that came are kept."""
+    run = _Run(judge, _missing(judge, questions, kept), kept, terms, watch)
+    try:
+        return await run.run()
+    except* PearlError as group:
+        raise _first(group) from group
+
+
+def replies(judge: Judge, questions: Iterable[Question], kept: Replies, asked: Asked) -> Iterator[Reply | Failed]:
+    """What came of each question, in order."""
+    for question in questions:
+        key = judge.key(question)
+        found = kept.get(key)
+        yield asked.failed.get(key, Failed("not_asked")) if found is None else found
+
+
+def _missing(judge: Judge, questions: Iterable[Question], kept: Replies) -> Iterator[tuple[bytes, Question]]:
+    seen: set[bytes] = set()
+    for question in questions:
+        key = judge.key(question)
+        if key not in seen and key not in kept:
+            yield key, question
+        seen.add(key)
+
+
+def _first(group: BaseExceptionGroup[PearlError]) -> PearlError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, PearlError)
+    return error
+
+
+class _Run:
+    """So many workers take questions from one iterator; another task commits what they got."""
+
+    def __init__(
+        self, judge: Judge, todo: Iterator[tuple[bytes, Question]], kept: Replies, terms: Terms, watch: Watch
+    ) -> None:
+        self._judge = judge
+        self._todo = todo
+        self._kept = kept
+        self._terms = terms
+        self._watch = watch
+        self._patience = Patience(judge.ask, watch.waits)
+        self._purse = Purse(terms.prices, terms.cap)
+        self._new = asyncio.Event()
+        self._committed = 0.0
+        self._capped = False
+        self._asked = Asked()
+
+    async def run(self) -> Asked:
+        started = time.monotonic()
+        try:
+            async with asyncio.TaskGroup() as group:
+                committing = group.create_task(self._commit())
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self._terms.in_flight):
+                        workers.create_task(self._work())
+                committing.cancel()
+        finally:
+            self._kept.commit()
+        asked = self._asked
+        asked.seconds = time.monotonic() - started
+        asked.repeated, asked.usage, asked.cost = self._patience.repeated, self._purse.usage, self._purse.spent
+        if self._capped:
+            raise PearlError(
+                f"--max-cost {self._terms.cap:g}: stopped after {asked.calls:,} calls, which cost {asked.cost:.4g}; "
+                "their replies are kept. Raise it to go on.",
+                code="spending_cap",
+            )
+        return asked
+
+    async def _work(self) -> None:
+        for key, question in self._todo:
+            most = self._judge.most(question)
+            if not await self._purse.set_aside(most):
+                self._capped = True
+            if self._capped:
+                return
+            self._asked.calls += 1
+            decoding = replace(self._judge.decoding, seed=question.sample)
+            reply = await self._patience.answer(question.messages, decoding)
+            if isinstance(reply, Failed):
+                self._asked.failed[key] = reply
+                self._purse.settle(most, Usage())
+            else:
+                self._keep(key, reply)
+                # an endpoint that does not say what it used is taken to have used all it may
+                self._purse.settle(most, reply.usage if reply.usage.total_tokens else most)
+            self._watch.advance(isinstance(reply, Failed))
+
+    def _keep(self, key: bytes, reply: Reply) -> None:
+        """Here too, for with many calls in flight one turn of the loop takes long."""
+        self._kept.add(key, reply)
+        if time.monotonic() - self._committed > COMMIT_S:
+            self._kept.commit()
+            self._committed = time.monotonic()
+        else:
+            self._new.set()
+
+    async def _commit(self) -> None:
+        while True:
+            await self._new.wait()
+            self._new.clear()
+            await asyncio.sleep(COMMIT_S)
+            self._kept.commit()
+            self._committed = time.monotonic()

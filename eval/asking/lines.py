@@ -1,0 +1,57 @@
+"""A reply line by line: which lines are the judge's own, and which it repeats from the texts it was shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from eval.asking.reply import clean
+
+BEFORE = 200  # characters of a neighbouring line that tell a quotation from a judge's own words
+LONGEST_LINE = 200  # of a verdict; a longer one is prose
+QUOTATION = "…"  # in the place of quoted lines
+
+_FENCE = re.compile(r"(?:```|~~~)\s*\w*")
+
+
+def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
+    """What is quoted leaves a sign behind, so that no line before it becomes the last; a fence around nothing but a
+    label is how prompts spell the answer."""
+    lines: list[str] = []
+    inside: list[str] | None = None
+    for line in (line.strip() for line in text.splitlines()):
+        if _FENCE.fullmatch(line):
+            lines += [] if inside is None else _of_fence(inside, is_label)
+            inside = [] if inside is None else None
+        elif line and inside is not None:
+            inside.append(line)
+        elif line:
+            lines.append(QUOTATION if line.startswith(">") else line)
+    return lines + ([] if inside is None else _of_fence(inside, is_label))
+
+
+def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]:
+    return inside if len(inside) == 1 and is_label(inside[0][:LONGEST_LINE]) else [QUOTATION]
+
+
+def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
+    """Whether a line stands in one of the texts ``shown`` to the judge, beside the same neighbour as here."""
+    near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
+    near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
+    return any(folded(each) in _comparable(text) for each in near for text in shown)
+
+
+@lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies
+def _comparable(text: str) -> str:
+    return folded(clean(text))
+
+
+def quotes_half(line: str) -> bool:
+    """The quotation began, or ends, on another line."""
+    return line.count('"') % 2 == 1 or line.count("“") != line.count("”")
+
+
+def folded(text: str | None) -> str:
+    """However it was broken into lines, and in small letters."""
+    return " ".join((text or "").split()).casefold()

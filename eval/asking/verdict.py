@@ -1,0 +1,121 @@
+"""What a judge said: a typed union that is never coerced.
+
+    Verdict
+    ├── Given       one of the answers that were offered: A, B, tie, both, neither, not applicable
+    ├── Abstained   the judge would rather not say
+    ├── Invalid     there is a reply, and no answer can be read in it
+    └── Failed      there is no reply
+
+A tie is not both, nothing is turned into A, and a bad reply is no answer but still a record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from eval.stats.proportions import share
+
+
+class Answer(Enum):
+    """Not strings, so that an answer never equals a letter of some reply."""
+
+    A = "A"
+    B = "B"
+    TIE = "tie"
+    BOTH = "both"
+    NEITHER = "neither"
+    NOT_APPLICABLE = "not_applicable"
+
+
+ABSTAIN, INVALID, ERROR = "abstain", "invalid", "error"
+KINDS = (*(answer.value for answer in Answer), ABSTAIN, INVALID, ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """``certainty`` is 1 to 100 where the judge said a usable one."""
+
+    answer: Answer
+    certainty: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Abstained:
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """``reason`` is one of the codes of ``eval.asking.reply``; ``certainty`` what was recorded beside it."""
+
+    reason: str
+    certainty: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    reason: str
+
+
+Verdict: TypeAlias = Given | Abstained | Invalid | Failed
+
+
+def kind(verdict: Verdict) -> str:
+    """Its name among KINDS."""
+    match verdict:
+        case Given():
+            return verdict.answer.value
+        case Abstained():
+            return ABSTAIN
+        case Invalid():
+            return INVALID
+        case Failed():
+            return ERROR
+
+
+def counts(names: Iterable[str]) -> dict[str, int]:
+    """How often each, in the order of the alphabet."""
+    return dict(sorted(Counter(names).items()))
+
+
+def certainty_of(verdict: Verdict) -> int | None:
+    return verdict.certainty if isinstance(verdict, (Given, Invalid)) else None
+
+
+def is_correct(verdict: Verdict, gold: Answer) -> bool:
+    """Only an answer can be correct."""
+    return isinstance(verdict, Given) and verdict.answer is gold
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Verdicts against the gold answers: of ``n`` records ``answered`` have an answer, ``correct`` the gold one."""
+
+    n: int
+    answered: int
+    correct: int
+    kinds: dict[str, int]
+
+    @property
+    def invalid_wrong(self) -> float | None:
+        """The accuracy that counts a record without an answer as wrong."""
+        return share(self.correct, self.n)
+
+    @property
+    def invalid_dropped(self) -> float | None:
+        """The accuracy over the records with an answer."""
+        return share(self.correct, self.answered)
+
+
+def tally(verdicts: Sequence[Verdict], golds: Sequence[Answer]) -> Tally:
+    counted = Counter(map(kind, verdicts))
+    return Tally(
+        n=len(verdicts),
+        answered=sum(isinstance(verdict, Given) for verdict in verdicts),
+        correct=sum(is_correct(verdict, gold) for verdict, gold in zip(verdicts, golds, strict=True)),
+        kinds={name: counted[name] for name in KINDS},
+    )

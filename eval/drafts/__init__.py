@@ -1,0 +1,1 @@
+"""Drafts by several systems against what the person wrote."""

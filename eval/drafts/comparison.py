@@ -1,0 +1,148 @@
+"""Texts of several systems for the same requests, measured against what the users really wrote.
+
+Dimensions in comments: N requests, F features, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.drafts.stance import STANCES, stance
+from eval.drafts.text_metrics import BertScore, Rouge
+from eval.report.metric import PEARL, Metric
+from pearl.stats import Bootstrap, Estimate, Floats
+
+ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
+Mask = NDArray[np.bool_]  # (N,)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One system's texts. ``features``: metric -> (N, F), of whose sums the metric is a function; ``stances`` are the
+    texts'."""
+
+    features: Mapping[str, Floats]
+    stances: tuple[str | None, ...] = ()
+
+    def among(self, mask: Mask) -> Measured:
+        return Measured({name: each[mask] for name, each in self.features.items()})
+
+
+def mixed(share: Floats, first: Measured, second: Measured) -> Measured:
+    """Of each request so much of the first system, the rest of the second: 1 or 0 picks a text, what lies between is
+    what to expect of picking at random. ``share``: (N,)."""
+    weight = share[:, None]
+    return Measured(
+        {name: weight * each + (1 - weight) * second.features[name] for name, each in first.features.items()}
+    )
+
+
+def mean_of_sums(sums: Floats) -> Floats:
+    """From the sums of the values and of their number: (R, 2) -> (R,)."""
+    return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+def macro_f1_of_sums(sums: Floats) -> Floats:
+    """From hits, false alarms and misses of each stance; undefined where one neither is nor is taken: (R, F) -> (R,)"""
+    hits, alarms, misses = (sums[:, first::3] for first in range(3))
+    return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
+
+
+def _fold(name: str, of_sums: Callable[[Floats], Floats], bootstrap: Bootstrap, measured: Measured) -> Estimate:
+    return bootstrap.sums(measured.features[name], of_sums)
+
+
+METRICS: tuple[Metric[Measured], ...] = (
+    Metric(
+        ROUGE_1,
+        "ROUGE-1",
+        "The words that a draft shares with what the user really wrote.",
+        "mean F1 of words, lower-cased runs of a-z and 0-9, no stemming (rouge-score)",
+        "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
+        4,
+        partial(_fold, ROUGE_1, mean_of_sums),
+    ),
+    Metric(
+        ROUGE_2,
+        "ROUGE-2",
+        "The pairs of neighbouring words that they share.",
+        "mean F1 of word bigrams (rouge-score)",
+        "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
+        4,
+        partial(_fold, ROUGE_2, mean_of_sums),
+    ),
+    Metric(
+        BERTSCORE,
+        "BERTScore",
+        "How well the words of one match similar ones of the other.",
+        "mean F1 of greedily matched token vectors, not rescaled (bert-score); only compares within one encoder",
+        "Zhang et al. 2020, BERTScore: evaluating text generation with BERT",
+        4,
+        partial(_fold, BERTSCORE, mean_of_sums),
+    ),
+    Metric(
+        MACRO_F1,
+        "stance Macro-F1",
+        "Whether a draft takes the stance that the user took.",
+        "mean F1 of YTA and NTA over targets that take one; a draft without a clear one misses",
+        f"{PEARL}, section 5.1",
+        4,
+        partial(_fold, MACRO_F1, macro_f1_of_sums),
+    ),
+)
+
+
+class Yardstick:
+    """Measures texts against targets; a pair is scored once."""
+
+    def __init__(self, targets: Sequence[str], bertscore: BertScore, *, stances: bool) -> None:
+        self._targets = tuple(targets)
+        self._rouge = Rouge()
+        self.bertscore = bertscore
+        self._known: dict[tuple[str, str], float] = {}
+        self.stances = tuple(stance(target) for target in targets) if stances else ()
+
+    @property
+    def metrics(self) -> tuple[Metric[Measured], ...]:
+        return tuple(metric for metric in METRICS if metric.name != MACRO_F1 or self.stances)
+
+    def measure(self, texts: Sequence[str]) -> Measured:
+        rouge = [self._rouge.scores(target, text) for target, text in zip(self._targets, texts, strict=True)]
+        values = {
+            ROUGE_1: [first for first, _ in rouge],
+            ROUGE_2: [second for _, second in rouge],
+            BERTSCORE: self._bertscores(texts),
+        }
+        features = {name: np.column_stack((each, np.ones(len(texts)))) for name, each in values.items()}
+        if not self.stances:
+            return Measured(features)
+        taken = tuple(stance(text) for text in texts)
+        return Measured(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
+
+    def _bertscores(self, texts: Sequence[str]) -> list[float]:
+        pairs = list(zip(self._targets, texts, strict=True))
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        scores = self.bertscore.scores([target for target, _ in new], [text for _, text in new])
+        self._known |= zip(new, scores, strict=True)
+        return [self._known[pair] for pair in pairs]
+
+
+def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> Floats:
+    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts nowhere; a
+    text without one is a miss and no false alarm."""
+    return np.array([_confusion(wanted, found) for wanted, found in zip(true, taken, strict=True)], dtype=np.float64)
+
+
+def _confusion(wanted: str | None, found: str | None) -> list[bool]:
+    if wanted is None:
+        return [False] * (3 * len(STANCES))
+    return [
+        fact
+        for label in STANCES
+        for fact in (wanted == found == label, found == label != wanted, wanted == label != found)
+    ]

@@ -1,0 +1,194 @@
+"""The figures of ``pearl eval generation``: how alike each system's drafts are to what the users really wrote
+(papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
+
+Dimensions in comments: N requests, B bins, F features, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measured, Yardstick, macro_f1_of_sums
+from eval.drafts.stance import STANCES
+from eval.drafts.systems import BASELINE, Case, System, constant, copied
+from eval.drafts.text_metrics import BertScore
+from eval.drafts.write import Written
+from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.retrieval.calibration import pearson_of_bins
+from eval.retrieval.gains import clusters
+from eval.stats.slices import Slice, equal_bins, slices
+from pearl.errors import ChatError
+from pearl.stats import Bootstrap, Estimate, Floats
+
+Json = dict[str, Any]
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """The s1 of each request, (N,), and what was written with the documents found."""
+
+    top_scores: Floats
+    measured: Measured
+
+
+def _pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
+    return bootstrap.pearson(found.top_scores, found.measured.features[name][:, 0])
+
+
+def _binned_pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
+    """Of the bins' lowest s1; the bins are those of all requests, also in the resamples."""
+    _, bins = np.unique(equal_bins(found.top_scores, BINS), return_inverse=True)  # (N,)
+    inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
+    starts = np.array([found.top_scores[mine > 0].min() for mine in inside.T])
+    features = found.measured.features[name]  # (N, F)
+
+    def of_bins(sums: Floats) -> Floats:  # (R, B * F)
+        each = macro_f1_of_sums(sums.reshape(-1, features.shape[1])).reshape(-1, len(starts))  # (R, B)
+        return pearson_of_bins(np.broadcast_to(starts - starts.mean(), each.shape), each)
+
+    return bootstrap.sums((inside[:, :, None] * features[:, None, :]).reshape(len(features), -1), of_bins)
+
+
+CORRELATIONS: tuple[Metric[Foretold], ...] = (
+    *(
+        Metric(
+            name,
+            f"r with {title}",
+            f"Whether the best score says what {title} the draft will have.",
+            f"correlation over requests of s1 with {title}",
+            f"{PEARL}, table 6",
+            2,
+            partial(_pearson, name),
+        )
+        for name, title in ((ROUGE_1, "ROUGE-1"), (ROUGE_2, "ROUGE-2"), (BERTSCORE, "BERTScore"))
+    ),
+    Metric(
+        MACRO_F1,
+        "r with Macro-F1",
+        "Whether the best score says how often the draft will take the user's stance.",
+        f"correlation over {BINS} bins of equally many requests by s1 of the bins' lowest s1 and Macro-F1",
+        f"{PEARL}, appendix C.3 and table 6",
+        2,
+        partial(_binned_pearson, MACRO_F1),
+    ),
+)
+
+
+def generation_report(
+    cases: Sequence[Case],
+    systems: Sequence[System],
+    written: Sequence[Sequence[Written]],
+    bertscore: BertScore,
+    *,
+    stances: bool,
+) -> Json:
+    """All figures as they are written, then sliced by the words of the request and by the number of documents.
+
+    ``written[i]`` are the drafts of system i. Over the requests for which every system has one, so that all stand on
+    the same; what failed is counted. Raises ChatError where no request is left.
+    """
+    together = complete(written)
+    usable = list(compress(cases, together))
+    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
+    trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
+    texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}
+    for system, drafts in zip(systems, written, strict=True):
+        texts[system.name] = [draft.text for draft in drafts]
+    measured = {
+        name: yardstick.measure([text or "" for text in compress(each, together)]) for name, each in texts.items()
+    }
+    ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial))
+    result = ground.table(measured, np.ones(len(usable), dtype=bool))
+    for row, system, drafts in zip(result["models"], systems, written, strict=True):
+        row |= counts(drafts)
+        top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
+        if len(top_scores) == len(usable):
+            foretold = Foretold(np.array(top_scores), measured[system.name])
+            row["s1_pearson_r"] = ground.correlations(foretold)
+    if stances:
+        taken = {name: stance_counts(each.stances) for name, each in measured.items()}
+        result |= {"stances": {"target": stance_counts(yardstick.stances)} | taken}
+    return {
+        "requests": len(cases),
+        **result,
+        "slices": [
+            {"by": part.by, "low": part.low, "high": part.high, **ground.table(measured, part.among)}
+            for part in case_slices(usable)
+        ],
+    }
+
+
+def complete(written: Sequence[Sequence[Written]]) -> Mask:
+    """The requests for which every system has a text. Raises ChatError where there is none."""
+    together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
+    if not together.any():
+        failures = Counter(text.failure for texts in written for text in texts if text.failure)
+        why = ", ".join(f"{code}: {count}" for code, count in failures.most_common())
+        raise ChatError(f"There is no request that every system has a text for ({why}).", code="nothing_generated")
+    return together
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the systems are compared on."""
+
+    cases: tuple[Case, ...]
+    metrics: tuple[Metric[Measured], ...]
+    systems: tuple[System, ...]
+
+    def table(self, measured: Mapping[str, Measured], among: Mask) -> Json:
+        """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
+        records = [case.record for case in compress(self.cases, among)]
+        drawn = clusters(records)
+        bootstrap = Bootstrap(drawn.names)
+        found = {
+            system.name: figures(self.metrics, bootstrap, measured[system.name].among(among)) for system in self.systems
+        }
+        baselines = [system.name for system in self.systems if system.kind == BASELINE]
+        return {
+            "n": len(records),
+            "users": drawn.users,
+            "resampled": drawn.unit,
+            "models": [to_json(system.name, found[system.name]) for system in self.systems if system.texts is None],
+            "baselines": [to_json(system.name, found[system.name]) for system in self.systems if system.texts],
+            "differences": differences(self.metrics, found, found, baselines),
+        }
+
+    def correlations(self, foretold: Foretold) -> Json:
+        """Of one system's s1 with each metric of its drafts."""
+        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
+        names = {metric.name for metric in self.metrics}
+        found = figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold)
+        return {name: estimate.to_json() for name, estimate in found.items()}
+
+
+def case_slices(cases: Sequence[Case]) -> list[Slice]:
+    """By the request's words and by the documents there are, a third of the requests each."""
+    return [
+        *slices("request_words", [len(case.record.request.text.split()) for case in cases]),
+        *slices("documents", [len(case.record.documents) for case in cases]),
+    ]
+
+
+def counts(texts: Sequence[Written]) -> Json:
+    """What became of the generations."""
+    failures = Counter(text.failure for text in texts if text.failure is not None)
+    return {
+        "failed": failures.total(),
+        "failures": dict(sorted(failures.items())),
+        "cut_off": sum(text.cut_off for text in texts),
+    }
+
+
+def stance_counts(stances: Sequence[str | None]) -> Json:
+    found = Counter("unlabelled" if each is None else each for each in stances)
+    return {name: found[name] for name in (*STANCES, "unlabelled")}

@@ -1,0 +1,167 @@
+"""The figures of ``pearl eval revision``: no revision, revising all, and revising below a threshold on s1
+(papers/pearl.txt, section 5.3, table 3 and figure 5).
+
+Dimensions in comments: N requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from eval.drafts.comparison import Mask, Measured, Yardstick, mixed
+from eval.drafts.generation import case_slices, complete, counts
+from eval.drafts.systems import Case, System
+from eval.drafts.text_metrics import BertScore
+from eval.drafts.write import UNREADABLE, Written
+from eval.report.metric import Figures, Metric, figures
+from eval.retrieval.gains import clusters
+from pearl.stats import Bootstrap, Estimate, Floats
+
+Json = dict[str, Any]
+
+NONE, ALL, SELECTIVE, RANDOM = "none", "all", "selective", "random"
+COMPARED_WITH: Mapping[str, tuple[str, ...]] = {
+    NONE: (),
+    ALL: (NONE,),
+    SELECTIVE: (NONE, ALL, RANDOM),
+    RANDOM: (NONE,),
+}
+CURVE_POINTS = 21
+
+
+def revision_report(
+    cases: Sequence[Case],
+    system: System,
+    drafts: Sequence[Written],
+    revisions: Sequence[Written],
+    bertscore: BertScore,
+    *,
+    stances: bool,
+) -> Json:
+    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
+
+    Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
+    failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
+    """
+    answers = [_answer(draft, revision) for draft, revision in zip(drafts, revisions, strict=True)]
+    together = complete([drafts, answers])
+    usable = list(compress(cases, together))
+    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    kept, edited = (
+        yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
+    )
+    scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
+    pair = Pair(tuple(usable), yardstick.metrics, kept, edited, scores)
+    revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
+    return {
+        "model": system.name,
+        "requests": len(cases),
+        "threshold": system.threshold,
+        "drafts": counts(drafts),
+        "revisions": counts(revised),
+        **pair.table(system.threshold),
+        "curve": pair.curve(),
+        "slices": [
+            {"by": part.by, "low": part.low, "high": part.high, **pair.among(part.among).table(system.threshold)}
+            for part in case_slices(usable)
+        ],
+    }
+
+
+def _answer(draft: Written, revision: Written) -> Written:
+    """What the service answers when it revises."""
+    return replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The drafts and their revisions, measured, with the s1 of each request, (N,); infinite where nothing is ranked,
+    which is never below a threshold."""
+
+    cases: tuple[Case, ...]
+    metrics: tuple[Metric[Measured], ...]
+    drafts: Measured
+    revised: Measured
+    top_scores: Floats
+
+    def among(self, mask: Mask) -> Pair:
+        return Pair(
+            tuple(compress(self.cases, mask)),
+            self.metrics,
+            self.drafts.among(mask),
+            self.revised.among(mask),
+            self.top_scores[mask],
+        )
+
+    def table(self, threshold: float | None) -> Json:
+        """Every policy, with its paired differences from the others."""
+        chosen = self._below(threshold)
+        shares = {
+            NONE: np.zeros(len(chosen)),
+            ALL: np.ones(len(chosen)),
+            SELECTIVE: chosen,
+            # as many as the threshold picks, drawn blindly: says whether s1 knows which ones
+            RANDOM: np.full(len(chosen), chosen.mean()),
+        }
+        bootstrap = self._bootstrap()
+        found = {policy: self._figures(bootstrap, share) for policy, share in shares.items()}
+        drawn = clusters([case.record for case in self.cases])
+        return {
+            "n": len(self.cases),
+            "users": drawn.users,
+            "resampled": drawn.unit,
+            "policies": [
+                {
+                    "policy": policy,
+                    "share_revised": bootstrap.mean(shares[policy]).to_json(),
+                    **_to_json(mine),
+                    "differences": [
+                        {"against": other, **_to_json(_minus(mine, found[other]))} for other in COMPARED_WITH[policy]
+                    ],
+                }
+                for policy, mine in found.items()
+            ],
+        }
+
+    def curve(self) -> list[Json]:
+        """The figures for every possible theta, at equal steps of the share that is revised."""
+        known = self.top_scores[np.isfinite(self.top_scores)]
+        thresholds = np.unique(np.quantile(known, np.linspace(0, 1, CURVE_POINTS))).tolist() if len(known) else []
+        bootstrap = self._bootstrap()
+        none = self._figures(bootstrap, np.zeros(len(self.cases)))
+        points = []
+        for threshold in [*thresholds, np.inf]:
+            share = self._below(threshold)
+            found = self._figures(bootstrap, share)
+            points.append(
+                {
+                    "threshold": threshold if np.isfinite(threshold) else None,
+                    "share_revised": bootstrap.mean(share).to_json(),
+                    **_to_json(found),
+                    "differences": [{"against": NONE, **_to_json(_minus(found, none))}],
+                }
+            )
+        return points
+
+    def _below(self, threshold: float | None) -> Floats:
+        """1 where the draft is revised."""
+        return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
+
+    def _bootstrap(self) -> Bootstrap:
+        return Bootstrap(clusters([case.record for case in self.cases]).names)
+
+    def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
+        return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
+
+
+def _minus(first: Figures, second: Figures) -> Figures:
+    return {name: estimate - second[name] for name, estimate in first.items()}
+
+
+def _to_json(found: Mapping[str, Estimate]) -> Json:
+    return {name: estimate.to_json() for name, estimate in found.items()}

@@ -1,0 +1,56 @@
+"""The picture of ``pearl eval revision``: what revising the requests below each possible theta changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.drafts.comparison import MACRO_F1, METRICS
+from eval.drafts.revision import NONE, SELECTIVE
+from eval.report.pictures import BLUE, GREY, draw_panels
+from pearl.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Json = Mapping[str, Any]
+
+ORANGE = "#d98c3f"
+
+
+def check_metric(name: str, *, stances: bool) -> None:
+    """Raises InputError for one that is not measured."""
+    known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
+    if name not in known:
+        raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
+
+
+def draw_curves(models: Sequence[Json], metric: str, path: Path) -> None:
+    """A panel a model: the paired difference from no revision over the share revised, with its 95% interval."""
+    draw_panels(models, (partial(_draw_curve, metric),), path, _theta)
+
+
+def _theta(found: Json) -> str:
+    return f"theta = {'never' if found['threshold'] is None else format(found['threshold'], '.2f')}"
+
+
+def _draw_curve(metric: str, axes: Axes, found: Json) -> None:
+    points = [
+        (point["share_revised"]["value"], each[metric])
+        for point in found["curve"]
+        for each in point["differences"]
+        if each["against"] == NONE and each[metric] is not None
+    ]
+    shares = [share for share, _ in points]
+    value, low, high = ([gap[name] for _, gap in points] for name in ("value", "low", "high"))
+    axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
+    axes.fill_between(shares, low, high, color=BLUE, alpha=0.25, lw=0)
+    axes.plot(shares, value, color=BLUE, lw=1.5)
+    if found["threshold"] is not None:
+        chosen = next(row for row in found["policies"] if row["policy"] == SELECTIVE)
+        axes.axvline(chosen["share_revised"]["value"], color=ORANGE, ls="--", lw=1)
+    axes.set_xlabel("share of drafts revised")
+    title = next(each.title for each in METRICS if each.name == metric)
+    axes.set_ylabel(f"{title}, less that of no revision")

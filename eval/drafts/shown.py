@@ -1,0 +1,150 @@
+"""The figures of ``pearl eval shown``: which of the best documents a prompt should show, told by their scores.
+
+A margin leaves out what scores more than that below the best document. What it would have had written is among the
+drafts with the 1, 2, ... k best, so one set of drafts measures every margin.
+
+Dimensions in comments: N requests, K documents shown at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.drafts.comparison import METRICS, Measured, Yardstick
+from eval.drafts.generation import complete, counts
+from eval.drafts.systems import Case, System
+from eval.drafts.text_metrics import BertScore
+from eval.drafts.write import Written
+from eval.report.metric import figures
+from eval.report.tables import Table, shown
+from eval.retrieval.gains import clusters
+from pearl.stats import Bootstrap, Estimate, Floats
+
+Json = dict[str, Any]
+
+MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
+
+
+def by_count(system: System) -> list[System]:
+    """What shows the best one of the system's documents, the best two, and so on up to all of them."""
+    most = max((len(each.documents) for each in system.shown), default=0)
+    return [
+        replace(
+            system,
+            shown=tuple(
+                replace(each, documents=each.documents[:count], scores=each.scores[:count]) for each in system.shown
+            ),
+        )
+        for count in range(1, max(most, 1) + 1)
+    ]
+
+
+def shown_report(
+    cases: Sequence[Case],
+    system: System,
+    written: Sequence[Sequence[Written]],
+    bertscore: BertScore,
+    *,
+    stances: bool,
+) -> Json:
+    """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
+
+    Over the requests that have a draft of each kind. Raises ChatError where no request is left.
+    """
+    together = complete(written)
+    usable = list(compress(cases, together))
+    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
+    behind = distances(system, len(written))[together]
+    drawn = clusters([case.record for case in usable])
+    bootstrap = Bootstrap(drawn.names)
+
+    def row(margin: float) -> dict[str, Estimate]:
+        number = (np.isfinite(behind) & (behind <= margin)).sum(axis=1)  # (N,)
+        found = figures(yardstick.metrics, bootstrap, picked(measured, np.maximum(number, 1) - 1))
+        return {"documents": bootstrap.mean(number), **found}
+
+    everything = row(np.inf)
+    return {
+        "model": system.name,
+        "requests": len(cases),
+        "drafts": [counts(texts) for texts in written],
+        "n": len(usable),
+        "users": drawn.users,
+        "resampled": drawn.unit,
+        "curve": [
+            {
+                "margin": margin,
+                **_to_json(found := row(margin)),
+                "less_all": _to_json({name: each - everything[name] for name, each in found.items()}),
+            }
+            for margin in margins(behind)
+        ]
+        + [{"margin": None, **_to_json(everything)}],
+        "by_count": [
+            {"count": place + 1, **_to_json(figures(yardstick.metrics, bootstrap, each))}
+            for place, each in enumerate(measured)
+        ],
+    }
+
+
+def distances(system: System, most: int) -> Floats:
+    """How far the documents shown score below the best one; infinite where there are no more: (N, K)."""
+    found = np.full((len(system.shown), most), np.inf)
+    for row, each in zip(found, system.shown, strict=True):
+        if each.top is not None and each.scores:
+            row[: len(each.scores)] = each.top.score - np.asarray(each.scores)
+    return found
+
+
+def margins(behind: Floats) -> list[float]:
+    """Those that leave out about a tenth more of the documents each; none where nothing can be left out."""
+    others = behind[:, 1:][np.isfinite(behind[:, 1:])]
+    if not len(others):
+        return []
+    steps = np.quantile(others, np.linspace(0, 1, MARGINS, endpoint=False))
+    return [float(each) for each in np.unique(steps)]
+
+
+def picked(measured: Sequence[Measured], places: NDArray[np.intp]) -> Measured:
+    """Of each request the text in its place."""
+    rows = np.arange(len(places))
+    names = measured[0].features
+    return Measured({name: np.stack([each.features[name] for each in measured])[places, rows] for name in names})
+
+
+def shown_tables(result: Json) -> Iterator[Table]:
+    """The margins of each model, and the same of counts."""
+    for found in result["models"]:
+        metrics = [metric for metric in METRICS if metric.name in found["curve"][-1]]
+        columns = [name for metric in metrics for name in (metric.title, "less all's")]
+        rows = []
+        for point in found["curve"]:
+            margin = "all" if point["margin"] is None else f"{point['margin']:.3f}"
+            cells = [shown(point["documents"], 1)]
+            for metric in metrics:
+                cells += [
+                    shown(point[metric.name], metric.digits),
+                    shown(point.get("less_all", {}).get(metric.name), metric.digits, sign=True),
+                ]
+            rows.append((margin, *cells))
+        caption = (
+            f"{found['model']}: documents that score at most the margin below the best. {found['n']:,} requests of "
+            f"{found['users']:,} users; 95% intervals by bootstrap over {found['resampled']}. `{result['command']}`"
+        )
+        yield Table(caption, ("margin", "documents", *columns), tuple(rows))
+        by_count = tuple(
+            (f"the best {row['count']}", *(shown(row[metric.name], metric.digits) for metric in metrics))
+            for row in found["by_count"]
+        )
+        yield Table(f"{found['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
+
+
+def _to_json(found: Mapping[str, Estimate]) -> Json:
+    return {name: estimate.to_json() for name, estimate in found.items()}

@@ -1,0 +1,204 @@
+"""What each system shows the chat model for a request: a retriever's best documents, strangers' documents, or none."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, compress, islice, zip_longest
+from typing import TypeVar
+
+import numpy as np
+
+from eval.drafts.stance import STANCES, stance
+from eval.retrieval.gains import GainsRecord
+from eval.retrieval.overlap import containment, kept_documents
+from eval.retrieval.scoring import Floats, score_records
+from pearl.errors import InputError
+from pearl.records import Document, ScoredDocument
+from retriever.base import Retriever, choose, oldest_first, order
+
+T = TypeVar("T")
+
+ZERO_SHOT, K_SHOT = "zero-shot", "k-shot"
+MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A record to write for, and the text the user really wrote for it.
+
+    ``owner`` is whose history it is; that of a record that does not say is nobody else's.
+    """
+
+    record: GainsRecord
+    owner: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them, and
+    ``scores`` are those of the documents."""
+
+    documents: tuple[Document, ...] = ()
+    top: ScoredDocument | None = None
+    scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way to get a draft, and what it shows for each case. One that asks no chat model has its ``texts`` ready.
+
+    ``kind``: MODEL is on trial, BASELINE is what it must beat, TRIVIAL says what the figures are worth. ``threshold``
+    is a retriever's theta, None for never.
+    """
+
+    name: str
+    kind: str
+    shown: tuple[Shown, ...]
+    texts: tuple[str, ...] | None = None
+    threshold: float | None = None
+
+
+def cases(records: Sequence[GainsRecord]) -> list[Case]:
+    """The records that have a target."""
+    return [
+        Case(record, f"record {place}" if record.user_id is None else f"user {record.user_id}", record.target)
+        for place, record in enumerate(records)
+        if record.target is not None and record.target.strip()
+    ]
+
+
+def sample(found: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+    """At most ``limit`` cases in their order, one of every user before a second of any."""
+    if limit is None or limit >= len(found):
+        return list(found)
+    generator = random.Random(seed)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, case in enumerate(found):
+        places[case.owner].append(place)
+    lots = [generator.sample(mine, len(mine)) for mine in places.values()]
+    generator.shuffle(lots)
+    chosen = list(chain.from_iterable(_rounds(lots)))[:limit]
+    return [found[place] for place in sorted(chosen)]
+
+
+def without_near_duplicates(found: Sequence[Case], threshold: float) -> list[Case]:
+    """The cases without the documents that repeat their target; those left without any document are left out."""
+    kept = ((case, kept_documents(case.record, threshold)) for case in found)
+    return [replace(case, record=_only(case.record, keep)) for case, keep in kept if any(keep)]
+
+
+def _only(record: GainsRecord, keep: Sequence[bool]) -> GainsRecord:
+    return replace(record, documents=tuple(compress(record.documents, keep)), gains=tuple(compress(record.gains, keep)))
+
+
+def retrieved(
+    name: str, retriever: Retriever, found: Sequence[Case], k: int, *, kind: str, so_many: bool = False
+) -> System:
+    """What the service would show with this retriever; ``so_many``: to who asks for k documents. Raises InputError for
+    a score that is not finite."""
+    records = [case.record for case in found]
+    scored = score_records(name, retriever, records)
+    rankings = [_ranking(record, scores) for record, scores in zip(records, scored.scores, strict=True)]
+    chosen = [choose(ranking, k, retriever.calibration, so_many=so_many) for ranking in rankings]
+    shown = tuple(
+        Shown(tuple(each.document for each in best), ranking[0], tuple(each.score for each in best))
+        for ranking, best in zip(rankings, chosen, strict=True)
+    )
+    return System(name, kind, shown, threshold=retriever.calibration.threshold)
+
+
+def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
+    places = oldest_first(record.documents)
+    return order([record.documents[place] for place in places], scores[places].astype(np.float32))
+
+
+def zero_shot_system(found: Sequence[Case]) -> System:
+    """The request alone (ZSHOT-NP of section 5.1)."""
+    return System(ZERO_SHOT, BASELINE, tuple(Shown() for _ in found))
+
+
+def k_shot_system(
+    found: Sequence[Case],
+    everyone: Sequence[Case],
+    k: int,
+    seed: int,
+    *,
+    balanced: bool,
+    near_duplicates: float | None = None,
+) -> System:
+    """The same k random documents for every request, one of each other user before a second of any (KSHOT-NP of section
+    B.3); fewer only where all others together have fewer.
+
+    One that is of the request's own user, or that contains a share of its target of ``near_duplicates``, gives its
+    place to the next. ``balanced`` takes turns between the stances. Raises InputError where nothing is left to show.
+    """
+    drawn = _strangers(everyone, seed, balanced=balanced)
+    shown = []
+    for case in found:
+        others = (stranger.document for stranger in drawn if stranger.owner != case.owner)
+        if near_duplicates is not None:
+            others = (each for each in others if containment(case.target, each.text) < near_duplicates)
+        documents = tuple(islice(others, k))
+        if not documents:
+            raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
+        shown.append(Shown(documents))
+    return System(K_SHOT, BASELINE, tuple(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A document, and whose it is."""
+
+    owner: str
+    document: Document
+
+
+def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[Stranger]:
+    """Everybody's documents in random order, the first of each user before the second of any. ``balanced``: only those
+    that take a stance, in turns while both are there."""
+    theirs: dict[str, dict[str, Stranger]] = defaultdict(dict)
+    for case in everyone:  # records of one user share documents
+        theirs[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
+    generator = random.Random(seed)
+    lots = []
+    for each in theirs.values():
+        usable = [stranger for text, stranger in each.items() if not balanced or stance(text)]
+        lots.append(generator.sample(usable, len(usable)))
+    generator.shuffle(lots)
+    rounds = _rounds(lots)
+    return list(chain.from_iterable(map(_in_turns, rounds) if balanced else rounds))
+
+
+def _rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
+    """The first of each lot, then the second of each that has one, and so on."""
+    return [[each for each in several if each is not None] for several in zip_longest(*lots)]
+
+
+def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
+    """One of each stance after the other, then what is left."""
+    return chain.from_iterable(
+        _rounds([each for each in strangers if stance(each.document.text) == label] for label in STANCES)
+    )
+
+
+def _nothing_to_show(case: Case, everyone: Sequence[Case], drawn: Sequence[Stranger]) -> str:
+    if not any(other.record.documents for other in everyone if other.owner != case.owner):
+        return "the file has no documents of other users; leave it out."
+    if not any(stranger.owner != case.owner for stranger in drawn):
+        return "no document of other users takes a stance; leave it out, or --stances."
+    return "each document of other users nearly is the target of one of the requests; leave it out."
+
+
+def copied(system: System) -> System:
+    """The retriever's best document as the draft, word for word."""
+    texts = tuple(shown.top.document.text if shown.top else "" for shown in system.shown)
+    return System(f"copy of {system.name}", TRIVIAL, system.shown, texts)
+
+
+def constant(text: str, size: int) -> System:
+    """The same few words for every request."""
+    return System(f"always {text}", TRIVIAL, tuple(Shown() for _ in range(size)), (text,) * size)

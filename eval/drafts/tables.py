@@ -1,0 +1,85 @@
+"""Results of ``pearl eval generation`` and ``pearl eval revision`` as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eval.drafts.comparison import METRICS, Measured
+from eval.drafts.generation import CORRELATIONS
+from eval.report.metric import Metric
+from eval.report.tables import NOTHING, Json, Table, differences_table, figures_table, shown
+
+
+def generation_tables(result: Json) -> Iterator[Table]:
+    """What became of the generations, the figures, against the best baselines, s1 with the figures, the slices."""
+    metrics = _metrics(result["models"][0])
+    rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
+    yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
+    yield figures_table(result, metrics)
+    yield differences_table(result, metrics)
+    yield from correlations_tables(result)
+    for part in result["slices"]:
+        yield figures_table(result, metrics, part)
+
+
+def correlations_tables(result: Json) -> Iterator[Table]:
+    """Whether s1 said how good a draft would be, of the models that have one; older results do not say."""
+    found = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if not found:
+        return
+    metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(found.values()))]
+    rows = [(model, *(shown(each[metric.name], metric.digits) for metric in metrics)) for model, each in found.items()]
+    caption = (
+        "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+        f"{result['n']:,} requests of {result['users']:,} users; 95% intervals by bootstrap over {result['resampled']}."
+    )
+    yield Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
+
+
+def revision_tables(result: Json) -> Iterator[Table]:
+    """The policies of each model over all requests, and where the threshold revises, within the slices."""
+    for found in result["models"]:
+        for part in (None, *found["slices"]) if found["threshold"] is not None else (None,):
+            yield policies_table(result, found, part)
+
+
+def policies_table(result: Json, found: Json, part: Json | None = None) -> Table:
+    """One model's policies, within a part of the requests, with the paired differences from no revision."""
+    of = part or found
+    metrics = _metrics(of["policies"][0])
+    columns = [name for metric in metrics for name in (metric.title, "less none's")]
+    rows = [(row["policy"], *_cells(row, metrics), _percent(row["share_revised"])) for row in of["policies"]]
+    return Table(_caption(result, found, part), ("revised", *columns, "share"), tuple(rows))
+
+
+def _cells(row: Json, metrics: tuple[Metric[Measured], ...]) -> Iterator[str]:
+    from_none: dict[str, Any] = next((each for each in row["differences"] if each["against"] == "none"), {})
+    for metric in metrics:
+        yield shown(row[metric.name], metric.digits)
+        yield shown(from_none.get(metric.name), metric.digits, sign=True)
+
+
+def _percent(share: Json | None) -> str:
+    return NOTHING if share is None else f"{share['value']:.1%}"
+
+
+def _metrics(row: Json) -> tuple[Metric[Measured], ...]:
+    return tuple(metric for metric in METRICS if metric.name in row)
+
+
+def _caption(result: Json, found: Json, part: Json | None) -> str:
+    of = part or found
+    theta = "never" if found["threshold"] is None else f"{found['threshold']:.3f}"
+    sentences = [
+        f"{found['model']}: theta {theta}.",
+        f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}.",
+    ]
+    if part is None:
+        revisions = found["revisions"]
+        unreadable = revisions["failures"].get("revision_unreadable", 0)
+        sentences.append(f"Of the revisions {unreadable:,} could not be read, which keeps the draft.")
+    else:
+        sentences.append(f"{part['by'].replace('_', ' ').capitalize()} from {part['low']} to {part['high']}.")
+    sentences.append(f"`{result['command']}`")
+    return " ".join(sentences)

@@ -1,0 +1,133 @@
+"""Drafts and revisions for many requests at once, prompted as the service prompts them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from eval.asking.generations import EMPTY, UNWATCHED, Generation, Generations, Task, generate, missing
+from eval.asking.patience import Watch
+from pearl.budget import Budget
+from pearl.chat.base import ChatModel, Decoding
+from pearl.errors import ContextExceeded
+from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, unfenced
+
+UNREADABLE = "revision_unreadable"
+CUT_OFF = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, or the code of the ``failure`` that stands in its place. ``cut_off``: it hit the limit of tokens."""
+
+    text: str | None
+    failure: str | None = None
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, who
+    watches so many drafts or revisions, how long it may take, and how many calls of it are under way at once."""
+
+    model: ChatModel
+    identity: str
+    decoding: Decoding
+    kept: Generations
+    watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
+    budget: Budget = field(default_factory=lambda: Budget(None))
+    in_flight: int = 1
+
+
+async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: float = 1.0) -> list[list[Written]]:
+    """A draft for each brief of each system; all systems have as many briefs. Those that there is no time for, when
+    ``share`` of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
+
+    Case by case, not system by system: what is done says how long the rest takes, and a local model keeps what it read.
+    """
+    briefs = list(zip(*systems, strict=True))
+    order = _order(len(briefs))
+    prompts = [
+        _prompt(partial(draft_prompt, brief, desk.model, desk.decoding.max_tokens))
+        for place in order
+        for brief in briefs[place]
+    ]
+    answers = iter(await _answers(desk, "drafts", prompts, desk.decoding, share))
+    written = {place: [_draft(next(answers)) for _ in systems] for place in order}
+    return [[written[place][system] for place in range(len(briefs))] for system in range(len(systems))]
+
+
+async def write_revised(desk: Desk, systems: Sequence[Sequence[Brief]]) -> list[tuple[list[Written], list[Written]]]:
+    """The drafts, in half of the desk's time, and their revisions, system by system. Raises ChatError when the model is
+    down."""
+    drafts = await write_drafts(desk, systems, 0.5)
+    return [
+        (mine, await write_revisions(desk, briefs, mine, 0.5 + 0.5 * number / len(systems)))
+        for number, (briefs, mine) in enumerate(zip(systems, drafts, strict=True), start=1)
+    ]
+
+
+async def write_revisions(
+    desk: Desk, briefs: Sequence[Brief], drafts: Sequence[Written], share: float = 1.0
+) -> list[Written]:
+    """The revision of each draft; of a draft that failed, its failure. Those that there is no time for, when ``share``
+    of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
+
+    An answer without a readable edited draft fails as UNREADABLE; the service then keeps the draft.
+    """
+    decoding = revision_decoding(desk.decoding)
+    revised = list(drafts)
+    texts = {place: text for place in _order(len(drafts)) if (text := drafts[place].text) is not None}
+    prompts = [
+        _prompt(partial(revision_prompt, briefs[place], text, desk.model, decoding.max_tokens))
+        for place, text in texts.items()
+    ]
+    answers = await _answers(desk, "revisions", prompts, decoding, share)
+    for place, prompt, answer in zip(texts, prompts, answers, strict=True):
+        revised[place] = _revision(answer, "" if prompt is None else prompt.begun)
+    return revised
+
+
+def _order(count: int) -> list[int]:
+    """The places of all cases, mixed: where the time is up, those that were written are a sample."""
+    return random.Random(0).sample(range(count), count)
+
+
+def _prompt(build: Callable[[], Prompt]) -> Prompt | None:
+    try:
+        return build()
+    except ContextExceeded:
+        return None
+
+
+async def _answers(
+    desk: Desk, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
+) -> list[Generation | None]:
+    """None where the request alone does not fit the model."""
+    tasks = [Task(prompt.messages, decoding) for prompt in prompts if prompt is not None]
+    watch = desk.watch(label, missing(desk.identity, tasks, desk.kept))
+    go_on = desk.budget.until(share)
+    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, watch, go_on, desk.in_flight))
+    return [None if prompt is None else next(found) for prompt in prompts]
+
+
+def _draft(answer: Generation | None) -> Written:
+    if answer is None or answer.error:
+        return _failed(answer)
+    text = unfenced(answer.text)
+    return Written(text or None, None if text else EMPTY, answer.finish_reason == CUT_OFF)
+
+
+def _revision(answer: Generation | None, begun: str) -> Written:
+    if answer is None or answer.error not in (None, EMPTY):
+        return _failed(answer)
+    text = edited_draft(begun + answer.text)
+    if text is None or answer.finish_reason == CUT_OFF:
+        return Written(None, UNREADABLE, answer.finish_reason == CUT_OFF)
+    return Written(text)
+
+
+def _failed(answer: Generation | None) -> Written:
+    return Written(None, ContextExceeded.default_code if answer is None else answer.error)

@@ -1,0 +1,1 @@
+"""Judgements that somebody else made."""

@@ -1,0 +1,117 @@
+"""What needs no judge: answers by position, by length, by what is common, by words; and which of them a judge follows.
+
+A baseline that cannot tell two texts apart is half right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.asking.lines import folded
+from eval.asking.verdict import Answer, Given
+from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.lookup import rare_words, tokens
+from eval.recorded.personalized.reading import Read
+from eval.stats.proportions import add_holm, mcnemar, wilson_json
+from pearl.stats import Bootstrap, Floats
+
+Choose = Callable[[Judgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
+
+
+def _choosers(recording: Recording) -> dict[str, Choose]:
+    """Those that the records allow."""
+    chosen: dict[str, Choose] = {"first": lambda each: 1.0, "second": lambda each: -1.0}
+    if not any(each.texts for each in recording.judgements):
+        return chosen
+    shown = Counter(folded(text) for each in recording.judgements for text in each.texts or ())
+    chosen["longer"] = lambda each: _more(each, lambda text: len(text.strip()))
+    chosen["shorter"] = lambda each: -_more(each, lambda text: len(text.strip()))
+    chosen["commoner"] = lambda each: _more(each, lambda text: shown[folded(text)])
+    chosen["rarer"] = lambda each: -_more(each, lambda text: shown[folded(text)])
+    if recording.has_persona:
+        words = rare_words(recording)
+        chosen["persona_words"] = lambda each: _more(
+            each, lambda text: len(words.get(folded(each.persona), frozenset()) & set(tokens(text)))
+        )
+    return chosen
+
+
+DESCRIPTIONS = {
+    "majority": "the right answer that is most common in the file",
+    "first": "always A",
+    "second": "always B",
+    "longer": "the text with more characters",
+    "shorter": "the text with fewer characters",
+    "commoner": "the text that more records of the file show",
+    "rarer": "the text that fewer records of the file show",
+    "persona_words": "the text with more of the persona's own words, those that few personas share",
+}
+
+
+def _more(judgement: Judgement, measure: Callable[[str], int]) -> float:
+    if judgement.texts is None:
+        return 0.0
+    first, second = map(measure, judgement.texts)
+    return float(np.sign(first - second))
+
+
+def _right(judgement: Judgement, says: float) -> float:
+    if judgement.gold is Answer.TIE:
+        return 0.0
+    return 0.5 if says == 0 else float((says > 0) == (judgement.gold is Answer.A))
+
+
+def baselines(read: Read, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    """Each on the counted records, with the judge's paired difference from it, and McNemar's exact test of it, by Holm.
+
+    The test takes records for independent; the interval of the difference is over personas.
+    """
+    judgements = [read.recording.judgements[i] for i in read.counted]
+    most, _ = Counter(each.gold for each in judgements).most_common(1)[0]
+    scores = {"majority": np.array([float(each.gold is most) for each in judgements])}
+    for name, choose in _choosers(read.recording).items():
+        scores[name] = np.array([_right(each, choose(each)) for each in judgements])
+    return add_holm([_row(name, mine, read.correct, bootstrap) for name, mine in scores.items()])
+
+
+def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
+    decided = mine != 0.5
+    better, worse = (int((judge[decided] > mine[decided]).sum()), int((judge[decided] < mine[decided]).sum()))
+    return {
+        "name": name,
+        "description": DESCRIPTIONS[name],
+        "correct": float(mine.sum()),
+        "total": len(mine),
+        "undecided": int((~decided).sum()),
+        "accuracy": float(mine.mean()),
+        "interval": bootstrap.mean(mine).to_json(),
+        "difference": (bootstrap.mean(judge) - bootstrap.mean(mine)).to_json(),
+        "judge_only": better,
+        "baseline_only": worse,
+        "p_value": mcnemar(better, worse),
+    }
+
+
+def preferences(read: Read) -> dict[str, Any]:
+    """How often the judge takes the first text, and the longer one, where it takes one of two; beside the gold's."""
+    first: list[tuple[bool, bool]] = []
+    longer: list[tuple[bool, bool]] = []
+    for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True):
+        if not (isinstance(verdict, Given) and verdict.answer in (Answer.A, Answer.B)):
+            continue
+        gold = judgement.gold
+        if gold is not Answer.TIE:
+            first.append((verdict.answer is Answer.A, gold is Answer.A))
+        more = _more(judgement, lambda text: len(text.strip()))
+        if more and gold is not Answer.TIE:
+            longer.append(((verdict.answer is Answer.A) == (more > 0), (gold is Answer.A) == (more > 0)))
+    return {"first": _rates(first), "longer": _rates(longer)}
+
+
+def _rates(pairs: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    judge, gold = sum(mine for mine, _ in pairs), sum(right for _, right in pairs)
+    return {"n": len(pairs), "judge": wilson_json(judge, len(pairs)), "gold": wilson_json(gold, len(pairs))}

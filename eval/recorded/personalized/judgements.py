@@ -1,0 +1,169 @@
+"""Recorded judgements: JSON Lines, optionally gzipped, a reply of a personalised judge a line.
+
+``{"ground_truth": "A" | "B" | "C", "answer": str | false, "certainty"?, "acc"?, "prompt"?, "res"?, "user_info"?,
+"asst_A"?, "asst_B"?, "article"?, "question"?, "id"?, "similar_persona"?, "similar_question"?, "similar_response"?}``;
+``answer`` is the character that was read from the reply, ``res`` the reply itself, and one of the two must be there.
+Other fields are passed over and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.asking.json_lines import optional_id, optional_string, read_lines
+from eval.asking.verdict import Answer
+from eval.recorded.personalized.prompt_parts import PromptParts, take_apart
+from eval.recorded.personalized.reply import LETTERS, Asked
+from pearl.errors import InputError
+from pearl.texts import json_type
+
+NEIGHBOUR = ("similar_persona", "similar_question", "similar_response")
+TEXTS = ("prompt", "res", "user_info", "asst_A", "asst_B", "article", "question", *NEIGHBOUR)
+FIELDS = frozenset({"ground_truth", "answer", "certainty", "acc", "id", *TEXTS})
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One record. ``line`` counts from 1. ``letter`` and ``said`` are the answer and the certainty as recorded, None
+    where nothing was; ``neighbour`` is whose text the distractor is."""
+
+    line: int
+    id: str | None
+    gold: Answer
+    letter: str | None
+    said: int | None
+    acc: bool | None
+    reply: str | None
+    prompt: str | None
+    shown: PromptParts | None
+    user_info: str | None
+    texts: tuple[str, str] | None
+    question: str | None
+    neighbour: tuple[str, ...]
+
+    @property
+    def persona(self) -> str | None:
+        """Who the judge was shown, else who is recorded."""
+        return self.shown.persona if self.shown and self.shown.persona is not None else self.user_info
+
+    @property
+    def target(self) -> str | None:
+        """The text the gold answer says; None of a tie."""
+        return self.texts[0 if self.gold is Answer.A else 1] if self.texts and self.gold is not Answer.TIE else None
+
+    @property
+    def distractor(self) -> str | None:
+        return self.texts[1 if self.gold is Answer.A else 0] if self.texts and self.gold is not Answer.TIE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A file: its records, what their prompts ask for, and the fields that were passed over, with their counts."""
+
+    judgements: tuple[Judgement, ...]
+    asked: Asked
+    has_persona: bool
+    passed_over: Mapping[str, int]
+
+
+def read_recording(path: Path) -> Recording:
+    """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
+    found = read_lines(path, FIELDS, parse_judgement, "record")
+    shown = [judgement.shown for judgement in found.parsed if judgement.shown]
+    return Recording(
+        judgements=found.parsed,
+        asked=asked_by(found.parsed),
+        has_persona=_most(part.persona is not None for part in shown) if shown else _any_persona(found.parsed),
+        passed_over=found.passed_over,
+    )
+
+
+def asked_by(judgements: Sequence[Judgement]) -> Asked:
+    """What most prompts ask for; without prompts, what the answers and certainties are about."""
+    shown = [judgement.shown for judgement in judgements if judgement.shown]
+    ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
+    if not shown:
+        return Asked(ties > 0, any(judgement.said is not None for judgement in judgements), opened=False)
+    return Asked(
+        # a third option that is spelt otherwise, but not a stray gold answer
+        tie=_most(part.tie for part in shown) or 20 * ties > len(judgements),
+        certainty=_most(part.certainty for part in shown),
+        opened=_most(part.opened for part in shown),
+    )
+
+
+def _most(each: Iterable[bool]) -> bool:
+    values = list(each)
+    return 2 * sum(values) > len(values)
+
+
+def _any_persona(judgements: Sequence[Judgement]) -> bool:
+    return any((judgement.user_info or "").strip() for judgement in judgements)
+
+
+def parse_judgement(value: dict[str, Any], line: int) -> Judgement:
+    """Raises InputError with ``param`` set to the field."""
+    if "answer" not in value and "res" not in value:
+        raise InputError(f"is missing, and so is 'res'; {_found(value)}", param="answer", code="missing_field")
+    texts = {name: optional_string(value, name) for name in TEXTS}
+    shown = None if texts["prompt"] is None else take_apart(texts["prompt"])
+    first, second = texts["asst_A"], texts["asst_B"]
+    if shown:
+        first, second = first or shown.first, second or shown.second
+    return Judgement(
+        line=line,
+        id=optional_id(value),
+        gold=_gold(value),
+        letter=_letter(value.get("answer")),
+        said=_said(value.get("certainty")),
+        acc=_acc(value.get("acc")),
+        reply=texts["res"],
+        prompt=texts["prompt"],
+        shown=shown,
+        user_info=texts["user_info"],
+        texts=(first, second) if first is not None and second is not None else None,
+        question=texts["article"] or texts["question"] or (shown.question if shown else None),
+        neighbour=tuple(texts[name] or "" for name in NEIGHBOUR) if any(texts[name] for name in NEIGHBOUR) else (),
+    )
+
+
+def _found(value: dict[str, Any]) -> str:
+    return f"the record has {', '.join(sorted(value)) or 'no field'}."
+
+
+def _gold(value: dict[str, Any]) -> Answer:
+    if "ground_truth" not in value:
+        raise InputError(f"is missing; {_found(value)}", param="ground_truth", code="missing_field")
+    gold = LETTERS.get(value["ground_truth"]) if isinstance(value["ground_truth"], str) else None
+    if gold is None:
+        raise InputError("must be 'A', 'B' or 'C' (a tie).", param="ground_truth", code="invalid_value")
+    return gold
+
+
+def _letter(value: Any) -> str | None:
+    if value is None or value is False:  # what the published code keeps of a reply it could not read
+        return None
+    if not isinstance(value, str):
+        raise InputError(f"must be a string or false, not {json_type(value)}.", param="answer", code="wrong_type")
+    return value
+
+
+def _said(value: Any) -> int | None:
+    """A whole number, also in quotation marks; "NA", false and null are none."""
+    if value is None or value is False:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise InputError(f"must be a number or a string, not {json_type(value)}.", param="certainty", code="wrong_type")
+    text = str(value).strip()
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 10 else None
+
+
+def _acc(value: Any) -> bool | None:
+    if value is not None and not (isinstance(value, bool) or value in (0, 1)):
+        raise InputError("must be true or false.", param="acc", code="wrong_type")
+    return None if value is None else bool(value)

@@ -1,0 +1,56 @@
+"""Finding records of a recording: which share a text, which ask the same, which words are a persona's own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
+
+from eval.asking.lines import folded
+from eval.recorded.personalized.judgements import Judgement, Recording
+
+Said: TypeAlias = tuple[str, list[Judgement]] | None  # what a check says, and of which records
+
+
+def said(found: list[Judgement], recording: Recording, what: str) -> Said:
+    """How many of the records they are and ``what`` they do; nothing of none."""
+    return (f"{len(found):,} of {len(recording.judgements):,} records {what}", found) if found else None
+
+
+def where(recording: Recording, holds: Callable[[Judgement], object]) -> list[Judgement]:
+    return [judgement for judgement in recording.judgements if holds(judgement)]
+
+
+def repeated(judgements: Iterable[Judgement], key: Callable[[Judgement], Hashable]) -> list[list[Judgement]]:
+    """Groups of at least two with the same key; a key of nothing is none."""
+    groups: dict[Hashable, list[Judgement]] = defaultdict(list)
+    for judgement in judgements:
+        if key(judgement):
+            groups[key(judgement)].append(judgement)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def together(groups: Iterable[list[Judgement]]) -> list[Judgement]:
+    return sorted((judgement for group in groups for judgement in group), key=lambda each: each.line)
+
+
+def question_of(judgement: Judgement) -> Hashable:
+    if judgement.texts is None:
+        return None
+    return folded(judgement.persona), folded(judgement.question), frozenset(map(folded, judgement.texts))
+
+
+def tokens(text: str | None) -> list[str]:
+    return re.findall(r"\w+", folded(text))
+
+
+def rare_words(recording: Recording) -> dict[str, frozenset[str]]:
+    """By persona, the words of four letters or more that at most a tenth of the personas have, or one alone."""
+    personas = {folded(each.persona) for each in recording.judgements} - {""}
+    each_words = {persona: {word for word in tokens(persona) if len(word) > 3} for persona in personas}
+    counts = Counter(word for words in each_words.values() for word in words)
+    return {
+        persona: frozenset(word for word in words if counts[word] <= max(1, len(personas) // 10))
+        for persona, words in each_words.items()
+    }

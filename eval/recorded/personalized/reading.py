@@ -1,0 +1,99 @@
+"""From recorded judgements to verdicts, by one of the readings of ``eval.recorded.personalized.presets``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
+from eval.asking.verdict import Given, Invalid, Tally, Verdict, certainty_of, is_correct, kind, tally
+from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.presets import DROPPED, STRICT, WRONG, Preset
+from eval.recorded.personalized.reply import HIGHEST, LOWEST, Asked, parse_published, parse_reply
+from pearl.stats import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A recording with a verdict for each record; ``counted`` are the places of those the accuracy is over."""
+
+    recording: Recording
+    verdicts: tuple[Verdict, ...]
+    counted: tuple[int, ...]
+
+    @property
+    def tally(self) -> Tally:
+        """Of all records, counted or not."""
+        return tally(self.verdicts, [judgement.gold for judgement in self.recording.judgements])
+
+    @property
+    def correct(self) -> Floats:
+        """1 or 0 of each counted record, (N,)."""
+        judgements = self.recording.judgements
+        return np.array([is_correct(self.verdicts[i], judgements[i].gold) for i in self.counted], float)
+
+    @property
+    def certainty(self) -> Floats:
+        """Of each counted record, NaN where there is none: (N,)."""
+        found = (certainty_of(self.verdicts[i]) for i in self.counted)
+        return np.array([np.nan if each is None else each for each in found], float)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The cluster of each counted record: whose persona it is, or the record alone."""
+        judgements = self.recording.judgements
+        return tuple(
+            f"persona {judgements[i].persona}" if judgements[i].persona else f"record {i}" for i in self.counted
+        )
+
+
+def read_verdicts(recording: Recording, preset: Preset) -> Read:
+    asked = recording.asked
+    verdicts = tuple(verdict_of(judgement, asked, preset.reading) for judgement in recording.judgements)
+    dropped = preset.unparsed == DROPPED or (preset.unparsed != WRONG and not asked.tie)
+    counted = (i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
+    return Read(recording, verdicts, tuple(counted))
+
+
+def verdict_of(judgement: Judgement, asked: Asked, reading: str) -> Verdict:
+    if judgement.reply is not None and reading == STRICT:
+        return parse_reply(judgement.reply, asked, _shown(judgement))
+    if judgement.letter is None and judgement.said is None and judgement.reply is not None:
+        return _on_scale(parse_published(judgement.reply, asked))
+    answer = asked.offered.get(judgement.letter or "")
+    certainty = judgement.said if asked.certainty else None
+    return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
+
+
+def _shown(judgement: Judgement) -> tuple[str, ...]:
+    return tuple(text for text in (judgement.prompt, *(judgement.texts or ())) if text)
+
+
+def _on_scale(verdict: Verdict) -> Verdict:
+    """A certainty that is none of the scale is no certainty; the answer that was recorded beside it stays."""
+    certainty = certainty_of(verdict)
+    if certainty is None or LOWEST <= certainty <= HIGHEST:
+        return verdict
+    return Given(verdict.answer) if isinstance(verdict, Given) else Invalid(CERTAINTY_OUT_OF_RANGE)
+
+
+def disagreements(recording: Recording) -> dict[str, Any]:
+    """Where the record's fields say something else than the raw reply read again, and than each other; line numbers."""
+    asked = recording.asked
+    answers, certainties, acc = [], [], []
+    raw = 0
+    for judgement in recording.judgements:
+        recorded = verdict_of(judgement, asked, "recorded")
+        if judgement.acc is not None and judgement.acc != is_correct(recorded, judgement.gold):
+            acc.append(judgement.line)
+        if judgement.reply is None:
+            continue
+        raw += 1
+        again = parse_reply(judgement.reply, asked, _shown(judgement))
+        if kind(again) != kind(recorded):
+            answers.append(judgement.line)
+        elif asked.certainty and isinstance(again, Given) and again.certainty != certainty_of(recorded):
+            certainties.append(judgement.line)
+    return {"raw_replies": raw, "answer": answers, "certainty": certainties, "acc": acc}

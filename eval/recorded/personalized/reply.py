@@ -1,0 +1,165 @@
+"""Replies of the personalised judge, ``[[A]] [[80]]``, to verdicts: our rule, and the one of the published code.
+
+The format is that of appendix A.7 of papers/personalized-judge.txt: A, B and, where it is offered, C for a tie; then a
+certainty of 1 to 100 where it is asked for. The prompt may end with ``[[``, which the reply then goes on from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.asking.reply import (
+    CERTAINTY_OUT_OF_RANGE,
+    EMPTY,
+    NO_CERTAINTY,
+    NO_VERDICT,
+    NOT_OFFERED,
+    SEVERAL_CERTAINTIES,
+    SEVERAL_VERDICTS,
+    Mark,
+    clean,
+    leading_object,
+    marks,
+    own_words,
+)
+from eval.asking.verdict import Answer, Given, Invalid, Verdict
+
+LETTERS = {"A": Answer.A, "B": Answer.B, "C": Answer.TIE}
+LOWEST, HIGHEST = 1, 100
+NO_ANSWER = frozenset({"TIE", "BOTH", "NEITHER", "NONE", "N/A", "NA", "A OR B", "A/B", "A AND B"})
+PLACEHOLDER = "X"  # the prompt's own [[X]]
+VERDICT_FIELDS = ("verdict", "answer", "choice", "preference")
+CERTAINTY_FIELDS = ("certainty", "certainty_level", "confidence")
+
+_NAMED = r"(?:(?:Answer|Response|Assistant|Option|Pair)\s+)?"
+_OPENED = re.compile(rf"\s*{_NAMED}[A-Z]\s*\]")
+_NUMBER = re.compile(r"(?:(?:X|certainty|confidence)(?: level)?\s*[:=]?\s*)?(\d{1,9})\s*%?", re.IGNORECASE)
+_BOTH = re.compile(rf"{_NAMED}([A-Z])\s*[,;:|\s]\s*(\d{{1,9}})\s*%?")
+_LETTER = re.compile(rf"{_NAMED}(\w)")
+_WHOLE = re.compile(
+    rf"\W*(?:(?:(?:my|final)\s+)*(?:answer|verdict|choice)(?:\s+is)?\s*:?\W*)?{_NAMED}\W*(?-i:([A-Z]))\W*"
+    r"(?:(?:certainty|confidence)(?:\s+level)?(?:\s+(?:is|of))?\W*)?(\d{1,9})?\W*",
+    re.IGNORECASE,
+)
+# a number stands for the certainty right behind the verdict, with nothing but its unit before the sentence ends
+_BEHIND = re.compile(r"[\s\W]{0,20}?(?<![-.\d])(\d{1,9})(?!\s*[-–/]+\s*\d)(?!\.\d)\s*%?\s*(?:$|\n|\[\[|[\])(.,;])")
+_SAID = (
+    re.compile(r"(?:certainty|confidence|confident)[^.\d\n\[]{0,40}(?<![-.\d])(\d{1,9})(?!\.?\d|[/–-])", re.IGNORECASE),
+    re.compile(r"(?<![-.\d–])(\d{1,9})\s*%?\s+(?:confident|certain|sure)\b", re.IGNORECASE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the prompt asks for; ``opened``: it ends with ``[[``."""
+
+    tie: bool = False
+    certainty: bool = True
+    opened: bool = True
+
+    @property
+    def offered(self) -> dict[str, Answer]:
+        return {letter: answer for letter, answer in LETTERS.items() if self.tie or answer is not Answer.TIE}
+
+
+def parse_reply(reply: str, asked: Asked, shown: Sequence[str] = ()) -> Verdict:
+    """The verdict, where the judge in its own words gave exactly one of those offered, and the certainty asked for.
+
+    ``shown`` is what the judge had before it: a mark that is repeated from there is not its own.
+    """
+    text = clean(reply)
+    if not text.strip():
+        return Invalid(EMPTY)
+    given = leading_object(text)
+    text = own_words(text)
+    if asked.opened and _OPENED.match(text):
+        text = "[[" + text.lstrip()
+    found = list(marks(text, [clean(each) for each in shown] if "[[" in text else ()))
+    letters = [(word, mark.end) for mark in found for word in _verdict_words(mark)]
+    if not letters:
+        return _unmarked(text, given, asked)
+    said = {word for word, _ in letters}.union(_words(given[0]) if given else ())
+    if len(said) > 1:
+        return Invalid(SEVERAL_VERDICTS)
+    numbers = {number for mark in found for number in _numbers(mark)}
+    if not numbers:
+        numbers = _numbers_said(text, [end for _, end in letters])
+    return _verdict(said.pop(), numbers, asked)
+
+
+def _verdict_words(mark: Mark) -> list[str]:
+    """The letter of a mark, or its word for no decision; none where it is a certainty or says something else."""
+    if mark.content == PLACEHOLDER or mark.content.isdecimal():
+        return []
+    if both := _BOTH.fullmatch(mark.content):
+        return [both[1]]
+    if letter := _LETTER.fullmatch(mark.content):
+        return [letter[1]]
+    return [mark.content.upper()] if mark.content.upper() in NO_ANSWER else []
+
+
+def _numbers(mark: Mark) -> list[int]:
+    if both := _BOTH.fullmatch(mark.content):
+        return [int(both[2])]
+    number = _NUMBER.fullmatch(mark.content)
+    return [int(number[1])] if number else []
+
+
+def _numbers_said(text: str, ends: Sequence[int]) -> set[int]:
+    """Without a mark of its own: the number right behind the verdict, else the one that is called certainty."""
+    behind = {int(found[1]) for end in ends if (found := _BEHIND.match(text, end))}
+    return behind or {int(found[1]) for pattern in _SAID for found in pattern.finditer(text)}
+
+
+def _unmarked(text: str, given: tuple[dict[str, Any], str] | None, asked: Asked) -> Verdict:
+    """Without a mark: a JSON object the reply begins with, or a reply that is nothing but the letter."""
+    if given:
+        value, rest = given
+        return Invalid(SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
+    whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
+    if whole is None:
+        return Invalid(NO_VERDICT)
+    return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
+
+
+def _words(value: dict[str, Any]) -> set[str]:
+    return {str(value[name]) for name in VERDICT_FIELDS if name in value}
+
+
+def _of_object(value: dict[str, Any], asked: Asked) -> Verdict:
+    words = _words(value)
+    numbers = [value[name] for name in CERTAINTY_FIELDS if name in value]
+    if len(words) != 1:
+        return Invalid(SEVERAL_VERDICTS if words else NO_VERDICT)
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        return Invalid(NO_CERTAINTY)
+    return _verdict(words.pop(), set(numbers), asked)
+
+
+def _verdict(word: str, numbers: set[int], asked: Asked) -> Verdict:
+    """``word`` is the one the judge said, ``numbers`` all that it may have meant as certainty."""
+    answer = Answer.TIE if asked.tie and word == "TIE" else asked.offered.get(word)
+    if answer is None:
+        return Invalid(NOT_OFFERED)
+    if not asked.certainty:
+        return Given(answer)
+    if len(numbers) != 1:
+        return Invalid(SEVERAL_CERTAINTIES if numbers else NO_CERTAINTY)
+    number = numbers.pop()
+    return Given(answer, number) if LOWEST <= number <= HIGHEST else Invalid(CERTAINTY_OUT_OF_RANGE)
+
+
+def parse_published(reply: str, asked: Asked) -> Verdict:
+    """The rule of the published code: the first character (behind ``[[``) and the first number, whatever they are in.
+
+    It reads "B" and 23 in "Based on the profile, the user is 23 years old".
+    """
+    start = reply.lstrip().removeprefix("[[").lstrip()
+    answer = asked.offered.get(start[:1])
+    number = re.search(r"[0-9]{1,9}", reply)
+    if answer is None or (asked.certainty and number is None):
+        return Invalid(NO_VERDICT)
+    return Given(answer, int(number[0]) if asked.certainty and number else None)

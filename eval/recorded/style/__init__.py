@@ -1,0 +1,1 @@
+"""Recorded judgements of style against people (papers/style-judges.txt)."""

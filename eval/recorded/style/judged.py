@@ -1,0 +1,189 @@
+"""All draws of a judge on a text, folded into one record; with what nobody could read counted, not dropped."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from eval.asking.json_lines import read_lines
+from eval.recorded.style.choices import TIES, Choices
+from eval.recorded.style.labels import TIE, A, B, draws_label, ordered_label, scored_label
+from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
+from pearl.errors import InputError
+
+TRIGRAM_WORDS = 3  # a reply of no more words is an answer without a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``labels`` of the draws, ``means`` the mean score of a and of b where a rubric was used; ``half_draws`` were
+    answered in one of the two orders only; ``lines`` there were, ``unused`` of them are no part of a draw's label;
+    ``same_reply``: several draws, one reply."""
+
+    key: Key
+    about: About
+    labels: Mapping[str, int]
+    means: tuple[float, float] | None
+    lines: int
+    unused: int
+    half_draws: int
+    same_reply: bool
+
+    def label(self, choices: Choices) -> str | None:
+        """By the mean scores where there are scores, else the vote of the draws; None where there is none."""
+        return scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices)
+
+    def votes(self, choices: Choices) -> Mapping[str, int]:
+        """How many draws gave each label."""
+        if choices.half != TIES or not self.half_draws:
+            return self.labels
+        return {**self.labels, TIE: self.labels.get(TIE, 0) + self.half_draws}
+
+
+@dataclass(frozen=True, slots=True)
+class Justification:
+    """What was said beside a label, or beside the score of one text."""
+
+    key: Key
+    label: str | float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All files: ``verdicts`` by judge and scheme, as recorded."""
+
+    units: tuple[Unit, ...]
+    lines: int
+    verdicts: Mapping[tuple[str, str, str], Mapping[str, int]]
+    justifications: tuple[Justification, ...]
+    passed_over: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Open:
+    """What one judge has said of a text so far; ``said`` is a label, a score, or None where nothing can be read."""
+
+    about: About
+    said: dict[Part, str | float | None] = field(default_factory=dict)
+    places: dict[Part, tuple[Path, int]] = field(default_factory=dict)
+    reply: str = ""  # the first one
+    same_reply: bool = True
+
+
+def read_judged(paths: Iterable[Path]) -> Judged:
+    """Raises InputError that names file, line and field of the first bad line."""
+    reader = _Reader()
+    passed_over: Counter[str] = Counter()
+    for path in paths:
+        passed_over.update(read_lines(path, FIELDS, reader.reads(path), "judgement").passed_over)
+    units = tuple(_unit(key, each) for key, each in reader.opened.items())
+    return Judged(
+        units=units,
+        lines=sum(unit.lines for unit in units),
+        verdicts=dict(reader.verdicts),
+        justifications=tuple(reader.justifications),
+        passed_over=dict(sorted(passed_over.items())),
+    )
+
+
+class _Reader:
+    """Folds line after line, of one file after the other."""
+
+    def __init__(self) -> None:
+        self.opened: dict[Key, _Open] = {}
+        self.verdicts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+        self.justifications: list[Justification] = []
+        self._abouts: dict[tuple[str, str, str], tuple[About, tuple[Path, int]]] = {}
+
+    def reads(self, path: Path) -> Callable[[dict[str, Any], int], None]:
+        def read(value: dict[str, Any], number: int) -> None:
+            line = parse_line(value)
+            self._check_about(line, (path, number))
+            self._add(line, (path, number))
+            self.verdicts[line.key.kind, line.key.judge, line.key.scheme][line.verdict] += 1
+            if line.said is not None and len(line.reply.split()) > TRIGRAM_WORDS:
+                self.justifications.append(Justification(line.key, line.said, line.reply))
+
+        return read
+
+    def _check_about(self, line: Line, place: tuple[Path, int]) -> None:
+        """One item is for one task, of one persona, by one generator."""
+        key = (line.key.kind, line.key.item, line.key.style)
+        about, before = self._abouts.setdefault(key, (line.about, place))
+        if about != line.about:
+            names = ("task", "persona", "generators")
+            name = next(each for each in names if getattr(about, each) != getattr(line.about, each)).removesuffix("s")
+            raise InputError(
+                f"the item '{line.key.item}' has another {name} than at {_shown(before)}.",
+                param=name,
+                code="contradiction",
+            )
+
+    def _add(self, line: Line, place: tuple[Path, int]) -> None:
+        unit = self.opened.setdefault(line.key, _Open(line.about, reply=line.reply))
+        if line.part in unit.said:
+            raise InputError(
+                f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
+                f"{_shown(unit.places[line.part])} already.",
+                param="draw",
+                code="duplicate_judgement",
+            )
+        unit.said[line.part] = line.said
+        unit.places[line.part] = place
+        unit.same_reply &= line.reply == unit.reply
+
+
+def _unit(key: Key, unit: _Open) -> Unit:
+    by_draw: dict[int, dict[str, str | float | None]] = defaultdict(dict)
+    for (draw, part), said in unit.said.items():
+        by_draw[draw][part] = said
+    labels: Counter[str] = Counter()
+    unused = half = 0
+    for parts in by_draw.values():
+        label = _draw_label(parts)
+        if label is None:
+            unused += len(parts)
+            half += any(isinstance(said, str) for said in parts.values())
+        else:
+            labels[label] += 1
+    return Unit(
+        key=key,
+        about=unit.about,
+        labels=dict(labels),
+        means=_means(unit.said),
+        lines=len(unit.said),
+        unused=unused,
+        half_draws=half,
+        same_reply=len(by_draw) > 1 and bool(unit.reply) and unit.same_reply,
+    )
+
+
+def _shown(place: tuple[Path, int]) -> str:
+    return f"{place[0]}:{place[1]}"
+
+
+def _draw_label(parts: Mapping[str, str | float | None]) -> str | None:
+    """What one draw says; None where a part of it has no answer."""
+    if "" in parts:
+        said = parts[""]
+        return said if isinstance(said, str) else None
+    first, second = parts.get(A), parts.get(B)
+    if isinstance(first, float) and isinstance(second, float):
+        return scored_label(first, second)
+    return ordered_label({order: said for order, said in parts.items() if isinstance(said, str)})
+
+
+def _means(said: Mapping[Part, str | float | None]) -> tuple[float, float] | None:
+    """The mean score of each response over all draws; None where one has none."""
+    scores = {
+        part: [score for (_, each), score in said.items() if each == part and isinstance(score, float)]
+        for part in (A, B)
+    }
+    if not (scores[A] and scores[B]):
+        return None
+    return fmean(scores[A]), fmean(scores[B])

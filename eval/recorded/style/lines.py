@@ -1,0 +1,137 @@
+"""Recorded judgements of style: JSON Lines, optionally gzipped, one answer of a judge a line, as ``--judgements`` of
+``pearl judge style-detect`` and ``pearl judge style-rank`` writes them.
+
+``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "order"?,
+"response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "judge_persona"?, "reply"?, "reason"?}``. Other
+fields are passed over and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eval.asking.json_lines import check_fields, optional_id, optional_string
+from eval.asking.verdict import KINDS
+from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, TIE, A, B
+from eval.recorded.style.styles import style_named
+from pearl.errors import InputError
+from pearl.texts import check_id, json_type
+
+Part = tuple[int, str]  # a draw, and which order or response of it
+
+ABOUT = ("task", "persona", "generator", "generator_a", "generator_b")
+NAMED = ("item", "task", "scheme", "judge", "draw", "verdict")
+FIELDS = frozenset(
+    {"kind", "style", "score", "order", "response", "judge_persona", "label", "reply", "reason", *ABOUT, *NAMED}
+)
+ANSWERS = {"A": A, "B": B, TIE: TIE}
+REFLECTED = "_reflected"  # behind the name of a scheme: what was said in the second round
+SCORED = "scored"
+VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is the same for every judgement of an item. ``generators`` are the writers of the text, or of both."""
+
+    task: str
+    persona: str | None
+    generators: tuple[str, ...]
+
+    @property
+    def generator(self) -> str | None:
+        """Who wrote it; None where nobody says so, or two did."""
+        return self.generators[0] if len(set(self.generators)) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Whose judgement of what: all its draws are one record."""
+
+    kind: str
+    item: str
+    style: str
+    scheme: str
+    judge: str
+    judge_persona: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    key: Key
+    about: About
+    part: Part
+    said: str | float | None
+    verdict: str
+    reply: str
+
+
+def parse_line(value: dict[str, Any]) -> Line:
+    """Raises InputError with ``param`` set to the field."""
+    kind = _among(value, "kind", LABELS)
+    check_fields(value, *NAMED)
+    item, task, scheme, judge = (check_id(value[name], param=name) for name in ("item", "task", "scheme", "judge"))
+    generators = tuple(
+        name for name in (optional_id(value, each) for each in ("generator", "generator_a", "generator_b")) if name
+    )
+    return Line(
+        key=Key(kind, item, style_key(value), scheme, judge, optional_id(value, "judge_persona")),
+        about=About(task, optional_id(value, "persona"), generators),
+        part=_part(value, kind),
+        said=_said(value, kind),
+        verdict=_among(value, "verdict", VERDICTS[kind]),
+        reply=optional_string(value, "reply") or "",
+    )
+
+
+def style_key(value: Mapping[str, Any]) -> str:
+    """One name for the style, or the styles, of a line; empty where it has none, as where helpfulness is judged."""
+    style = value.get("style")
+    names = [] if style is None else style if isinstance(style, list) else [style]
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
+    return ", ".join(style_named(name) or name for name in names)
+
+
+def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:
+    check_fields(value, name)
+    if value[name] not in tuple(names):
+        raise InputError(f"must be one of {', '.join(names)}.", param=name, code="unknown_value")
+    return str(value[name])
+
+
+def _part(value: dict[str, Any], kind: str) -> Part:
+    """Which draw, and of a ranking which order of the texts, or which of the two was scored."""
+    draw = value.get("draw")
+    if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
+        raise InputError("must be a whole number, 0 or more.", param="draw", code="invalid_value")
+    if kind == DETECTION:
+        return draw, ""
+    if value.get("response") is not None:
+        return draw, _among(value, "response", (A, B))
+    return draw, _among(value, "order", ("ab", "ba"))
+
+
+def _said(value: dict[str, Any], kind: str) -> str | float | None:
+    """The label, as of the item and whatever the order, or the score of one response; None of what is no answer."""
+    verdict = value["verdict"]
+    if kind == DETECTION:
+        return verdict if verdict in (ABSENT, PRESENT) else None
+    if value.get("response") is not None:
+        return _score(value)
+    answer = ANSWERS.get(verdict)
+    if value["order"] == "ba" and answer in (A, B):
+        return A if answer == B else B
+    return answer
+
+
+def _score(value: dict[str, Any]) -> float | None:
+    score = value.get("score")
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        raise InputError(f"must be a number, not {json_type(score)}.", param="score", code="wrong_type")
+    return float(score)

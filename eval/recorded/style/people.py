@@ -1,0 +1,117 @@
+"""What people said: JSON Lines, optionally gzipped, one rating of one rater a line.
+
+``{"item", "style", "rater", "label", "justification"?}``; ``label`` is a level of detection (very, somewhat, not,
+cant_tell) or of ranking (a_much, a_slightly, tie, b_slightly, b_much), or the label itself (present, absent; a, tie,
+b).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.asking.json_lines import check_fields, optional_string, read_lines
+from eval.recorded.style.choices import OWN_VOTE, Choices
+from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, LEVELS, TIE, counted_ratings, ratings_label
+from eval.recorded.style.lines import style_key
+from pearl.errors import InputError
+from pearl.texts import check_id
+
+FIELDS = frozenset({"item", "style", "rater", "label", "justification"})
+KINDS: Mapping[str, str] = {
+    **{name: kind for kind, levels in LEVELS.items() for name in levels},
+    **{name: kind for kind, labels in LABELS.items() for name in labels},
+}
+EITHER = (TIE, CANNOT_TELL)  # are of both scales
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is rated."""
+
+    kind: str
+    item: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """``ratings``: how many gave each level; ``scales``: the levels that could be given, by kind."""
+
+    ratings: Mapping[Subject, Mapping[str, int]]
+    scales: Mapping[str, tuple[str, ...]]
+    raters: int
+    lines: int
+    justifications: tuple[tuple[Subject, str, str], ...]
+    passed_over: Mapping[str, int]
+
+    def labels(self, choices: Choices) -> dict[Subject, str | None]:
+        return {subject: ratings_label(subject.kind, given, choices) for subject, given in self.ratings.items()}
+
+    def counted(self, subject: Subject, choices: Choices) -> dict[str, int]:
+        return counted_ratings(self.ratings[subject], choices)
+
+    def scale(self, kind: str, choices: Choices) -> tuple[str, ...]:
+        """The levels that count, the least first."""
+        levels = tuple(level for level in self.scales[kind] if level != CANNOT_TELL)
+        return (*levels, CANNOT_TELL) if kind == DETECTION and choices.cant_tell == OWN_VOTE else levels
+
+
+NOBODY = People({}, {}, 0, 0, (), {})
+
+
+def read_people(path: Path) -> People:
+    """Raises InputError that names file, line and field of the first bad one."""
+    ratings: dict[Subject, Counter[str]] = defaultdict(Counter)
+    places: dict[tuple[Subject, str], int] = {}
+    spoken: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line
+    justifications: list[tuple[Subject, str, str]] = []
+
+    def read(value: dict[str, Any], number: int) -> None:
+        check_fields(value, "item", "rater", "label")
+        label = value["label"]
+        kind = KINDS.get(label) if isinstance(label, str) else None
+        if kind is None:
+            raise InputError(f"must be one of {', '.join(KINDS)}.", param="label", code="unknown_value")
+        subject = Subject(kind, check_id(value["item"], param="item"), style_key(value))
+        rater = check_id(value["rater"], param="rater")
+        before = places.setdefault((subject, rater), number)
+        if before != number:
+            raise InputError(
+                f"'{rater}' rated the item '{subject.item}' on line {before} already.",
+                param="rater",
+                code="duplicate_rating",
+            )
+        _check_scale(kind, label, spoken, number)
+        ratings[subject][label] += 1
+        if why := optional_string(value, "justification"):
+            justifications.append((subject, label, why))
+
+    passed_over = read_lines(path, FIELDS, read, "rating").passed_over
+    return People(
+        ratings=dict(ratings),
+        scales={kind: tuple(LEVELS[kind] if said == "levels" else LABELS[kind]) for kind, (said, _) in spoken.items()},
+        raters=len({rater for _, rater in places}),
+        lines=len(places),
+        justifications=tuple(justifications),
+        passed_over=passed_over,
+    )
+
+
+def _check_scale(kind: str, label: str, spoken: dict[str, tuple[str, int]], number: int) -> None:
+    """Raises InputError where a file has both levels and the labels they stand for: they cannot be compared."""
+    if label in EITHER:
+        spoken.setdefault(kind, ("", number))
+        return
+    scale = "levels" if label in LEVELS[kind] else "labels"
+    known, line = spoken.get(kind, ("", number))
+    if known and known != scale:
+        raise InputError(
+            f"'{label}' is of the {scale}, and line {line} has one of the {known}; use one scale in a file.",
+            param="label",
+            code="mixed_scales",
+        )
+    spoken[kind] = (scale, line if known else number)

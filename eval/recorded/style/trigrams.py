@@ -1,0 +1,62 @@
+"""What justifications of a style have in common: their trigrams by TF-IDF."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from eval.recorded.style.judged import Justification
+from eval.recorded.style.labels import ABSENT, PRESENT
+from eval.recorded.style.people import Subject
+
+TOP = 10
+STRONGEST = ("very", PRESENT)
+
+
+def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
+    """Of replies that say a style is there, and of all that compare two texts; the rest of a reply is its reason."""
+    texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in justifications:
+        if each.label != ABSENT:
+            texts[each.key.kind, each.key.style].append(each.text)
+    yield from _by_style("judges", texts)
+
+
+def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[dict[str, Any]]:
+    """Of ratings of the highest level, as in the paper's Table 17, and of all that compare two texts."""
+    texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for subject, label, text in justifications:
+        if label in STRONGEST or subject.kind != "detection":
+            texts[subject.kind, subject.style].append(text)
+    yield from _by_style("people", texts)
+
+
+def _by_style(who: str, texts: dict[tuple[str, str], list[str]]) -> Iterator[dict[str, Any]]:
+    """The trigrams with the highest mean TF-IDF over a style's texts; how rare one is is counted over all of a kind's.
+
+    Common English words are no part of a trigram.
+    """
+    for kind in sorted({kind for kind, _ in texts}):
+        styles = sorted(style for each, style in texts if each == kind)
+        every = [text for style in styles for text in texts[kind, style]]
+        owners = np.repeat(np.arange(len(styles)), [len(texts[kind, style]) for style in styles])
+        vectorizer = TfidfVectorizer(ngram_range=(3, 3), stop_words="english")
+        try:
+            weights = vectorizer.fit_transform(every)
+        except ValueError:  # there is no trigram in any
+            continue
+        names = vectorizer.get_feature_names_out()
+        for place, style in enumerate(styles):
+            mean = np.asarray(weights[owners == place].mean(axis=0)).ravel().tolist()
+            best = sorted(np.flatnonzero(mean), key=lambda i: (-round(mean[i], 12), names[i]))[:TOP]
+            yield {
+                "of": who,
+                "kind": kind,
+                "style": style,
+                "n": int((owners == place).sum()),
+                "trigrams": [{"trigram": str(names[i]), "weight": round(float(mean[i]), 9)} for i in best],
+            }

@@ -1,0 +1,1 @@
+"""How results look: metrics declared as data, tables, pages, pictures."""

@@ -1,0 +1,64 @@
+"""Metrics as data: what a figure is, how it is computed and who says so, apart from where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from pearl.stats import Bootstrap, Estimate
+
+T = TypeVar("T")
+PEARL = "PEARL, papers/pearl.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric(Generic[T]):
+    """``fold`` makes the figure of a model's results for all requests; ``digits`` behind the point are shown."""
+
+    name: str
+    title: str
+    description: str
+    how: str
+    citation: str
+    digits: int
+    fold: Callable[[Bootstrap, T], Estimate]
+    higher_is_better: bool = True
+
+
+Figures = Mapping[str, Estimate]  # by metric
+
+
+def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> Figures:
+    return {metric.name: metric.fold(bootstrap, results) for metric in metrics}
+
+
+def to_json(model: str, found: Figures) -> dict[str, Any]:
+    return {"model": model, **{name: estimate.to_json() for name, estimate in found.items()}}
+
+
+def differences(
+    metrics: Sequence[Metric[T]], models: Iterable[str], found: Mapping[str, Figures], baselines: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Each model's paired difference, metric by metric, from the baseline that is best in it (not counting itself).
+
+    The best is taken after looking at these requests, which favours the baseline.
+    """
+    rows = []
+    for model in models:
+        row: dict[str, Any] = {"model": model}
+        for metric in metrics:
+            best = _best(metric, {name: found[name][metric.name] for name in baselines if name != model})
+            if best is not None:
+                gap = (found[model][metric.name] - found[best][metric.name]).to_json()
+                row[metric.name] = None if gap is None else {"against": best, **gap}
+        rows.append(row)
+    return rows
+
+
+def _best(metric: Metric[T], estimates: Mapping[str, Estimate]) -> str | None:
+    sign = 1 if metric.higher_is_better else -1
+    defined = {name: sign * estimate.value for name, estimate in estimates.items() if np.isfinite(estimate.value)}
+    return max(defined, key=lambda name: defined[name], default=None)

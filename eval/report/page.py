@@ -1,0 +1,41 @@
+"""A report in one HTML file: tables and pictures inside it, nothing to load from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from eval.report.tables import Table
+from pearl.options import writing
+
+STYLE = """
+body { font: 15px/1.5 sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; margin: 1.5rem 0; display: block; overflow-x: auto; font-size: 13px; }
+caption { caption-side: bottom; text-align: left; color: #555; padding-top: .4rem; }
+th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: left; vertical-align: top; }
+svg { max-width: 100%; height: auto; }
+code { font-size: 12px; }
+"""
+
+
+def write_page(path: Path, title: str, command: str, pictures: Iterable[str], tables: Iterable[Table]) -> None:
+    """``pictures`` are SVG elements. Raises InputError when the file cannot be written."""
+    parts = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
+        f"<style>{STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1><p><code>{escape(command)}</code></p>",
+        *(f"<figure>{picture}</figure>" for picture in pictures),
+        *map(_table, tables),
+        "</body></html>\n",
+    ]
+    with writing(f"--report {path}"):
+        path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    caption = f"<caption>{escape(table.caption)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"

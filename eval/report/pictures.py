@@ -1,0 +1,116 @@
+"""Pictures of result files: what is drawn is in the file, so that it can be drawn again without scoring again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pearl.errors import InputError
+from pearl.options import writing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+Json = Mapping[str, Any]
+Draw = Callable[[Json], "Figure"]
+
+FORMATS = (".svg", ".png")
+ORANGE = "#d98c3f"
+BLUE, GREY = "#3b6ea5", "#c9c9c9"
+# the same file for the same figures, and text that stays text
+STYLE: dict[Any, str] = {"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}
+
+
+def check_format(path: Path | None) -> None:
+    if path is not None and path.suffix not in FORMATS:
+        raise InputError(f"--picture {path}: a picture ends in {' or '.join(FORMATS)}.", param="picture")
+
+
+def _correlation(model: Json) -> str:
+    r = model["pearson_r"]
+    return f"r = {'-' if r is None else format(r['value'], '.2f')}"
+
+
+def draw_panels(
+    models: Sequence[Json],
+    rows: Sequence[Callable[[Axes, Json], None]],
+    path: Path,
+    said: Callable[[Json], str] = _correlation,
+) -> None:
+    """A column a model, with what is ``said`` of it, a row a way of drawing it."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
+        grid = figure.subplots(len(rows), len(models), squeeze=False, sharex="col", sharey="row")
+        for way, line in zip(rows, grid, strict=True):
+            for model, axes in zip(models, line, strict=True):
+                way(axes, model)
+                axes.spines[["top", "right"]].set_visible(False)
+                axes.label_outer()
+        for model, axes in zip(models, grid[0], strict=True):
+            axes.set_title(f"{model['model']}\n{said(model)}", fontsize=10)
+        save_figure(figure, path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Raises InputError when the file cannot be written."""
+    with writing(f"--picture {path}"):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+
+
+def draw(figure: Draw, result: Json, path: Path) -> None:
+    with _style():
+        save_figure(figure(result), path)
+
+
+def svg(figure: Draw, result: Json) -> str:
+    """The picture as an element of a page."""
+    buffer = StringIO()
+    with _style():
+        figure(result).savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()[buffer.getvalue().index("<svg") :]
+
+
+def _style() -> AbstractContextManager[None]:
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
+
+
+def agreement_figure(result: Json) -> Figure:
+    """Cohen's kappa of every two raters."""
+    from matplotlib.figure import Figure
+
+    size = 1.8 + 0.55 * len(result["raters"])
+    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
+    figure.colorbar(agreement_panel(figure.subplots(), result, "cohen_kappa"), label="Cohen's kappa")
+    return figure
+
+
+def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
+    """A coefficient of every two raters; what is undefined stays grey."""
+
+    raters: Sequence[str] = result["raters"]
+    place = {rater: i for i, rater in enumerate(raters)}
+    values = np.full((len(raters), len(raters)), np.nan)
+    for pair in result["pairs"]:
+        if pair[coefficient] is not None:
+            i, j = place[pair["rater"]], place[pair["against"]]
+            values[i, j] = values[j, i] = pair[coefficient]["value"]
+    axes.set_facecolor(GREY)
+    image = axes.imshow(values, vmin=-1.0, vmax=1.0, cmap="RdBu")
+    for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        dark = abs(values[i, j]) > 0.6
+        axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
+    axes.set_xticks(range(len(raters)), raters, rotation=45, ha="right", fontsize=7)
+    axes.set_yticks(range(len(raters)), raters, fontsize=7)
+    return image

@@ -1,0 +1,103 @@
+"""Result files as tables, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.report.metric import Metric
+
+Json = Mapping[str, Any]  # of a result file
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as they are read; the first column names the row, and ``command`` makes it all again."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    command: str = ""
+
+
+def markdown(table: Table) -> str:
+    """The caption and the command stand below, as a paragraph of their own."""
+    lines = [table.columns, ("---", *("---:" for _ in table.columns[1:])), *table.rows]
+    cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    command = f" `{table.command}`" if table.command else ""
+    return "\n".join(cells) + f"\n\n{table.caption}{command}\n"
+
+
+def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
+    """``17.6 [15.9, 19.4]``"""
+    if interval is None:
+        return NOTHING
+    form = f"{'+' if sign else ''}.{digits}f"
+    return f"{interval['value']:{form}} [{interval['low']:{form}}, {interval['high']:{form}}]"
+
+
+def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
+    """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
+    of its slices."""
+    metrics = tuple(metrics)
+    of = part or result
+    rows = [
+        (row["model"], *(shown(row[metric.name], metric.digits) for metric in metrics))
+        for row in (*of["models"], *of.get("baselines", ()))
+    ]
+    columns = ("model", *(metric.title for metric in metrics))
+    return Table(caption_of(result, part), columns, tuple(rows), result["command"])
+
+
+def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
+    """Each model less the baseline that is best in the metric, on the same requests."""
+    metrics = tuple(metrics)
+
+    def cell(found: Json | None, digits: int) -> str:
+        return NOTHING if found is None else f"{shown(found, digits, sign=True)} {found['against']}"
+
+    rows = [
+        (row["model"], *(cell(row.get(metric.name), metric.digits) for metric in metrics))
+        for row in (part or result)["differences"]
+    ]
+    caption = f"Paired differences from the best baseline, which is named. {caption_of(result, part)}"
+    return Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
+
+
+def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
+    """How often the model of the row gains more than that of the column, and by how much."""
+    pairs = {(row["model"], row["against"]): row for row in (part or result)["pairs"]}
+    names = [row["model"] for row in (part or result)["models"]]
+    if len(names) < 2:
+        return
+    for figure, digits, said in (
+        ("win_rate", 2, "Share of requests on which the row gains more than the column, equal gains counting a half."),
+        ("top1_gain", 1, "Paired difference of the top-1 gains, the row's less the column's."),
+    ):
+        rows = [
+            (row, *(shown(pairs[row, column][figure], digits) if row != column else "" for column in names))
+            for row in names
+        ]
+        yield Table(f"{said} {caption_of(result, part)}", ("model", *names), tuple(rows), result["command"])
+
+
+def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
+    """What the figures are."""
+    rows = tuple((metric.title, metric.description, metric.how, metric.citation) for metric in metrics)
+    return Table("", ("figure", "what it says", "how it is computed", "source"), rows)
+
+
+def caption_of(result: Json, part: Json | None) -> str:
+    of = part or result
+    sentences = [f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}."]
+    if part is not None and "threshold" in part:
+        sentences.append(
+            f"Near-duplicates set aside ({part['documents_set_aside']:,}): documents that contain at least "
+            f"{part['threshold']:.0%} of the target's word trigrams; requests without any other document are left out "
+            f"({part['records_left_without_documents']:,})."
+        )
+    if part is not None and "by" in part:
+        sentences.append(f"{part['by'].replace('_', ' ').capitalize()} from {part['low']} to {part['high']}.")
+    return " ".join(sentences)

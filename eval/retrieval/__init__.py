@@ -1,0 +1,1 @@
+"""How well retrievers choose, and whether their scores say so."""

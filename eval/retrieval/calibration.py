@@ -1,0 +1,252 @@
+"""The figures of ``pearl eval calibration``: whether s1 says how much the document chosen will help.
+
+Dimensions in comments: N requests, B bins, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.retrieval.choices import Choices, set_aside
+from eval.retrieval.gains import clusters
+from eval.retrieval.outcomes import Outcome
+from eval.retrieval.overlap import THRESHOLD
+from eval.stats.slices import Bins, equal_bins
+from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
+
+LEAST_BINS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """``bins`` of equally many requests; the line from s1 to the gain is fitted on all ``folds`` of users but one."""
+
+    bins: int = 10
+    folds: int = 5
+    near_duplicates: float = THRESHOLD
+    resamples: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A model's s1 and the gain of the document it chose, with what a line fitted on other users says of the gain, all
+    (N,). ``constant`` is those users' mean gain, ``bins`` are by s1."""
+
+    top_scores: Floats
+    gains: Floats
+    predicted: Floats
+    constant: Floats
+    bins: Bins
+
+
+def calibrated(outcomes: Sequence[Outcome], names: Sequence[str], options: CalibrationOptions) -> Calibrated:
+    """``names`` are the clusters of the requests, which stay together when the line is fitted."""
+    top_scores = np.array([outcome.top_score for outcome in outcomes])
+    gains = np.array([outcome.top1_gain for outcome in outcomes])
+    folds = folds_of(names, options.folds, options.seed)
+    predicted = left_out_predictions(top_scores, gains, folds)
+    constant = left_out_predictions(np.zeros_like(gains), gains, folds)
+    return Calibrated(top_scores, gains, predicted, constant, equal_bins(top_scores, options.bins))
+
+
+def folds_of(names: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
+    """A fold for each record, the same for all records of one cluster, as even as whole clusters allow: (N,)."""
+    unique, cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    shuffled = np.random.default_rng(seed).permutation(len(unique))
+    return np.asarray((shuffled % count)[cluster])
+
+
+def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
+    """The least-squares line from x to y of all other folds, at each x; their mean y where their x is constant. NaN
+    where there is no other fold: (N,)."""
+    predicted = np.full(len(x), np.nan)
+    for fold in np.unique(folds):
+        mine = folds == fold
+        others_x, others_y = x[~mine], y[~mine]
+        if len(others_x) == 0:
+            continue
+        centred = others_x - others_x.mean()
+        spread = centred @ centred
+        slope = centred @ others_y / spread if spread > 1e-12 * (others_x @ others_x) else 0.0
+        predicted[mine] = others_y.mean() + slope * (x[mine] - others_x.mean())
+    return predicted
+
+
+def _pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    return bootstrap.pearson(found.top_scores, found.gains)
+
+
+def _spearman(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    return bootstrap.spearman(found.top_scores, found.gains)
+
+
+def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    """Over the bins' means; the bins are those of all requests, also in the resamples."""
+
+    def of_bins(sums: Floats) -> Floats:  # (R, 3B)
+        number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
+        return pearson_of_bins(scores / number, gains / number)
+
+    centred = found.top_scores - found.top_scores.mean()
+    return bootstrap.sums(_by_bin(found.bins, centred, found.gains), of_bins)
+
+
+def pearson_of_bins(first: Floats, second: Floats) -> Floats:
+    """r over the bins for which both are finite. Undefined below three: a line goes through any two.
+
+    (R, B) -> (R,)
+    """
+    there = np.isfinite(first) & np.isfinite(second)
+    x, y = np.where(there, first, 0.0), np.where(there, second, 0.0)
+    parts = (there.astype(float), x, y, x * x, y * y, x * y)
+    found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+    return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
+
+
+def _calibration_error(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    return calibration_error(bootstrap, found.predicted, found.gains, found.bins)
+
+
+def _constant_error(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    return calibration_error(bootstrap, found.constant, found.gains, found.bins)
+
+
+def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
+    """The mean over bins, weighed by their requests, of the distance of their mean prediction from their mean gain."""
+
+    def of_bins(sums: Floats) -> Floats:  # (R, 3B)
+        number, said, true = np.split(sums, 3, axis=1)
+        return np.asarray(np.abs(said - true).sum(axis=1) / number.sum(axis=1))
+
+    return bootstrap.sums(_by_bin(bins, predicted, gains), of_bins)
+
+
+def _by_bin(bins: Bins, first: Floats, second: Floats) -> Floats:
+    """Features whose sums are the number of requests and the sums of two values, bin by bin: (N, 3B)."""
+    inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
+    return np.hstack((inside, inside * first[:, None], inside * second[:, None]))
+
+
+def _explained(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+    errors = (found.gains - found.predicted) ** 2
+    of_constant = (found.gains - found.constant) ** 2
+    return bootstrap.sums(np.column_stack((errors, of_constant)), lambda sums: 1.0 - sums[:, 0] / sums[:, 1])
+
+
+METRICS: tuple[Metric[Calibrated], ...] = (
+    Metric(
+        "pearson_r",
+        "Pearson r",
+        "Whether the best score says how much its document will help, request by request.",
+        "correlation over requests of s1 with the gain of the document chosen",
+        f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
+        2,
+        _pearson,
+    ),
+    Metric(
+        "spearman_rho",
+        "Spearman rho",
+        "The same of their ranks, which a few very large gains cannot carry.",
+        "correlation over requests of the ranks of s1 and of the gain of the document chosen",
+        "-",
+        2,
+        _spearman,
+    ),
+    Metric(
+        "binned_r",
+        "binned r",
+        "The same of groups of requests with like scores.",
+        "correlation over bins of equally many requests by s1 of the bins' mean s1 and mean gain",
+        f"after {PEARL}, appendix C.3, which has the bins' starts and what is generated",
+        2,
+        _binned_pearson,
+    ),
+    Metric(
+        "calibration_error",
+        "calibration error",
+        "How far the gain that a line through s1 promises is from the gain that comes, in nats.",
+        "gain fitted on s1 over other users; over the bins of s1, the weighed mean of |mean said - mean true|; never "
+        "below zero, so chance alone lifts it, more so in resamples",
+        "Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning",
+        2,
+        _calibration_error,
+        higher_is_better=False,
+    ),
+    Metric(
+        "constant_error",
+        "of a constant",
+        "The calibration error, in the same bins, of promising everybody the mean gain.",
+        "mean gain of other users; the same bins and distances",
+        "-",
+        2,
+        _constant_error,
+        higher_is_better=False,
+    ),
+    Metric(
+        "variance_explained",
+        "variance explained",
+        "How much better that line is than promising everybody the mean gain of other users.",
+        "1 - squared error of the line over that of the mean, both fitted over other users; below zero it is worse",
+        "-",
+        3,
+        _explained,
+    ),
+)
+# a score that is the same for all requests errs in no bin, for it has but one: errors are not compared between models
+COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
+
+
+def calibration_report(everything: Choices, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+    """All figures, as they are written, and a second time with the near-duplicates of the targets set aside."""
+    without = set_aside(everything, options.near_duplicates)
+    return {
+        "bins": options.bins,
+        "folds": options.folds,
+        **calibration_table(everything, baselines, options),
+        "near_duplicates": {**without.counts, **calibration_table(without.left, baselines, options)},
+    }
+
+
+def calibration_table(choices: Choices, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+    """The figures of all models on the same resamples, a constant prediction beside them."""
+    if not choices.records:
+        return {"n": 0, "models": []}
+    drawn = clusters(choices.records)
+    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    outcomes = choices.outcomes(k=1)
+    each = {model: calibrated(mine, drawn.names, options) for model, mine in outcomes.items()}
+    found = {model: figures(METRICS, bootstrap, mine) for model, mine in each.items()}
+    return {
+        "n": len(choices.records),
+        "users": drawn.users,
+        "resampled": drawn.unit,
+        "models": [
+            to_json(model, found[model]) | {"reliability": _reliability(bootstrap, mine)}
+            for model, mine in each.items()
+        ],
+        "differences": differences(COMPARED, found, found, [name for name in baselines if name in found]),
+    }
+
+
+def _reliability(bootstrap: Bootstrap, found: Calibrated) -> list[dict[str, Any]]:
+    """A row a bin, the lowest s1 first."""
+    rows = []
+    for place in np.unique(found.bins):
+        inside = found.bins == place
+        rows.append(
+            {
+                "n": int(inside.sum()),
+                "low": float(found.top_scores[inside].min()),
+                "high": float(found.top_scores[inside].max()),
+                "s1": bootstrap.ratio(found.top_scores * inside, inside).to_json(),
+                "gain": bootstrap.ratio(found.gains * inside, inside).to_json(),
+            }
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""What may be chosen for each record, and what models choose: all documents, or those that do not repeat the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eval.retrieval.gains import GainsRecord
+from eval.retrieval.outcomes import Floats, Outcome, ages, best_outcome, random_outcome, ranked_outcome
+from eval.retrieval.overlap import kept_documents
+from eval.retrieval.scoring import Scored
+from eval.stats.slices import Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """``kept[i][j]``: whether document j of record i may be chosen; at least one of each record may."""
+
+    records: Sequence[GainsRecord]
+    models: Sequence[Scored]
+    kept: Sequence[Sequence[bool]]
+
+    @classmethod
+    def of_all(cls, records: Sequence[GainsRecord], models: Sequence[Scored]) -> Choices:
+        return cls(records, models, [(True,) * len(record.documents) for record in records])
+
+    def among(self, mask: Sequence[bool]) -> Choices:
+        """Those of the records of a mask."""
+        places = [place for place, wanted in enumerate(mask) if wanted]
+        return Choices(
+            [self.records[place] for place in places],
+            [Scored(scored.model, tuple(scored.scores[place] for place in places)) for scored in self.models],
+            [self.kept[place] for place in places],
+        )
+
+    def outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
+        """By model; one a record."""
+        return {
+            scored.model: [
+                ranked_outcome(scores[keep], gains, ages(record.documents)[keep], k)
+                for record, scores, keep, gains in zip(
+                    self.records, scored.scores, self._masks(), self._gains(), strict=True
+                )
+            ]
+            for scored in self.models
+        }
+
+    def random_outcomes(self) -> Sequence[Outcome]:
+        return [random_outcome(gains) for gains in self._gains()]
+
+    def best_outcomes(self, k: int) -> Sequence[Outcome]:
+        return [best_outcome(gains, k) for gains in self._gains()]
+
+    def _masks(self) -> list[Mask]:
+        return [np.asarray(keep) for keep in self.kept]
+
+    def _gains(self) -> list[Floats]:
+        return [np.asarray(record.gains)[keep] for record, keep in zip(self.records, self._masks(), strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """What is left of the records that say their target, and how much went."""
+
+    left: Choices
+    counts: Mapping[str, float]
+
+
+def set_aside(everything: Choices, threshold: float) -> SetAside:
+    """Without the documents that repeat at least ``threshold`` of their record's target."""
+    kept = [kept_documents(record, threshold) for record in everything.records]
+    told = [record.target is not None for record in everything.records]
+    usable = [known and any(keep) for known, keep in zip(told, kept, strict=True)]
+    return SetAside(
+        Choices(everything.records, everything.models, kept).among(usable),
+        {
+            "threshold": threshold,
+            "records_with_target": sum(told),
+            "records_with_near_duplicates": sum(not all(keep) for keep in kept),
+            "documents_set_aside": sum(len(keep) - sum(keep) for keep in kept),
+            "records_left_without_documents": sum(told) - sum(usable),
+        },
+    )

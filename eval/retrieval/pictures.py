@@ -1,0 +1,50 @@
+"""Pictures of best scores: how they are distributed, and whether the gain rises with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eval.report.pictures import BLUE, GREY, Json, draw_panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+HISTOGRAM_BINS = 20
+
+
+def distribution(values: ArrayLike) -> dict[str, list[float]]:
+    """How many values fall between one edge and the next."""
+    counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
+    return {"edges": edges.tolist(), "counts": counts.tolist()}
+
+
+def draw_distributions(result: Json, path: Path) -> None:
+    """The best scores s1 of every model."""
+    draw_panels(result["models"], (_draw_distribution,), path)
+
+
+def draw_reliability(result: Json, path: Path) -> None:
+    """The mean gain of each bin over its mean s1, with the distribution of s1 below."""
+    draw_panels(result["models"], (_draw_bins, _draw_distribution), path)
+
+
+def _draw_bins(axes: Axes, model: Json) -> None:
+    rows = model["reliability"]
+    gains = [row["gain"]["value"] for row in rows]
+    below = [row["gain"]["value"] - row["gain"]["low"] for row in rows]
+    above = [row["gain"]["high"] - row["gain"]["value"] for row in rows]
+    axes.errorbar([row["s1"]["value"] for row in rows], gains, yerr=(below, above), fmt="o-", color=BLUE, ms=4, lw=1)
+    axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
+    axes.set_ylabel("gain of the document chosen (nats)")
+
+
+def _draw_distribution(axes: Axes, model: Json) -> None:
+    counts, edges = model["s1"]["counts"], model["s1"]["edges"]
+    axes.stairs(counts, edges, fill=True, color=BLUE)
+    axes.set_xlabel("best score s1")
+    axes.set_ylabel("requests")

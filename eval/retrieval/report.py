@@ -1,0 +1,206 @@
+"""The figures of ``pearl eval retrieval``: what models gain by the documents they put first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from eval.report.metric import PEARL, Metric, differences, figures, to_json
+from eval.retrieval.choices import Choices, set_aside
+from eval.retrieval.gains import clusters
+from eval.retrieval.outcomes import Outcome
+from eval.retrieval.overlap import THRESHOLD
+from eval.stats.slices import slices
+from pearl.stats import Bootstrap, Estimate
+
+Outcomes = Sequence[Outcome]  # a model's, one a request
+RANDOM, BEST = "random (expected)", "best possible"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """``k`` documents count for the top-k gain; a document is a near-duplicate of the target from that share of its
+    trigrams on."""
+
+    k: int = 3
+    near_duplicates: float = THRESHOLD
+    resamples: int = 2000
+    seed: int = 0
+
+
+def wins(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """1 where the first gained more, 0 where it gained less, a half where both gained the same."""
+    equal = np.isclose(first, second, rtol=1e-9, atol=1e-12)  # as a mean of equal gains is, but for its last digit
+    return [0.5 if same else float(a > b) for a, b, same in zip(first, second, equal, strict=True)]
+
+
+def top1_gains(outcomes: Outcomes) -> list[float]:
+    return [outcome.top1_gain for outcome in outcomes]
+
+
+def _mean_top1(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.mean(top1_gains(outcomes))
+
+
+def _mean_topk(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.mean([outcome.topk_gain for outcome in outcomes])
+
+
+def _mean_ndcg(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.mean([outcome.ndcg for outcome in outcomes])
+
+
+def _pearson(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.pearson([outcome.top_score for outcome in outcomes], top1_gains(outcomes))
+
+
+def _median_top1(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.median(top1_gains(outcomes))
+
+
+def _share_of_best(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.ratio(top1_gains(outcomes), [outcome.best for outcome in outcomes])
+
+
+def _win_rate(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
+    return bootstrap.mean(wins(top1_gains(outcomes), [outcome.mean for outcome in outcomes]))
+
+
+METRICS: tuple[Metric[Outcomes], ...] = (
+    Metric(
+        "top1_gain",
+        "top-1 gain",
+        "What the document chosen adds to the log-likelihood of what the user really wrote, in nats.",
+        "mean over requests of the gain of the best-scored document",
+        f"{PEARL}, equation 1",
+        1,
+        _mean_top1,
+    ),
+    Metric(
+        "topk_gain",
+        "top-k gain",
+        "The same for the k documents that go into a prompt.",
+        "mean over requests of the mean gain of the k best-scored documents, of all where there are fewer",
+        f"{PEARL}, equation 1",
+        1,
+        _mean_topk,
+    ),
+    Metric(
+        "ndcg",
+        "nDCG",
+        "How near the whole order is to that of the gains.",
+        "relevance max(gain, 0), discount 1/log2(rank + 1), all candidates; 0 where no document helps",
+        "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques",
+        3,
+        _mean_ndcg,
+    ),
+    Metric(
+        "pearson_r",
+        "Pearson r",
+        "Whether the best score says how much its document will help.",
+        "correlation over requests of s1 with the gain of the document chosen",
+        f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
+        2,
+        _pearson,
+    ),
+    Metric(
+        "median_top1_gain",
+        "median",
+        "The top-1 gain of the request in the middle: the mean hangs on few requests with a near-duplicate.",
+        "median over requests of the gain of the best-scored document",
+        "-",
+        1,
+        _median_top1,
+    ),
+    Metric(
+        "share_of_best",
+        "share of best",
+        "How much of the gain that the candidates offer is reached.",
+        "sum of the gains chosen over the sum of the best gains",
+        "-",
+        3,
+        _share_of_best,
+    ),
+    Metric(
+        "win_rate",
+        "win rate",
+        "How often the document chosen is better than one at random.",
+        "share of requests whose chosen gain is above the mean of the candidates', equal ones counting a half",
+        "-",
+        3,
+        _win_rate,
+    ),
+)
+
+
+def retrieval_report(everything: Choices, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
+    """All figures, as they are written; a second time with the near-duplicates of the targets set aside, then sliced by
+    the words of the request and by the number of candidates."""
+    without = set_aside(everything, options.near_duplicates)
+    records = everything.records
+    parts = [
+        *slices("request_words", [len(record.request.text.split()) for record in records]),
+        *slices("documents", [len(record.documents) for record in records]),
+    ]
+    return {
+        "k": options.k,
+        **retrieval_table(everything, baselines, options),
+        "near_duplicates": {**without.counts, **retrieval_table(without.left, baselines, options)},
+        "slices": [
+            {"by": part.by, "low": part.low, "high": part.high}
+            | retrieval_table(everything.among(part.among.tolist()), baselines, options)
+            for part in parts
+        ],
+    }
+
+
+def retrieval_table(choices: Choices, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
+    """The figures of all models on the same resamples of the same requests, the trivial choices beside them."""
+    if not choices.records:
+        return {"n": 0, "models": []}
+    drawn = clusters(choices.records)
+    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+    chosen = choices.outcomes(options.k)
+    outcomes = {**chosen, RANDOM: choices.random_outcomes(), BEST: choices.best_outcomes(options.k)}
+    found = {name: figures(METRICS, bootstrap, each) for name, each in outcomes.items()}
+    compared = differences(METRICS, chosen, found, [*(name for name in baselines if name in chosen), RANDOM])
+    return {
+        "n": len(choices.records),
+        "users": drawn.users,
+        "resampled": drawn.unit,
+        "models": [to_json(name, found[name]) for name in chosen],
+        "baselines": [to_json(name, found[name]) for name in (RANDOM, BEST)],
+        "differences": [row | _ratio(bootstrap, row, outcomes) for row in compared],
+        "pairs": _pairs(bootstrap, chosen),
+    }
+
+
+def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
+    """The top-1 gain as a multiple of the best baseline's, where that is above zero."""
+    best = row["top1_gain"]["against"]
+    mine, baseline = top1_gains(outcomes[row["model"]]), top1_gains(outcomes[best])
+    ratio = bootstrap.ratio(mine, baseline).to_json() if sum(baseline) > 0 else None
+    return {"top1_gain_ratio": None if ratio is None else {"against": best, **ratio}}
+
+
+def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
+    """Each model against each other: the paired difference of the top-1 gains, how often the first gains more, equal
+    gains counting a half, and how often they are equal."""
+    gained = {model: top1_gains(each) for model, each in outcomes.items()}
+    rows = []
+    for first, second in permutations(outcomes, 2):
+        won = wins(gained[first], gained[second])
+        rows.append(
+            {
+                "model": first,
+                "against": second,
+                "top1_gain": (bootstrap.mean(gained[first]) - bootstrap.mean(gained[second])).to_json(),
+                "win_rate": bootstrap.mean(won).to_json(),
+                "equal": bootstrap.mean([share == 0.5 for share in won]).to_json(),
+            }
+        )
+    return rows

@@ -1,0 +1,82 @@
+"""The scores that models give to the documents of records.
+
+Dimensions in comments: C candidates, E embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.retrieval.gains import GainsRecord
+from pearl.errors import InputError
+from retriever.base import Retriever, oldest_first
+from retriever.encoder import Encoder, Vectors
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A model's scores, (C,) for each record, in the order of its documents."""
+
+    model: str
+    scores: tuple[Floats, ...]
+
+
+def score_records(
+    model: str, retriever: Retriever, records: Sequence[GainsRecord], advance: Callable[[], None] = lambda: None
+) -> Scored:
+    """Raises InputError that names the model and the record where a score is missing or not a finite number."""
+    found = []
+    for number, record in enumerate(records, start=1):
+        scores = _scores(retriever, record)
+        if scores.shape != (len(record.documents),) or not np.isfinite(scores).all():
+            raise InputError(
+                f"The model '{model}' gave no finite score to each of the {len(record.documents)} documents of "
+                f"{_name(number, record)}.",
+                param="model",
+                code="not_finite",
+            )
+        found.append(scores)
+        advance()
+    return Scored(model, tuple(found))
+
+
+def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
+    """A retriever wants its documents oldest first."""
+    order = oldest_first(record.documents)
+    ranked = retriever.index([record.documents[position] for position in order]).scores(record.request)
+    if len(ranked) != len(order):
+        return np.empty(0)
+    scores = np.empty(len(ranked), np.float64)
+    scores[order] = ranked
+    return scores
+
+
+def _name(number: int, record: GainsRecord) -> str:
+    return f"record {number}" + (f" (id '{record.id}')" if record.id else "")
+
+
+class RememberingEncoder:
+    """Encodes each text once: models share an encoder, and the records of one user share documents."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._documents: dict[str, Vectors] = {}
+        self._requests: dict[str, Vectors] = {}
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
+        if missing:
+            self._documents |= zip(missing, self._encoder.encode_documents(missing), strict=True)
+        return np.stack([self._documents[text] for text in texts])  # (texts, E)
+
+    def encode_request(self, text: str) -> Vectors:
+        if text not in self._requests:
+            self._requests[text] = self._encoder.encode_request(text)
+        return self._requests[text]  # (1, E)

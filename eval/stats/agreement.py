@@ -1,0 +1,74 @@
+"""The figures of ``pearl eval agreement``: how far raters agree beyond chance, people or judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval.stats.coefficients import Agreement, Coefficient, Pair, landis_koch
+from eval.stats.ratings import Ratings
+
+TITLES = {
+    "raw_agreement": "raw agreement",
+    "randolph_kappa": "Randolph's kappa",
+    "fleiss_kappa": "Fleiss' kappa",
+    "cohen_kappa": "Cohen's kappa, mean of pairs",
+    "krippendorff_alpha_nominal": "Krippendorff's alpha, nominal",
+    "krippendorff_alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "krippendorff_alpha_interval": "Krippendorff's alpha, interval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementOptions:
+    resamples: int = 2000
+    seed: int = 0
+
+
+def agreement_report(
+    ratings: Ratings, options: AgreementOptions, clusters: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Every coefficient with its interval and band, null with a reason where it is undefined; then pair by pair."""
+    agreement = Agreement(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
+    pairs = agreement.pairs()
+    found = {
+        "raw_agreement": agreement.raw(),
+        "randolph_kappa": agreement.randolph(),
+        "fleiss_kappa": agreement.fleiss(),
+        "cohen_kappa": agreement.cohen(pairs),
+        **{f"krippendorff_alpha_{level}": agreement.alpha(level) for level in ("nominal", "ordinal", "interval")},
+    }
+    number = (ratings.codes >= 0).sum(axis=1)
+    return {
+        "n": int(number.sum()),
+        "items": len(ratings.items),
+        "items_rated_once": int((number == 1).sum()),
+        "raters": list(ratings.raters),
+        "labels": ratings.used,
+        "coefficients": {name: _interval(each) for name, each in found.items()},
+        "items_used": {name: each.items for name, each in found.items()},
+        "bands": {name: _band(each) for name, each in found.items() if name != "raw_agreement"},
+        "undefined": {name: each.reason for name, each in found.items() if each.estimate is None},
+        "pairs": [_pair(pair) for pair in pairs],
+    }
+
+
+def _interval(coefficient: Coefficient) -> dict[str, float] | None:
+    return None if coefficient.estimate is None else coefficient.estimate.to_json()
+
+
+def _band(coefficient: Coefficient) -> str | None:
+    return None if coefficient.estimate is None else landis_koch(coefficient.estimate.value)
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "rater": pair.first,
+        "against": pair.second,
+        "items": pair.kappa.items,
+        "agreement": _interval(pair.agreement),
+        "cohen_kappa": _interval(pair.kappa),
+        "band": _band(pair.kappa),
+        "reason": pair.kappa.reason or None,
+    }

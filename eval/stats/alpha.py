@@ -1,0 +1,86 @@
+"""Krippendorff's alpha from a well-kept library, with what it is in each resample of the items.
+
+Dimensions in comments: I items, K labels, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import krippendorff
+import numpy as np
+
+from pearl.stats import Bootstrap, Estimate, Floats, or_nan
+
+Fold = tuple[Floats, Callable[[Floats], Floats]]
+
+
+def _nominal(counts: Floats, number: Floats, domain: Floats) -> Fold:
+    """From how often a label meets itself within an item, and the labels of items with two ratings or more."""
+    there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
+    itself = (counts * (counts - 1)).sum(axis=1) / other
+    features = np.column_stack((itself * there, counts * there[:, None]))
+
+    def fold(sums: Floats) -> Floats:  # (R, 1 + K)
+        each = sums[:, 1:]
+        n = each.sum(axis=1)
+        observed = n - sums[:, 0]
+        expected = (n**2 - (each**2).sum(axis=1)) / (n - 1)
+        return np.asarray(1 - observed / or_nan(expected))
+
+    return features, fold
+
+
+def _interval(counts: Floats, number: Floats, domain: Floats) -> Fold:
+    """From the sums of the values and of their squares."""
+    there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
+    values = domain - domain.mean()
+    total, squares = counts @ values, counts @ values**2
+    within = 2 * (number * squares - total**2) / other
+    features = np.column_stack((within, number, total, squares)) * there[:, None]
+
+    def fold(sums: Floats) -> Floats:  # (R, 4)
+        observed, n, first, second = sums.T
+        expected = 2 * (n * second - first**2) / (n - 1)
+        return np.asarray(1 - observed / or_nan(expected))
+
+    return features, fold
+
+
+def _ordinal(counts: Floats, number: Floats, domain: Floats) -> Fold:
+    """From the whole matrix of which label meets which, for the distances depend on how common the labels are."""
+    there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
+    size = counts.shape[1]
+    meets = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(size)  # (I, K, K)
+    features = (meets / other[:, None, None] * there[:, None, None]).reshape(len(counts), -1)
+
+    def fold(sums: Floats) -> Floats:  # (R, K * K)
+        matrix = sums.reshape(-1, size, size)
+        each = matrix.sum(axis=2)
+        reached = each.cumsum(axis=1) - each / 2
+        distance = (reached[:, :, None] - reached[:, None, :]) ** 2
+        observed = (matrix * distance).sum(axis=(1, 2))
+        expected = (each[:, :, None] * each[:, None, :] * distance).sum(axis=(1, 2)) / (each.sum(axis=1) - 1)
+        return np.asarray(1 - observed / or_nan(expected))
+
+    return features, fold
+
+
+_FOLDS: dict[str, Callable[[Floats, Floats, Floats], Fold]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}
+
+
+def alpha(
+    counts: Floats, bootstrap: Bootstrap, level: str = "nominal", values: Sequence[float] | None = None
+) -> Estimate:
+    """Nominal, ordinal or interval, of how often each item has each label: (I, K); missing ratings are no matter.
+
+    ``values`` are the labels as numbers, of which a nominal one takes no notice.
+    """
+    domain = list(range(counts.shape[1])) if values is None or level == "nominal" else list(values)
+    value = float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))  # type: ignore[arg-type]
+    features, fold = _FOLDS[level](counts, counts.sum(axis=1), np.array(domain, float))
+    return Estimate(value, bootstrap.sums(features, fold).resampled)

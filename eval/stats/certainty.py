@@ -1,0 +1,195 @@
+"""Whether a judge's certainty says how often it is right: AUROC, Brier score, calibration error, risk and coverage.
+
+Dimensions in comments: N records, L levels of certainty, B bins, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from eval.stats.proportions import share, wilson_json
+from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
+
+BINS = 10
+SWEEP = tuple(range(5, 101, 5))
+# the verbal bands of the prompt, appendix A.7 of papers/personalized-judge.txt
+BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class Certain:
+    """The counted records: ``correct`` is 1 or 0, ``certainty`` 1 to 100 or NaN, both (N,)."""
+
+    correct: Floats
+    certainty: Floats
+    bootstrap: Bootstrap
+
+    @property
+    def said(self) -> Floats:
+        """1 where there is a certainty."""
+        return np.isfinite(self.certainty).astype(float)
+
+    def part(self, inside: Floats) -> dict[str, Any]:
+        """The counts and the accuracy of the records where ``inside`` is 1."""
+        correct, total = int((self.correct * inside).sum()), int(inside.sum())
+        return {"correct": correct, "total": total, "accuracy": share(correct, total)}
+
+    def at_least(self, threshold: float) -> Floats:
+        """1 where the certainty reaches the threshold; a record without one never does."""
+        return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
+
+
+def auroc(found: Certain) -> Estimate:
+    """The chance that a right answer is said with more certainty than a wrong one, equal ones counting a half; NaN
+    where all are right, or none."""
+    said = found.said > 0
+    correct, certainty = found.correct[said], found.certainty[said]
+    if len(set(correct)) < 2:
+        return _undefined()
+    levels = (found.certainty[:, None] == np.unique(certainty)).astype(float)  # (N, L)
+    features = np.hstack((levels * found.correct[:, None], levels * (1 - found.correct[:, None])))
+
+    def fold(sums: Floats) -> Floats:  # (R, 2L)
+        right, wrong = np.split(sums, 2, axis=1)
+        below = wrong.cumsum(axis=1) - wrong / 2
+        return np.asarray((right * below).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1)))
+
+    return Estimate(float(roc_auc_score(correct, certainty)), found.bootstrap.sums(features, fold).resampled)
+
+
+def brier(found: Certain) -> Estimate:
+    """The mean squared distance of the certainty, as a probability, from what came of it."""
+    said = found.said > 0
+    if not said.any():
+        return _undefined()
+    value = brier_score_loss(found.correct[said], found.certainty[said] / 100, pos_label=1)
+    squared = np.where(said, (np.nan_to_num(found.certainty) / 100 - found.correct) ** 2, 0.0)
+    return Estimate(float(value), found.bootstrap.ratio(squared, found.said).resampled)
+
+
+def calibration_error(found: Certain) -> Estimate:
+    """ECE: over ten bins of equal width, the weighed mean distance of the certainty from the accuracy."""
+    if not found.said.any():
+        return _undefined()
+    inside = bins_of(found.certainty)  # (N, B)
+    features = np.hstack(
+        (inside, inside * np.nan_to_num(found.certainty)[:, None] / 100, inside * found.correct[:, None])
+    )
+
+    def fold(sums: Floats) -> Floats:  # (R, 3B)
+        number, said, right = np.split(sums, 3, axis=1)
+        return np.asarray(np.abs(said - right).sum(axis=1) / number.sum(axis=1))
+
+    return found.bootstrap.sums(features, fold)
+
+
+def correlation(found: Certain) -> Estimate:
+    """Pearson's r of the certainty and being right."""
+    said = found.said
+    x = np.nan_to_num(found.certainty) - (np.nanmean(found.certainty) if said.any() else 0.0)
+    y = found.correct - found.correct.mean()
+    parts = np.column_stack((np.ones_like(x), x, y, x * x, y * y, x * y)) * said[:, None]
+    return found.bootstrap.sums(parts, pearson_of_sums)
+
+
+def risk_area(found: Certain) -> Estimate:
+    """AURC: the error among the most certain share of the records, averaged over all shares; levels come whole."""
+    if not found.said.any():
+        return _undefined()
+    known = np.unique(found.certainty[found.said > 0])[::-1]
+    levels = (found.certainty[:, None] == known).astype(float)  # (N, L)
+    features = np.hstack((levels, levels * (1 - found.correct[:, None])))
+
+    def fold(sums: Floats) -> Floats:  # (R, 2L)
+        number, wrong = np.split(sums, 2, axis=1)
+        reached = number.cumsum(axis=1)
+        risk = np.where(reached > 0, wrong.cumsum(axis=1) / np.maximum(reached, 1), 0.0)
+        return np.asarray((number * risk).sum(axis=1) / number.sum(axis=1))
+
+    return found.bootstrap.sums(features, fold)
+
+
+def _undefined() -> Estimate:
+    return Estimate(float("nan"), np.array([]))
+
+
+FIGURES: dict[str, Callable[[Certain], Estimate]] = {
+    "auroc": auroc,
+    "brier": brier,
+    "ece": calibration_error,
+    "aurc": risk_area,
+    "certainty_correlation": correlation,
+}
+
+
+def bins_of(certainty: Floats) -> Floats:
+    """1 where the certainty lies in the bin: 1 to 10, 11 to 20, ..., 91 to 100; (N, B)."""
+    place = np.ceil(np.nan_to_num(certainty, nan=-1.0) / (100 / BINS)) - 1
+    return np.asarray(place[:, None] == np.arange(BINS), float)
+
+
+def reliability(found: Certain) -> list[dict[str, Any]]:
+    """A row a bin that has records, the least certain first."""
+    rows = []
+    for place, inside in enumerate(bins_of(found.certainty).T):
+        if inside.any():
+            low, high = 1 + 10 * place, 10 + 10 * place
+            rows.append(_range(found, inside, low, high))
+    return rows
+
+
+def bands(found: Certain) -> list[dict[str, Any]]:
+    """A row a verbal band."""
+    rows = []
+    for low, high in BANDS:
+        rows.append(_range(found, found.at_least(low) - found.at_least(high + 1), low, high))
+    return rows
+
+
+def _range(found: Certain, inside: Floats, low: int, high: int) -> dict[str, Any]:
+    part = found.part(inside)
+    mean = float(found.certainty[inside > 0].mean()) if inside.any() else None
+    return {"low": low, "high": high, **part, "certainty": mean, "interval": _wilson(part)}
+
+
+def sweep(found: Certain, threshold: float) -> list[dict[str, Any]]:
+    """What is left, and how often it is right, where the judge abstains below each threshold."""
+    rows = []
+    for each in sorted({*map(float, SWEEP), threshold}):
+        part = found.part(found.at_least(each))
+        abstained = len(found.correct) - part["total"]
+        coverage = share(part["total"], len(found.correct))
+        rows.append(
+            {"threshold": each, **part, "abstained": abstained, "coverage": coverage, "interval": _wilson(part)}
+        )
+    return rows
+
+
+def risk_coverage(found: Certain) -> list[dict[str, Any]]:
+    """A point a level of certainty, the highest first: the share that is answered and the share of it that is wrong."""
+    points = []
+    for level in np.unique(found.certainty[found.said > 0])[::-1]:
+        part = found.part(found.at_least(level))
+        risk = None if part["accuracy"] is None else 1 - part["accuracy"]
+        points.append({"certainty": float(level), "coverage": part["total"] / len(found.correct), "risk": risk})
+    return points
+
+
+def histogram(found: Certain, ends: tuple[int, int]) -> list[dict[str, Any]]:
+    """A row a bin five wide, right and wrong apart; certainties outside ``ends`` count at them."""
+    first, last = ends
+    clamped = np.clip(found.certainty, first, last)
+    rows = []
+    for low in range(5 * (first // 5), last + 1, 5):
+        inside = ((clamped >= low) & (clamped < low + 5)).astype(float)
+        rows.append({"low": low, "high": low + 4, **found.part(inside)})
+    return rows
+
+
+def _wilson(part: dict[str, Any]) -> dict[str, float] | None:
+    return wilson_json(part["correct"], part["total"])

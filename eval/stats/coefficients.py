@@ -1,0 +1,175 @@
+"""Coefficients of agreement, each from a well-kept library, with the interval by the bootstrap over items.
+
+A coefficient is undefined, with a reason, where chance alone would agree: it is then neither 1 nor NaN.
+
+Dimensions in comments: I items, K labels, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import fleiss_kappa
+
+from eval.stats.alpha import alpha
+from eval.stats.ratings import NOT_RATED, Ratings
+from pearl.stats import Bootstrap, Estimate, Floats, or_nan
+
+MOST_ORDINAL = 50  # labels; the interval of the ordinal alpha takes their square in memory
+BANDS = ((0.0, "slight"), (0.2, "fair"), (0.4, "moderate"), (0.6, "substantial"), (0.8, "almost perfect"))
+
+ONE_RATER = "there is only one rater"
+ONE_LABEL = "only one label was given, so chance alone would agree"
+NOTHING_SHARED = "no item has two ratings"
+NOT_NUMBERS = "the labels are not numbers"
+TOO_MANY = f"there are more than {MOST_ORDINAL} labels; see the alpha for intervals"
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """The estimate, or why there is none; ``items`` it is over."""
+
+    estimate: Estimate | None
+    items: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two raters, over the items that both rated."""
+
+    first: str
+    second: str
+    agreement: Coefficient
+    kappa: Coefficient
+
+
+def landis_koch(value: float) -> str:
+    """The band of Landis and Koch 1977; each takes its upper end."""
+    return "poor" if value < 0 else next(name for above, name in reversed(BANDS) if value > above or above == 0)
+
+
+class Agreement:
+    """All coefficients of some ratings, on the same resamples of the items, or of ``clusters`` of them, (I,)."""
+
+    def __init__(self, ratings: Ratings, *, resamples: int, seed: int, clusters: Sequence[str] | None = None) -> None:
+        self._ratings = ratings
+        self._counts = ratings.counts.astype(float)  # (I, K)
+        self._number = self._counts.sum(axis=1)  # (I,)
+        self._shared = self._number > 1
+        names = [str(i) for i in range(len(ratings.items))] if clusters is None else clusters
+        self._bootstrap = Bootstrap(names, resamples=resamples, seed=seed)
+
+    def _missing(self, *, one_label: bool = True) -> str:
+        """Why there is nothing to compare."""
+        if len(self._ratings.raters) < 2:
+            return ONE_RATER
+        if not self._shared.any():
+            return NOTHING_SHARED
+        return ONE_LABEL if one_label and (self._counts[self._shared].sum(axis=0) > 0).sum() < 2 else ""
+
+    def raw(self) -> Coefficient:
+        """How often two ratings of an item are the same: the mean over items with at least two."""
+        if reason := self._missing(one_label=False):
+            return Coefficient(None, 0, reason)
+        return Coefficient(
+            self._bootstrap.ratio(_same(self._counts, self._number), self._shared), int(self._shared.sum())
+        )
+
+    def fleiss(self) -> Coefficient:
+        return self._multirater("fleiss")
+
+    def randolph(self) -> Coefficient:
+        """With as many labels as could be given, each as likely by chance."""
+        return self._multirater("randolph")
+
+    def _multirater(self, method: str) -> Coefficient:
+        """Over the items with the most common number of ratings, for these coefficients need the same everywhere."""
+        if reason := self._missing():
+            return Coefficient(None, 0, reason)
+        raters = max(Counter(self._number[self._shared]).items(), key=lambda pair: (pair[1], pair[0]))[0]
+        inside = self._number == raters
+        size = len(self._ratings.labels)
+        if (self._counts[inside].sum(axis=0) > 0).sum() < 2:
+            return Coefficient(None, int(inside.sum()), ONE_LABEL)
+        features = np.column_stack((np.ones_like(self._number), _same(self._counts, self._number), self._counts))
+
+        def fold(sums: Floats) -> Floats:  # (R, 2 + K)
+            same = sums[:, 1] / sums[:, 0]
+            shares = sums[:, 2:] / (sums[:, :1] * raters)
+            chance = (shares**2).sum(axis=1) if method == "fleiss" else 1 / size
+            return np.asarray((same - chance) / or_nan(1 - chance))
+
+        value = float(fleiss_kappa(self._counts[inside], method=method))
+        return Coefficient(self._estimate(value, features * inside[:, None], fold), int(inside.sum()))
+
+    def alpha(self, level: str) -> Coefficient:
+        """Krippendorff's, nominal, ordinal or interval; missing ratings are no matter."""
+        values = self._ratings.numbers
+        if reason := self._missing():
+            return Coefficient(None, 0, reason)
+        if level != "nominal" and values is None:
+            return Coefficient(None, 0, NOT_NUMBERS)
+        if level == "ordinal" and len(self._ratings.labels) > MOST_ORDINAL:
+            return Coefficient(None, 0, TOO_MANY)
+        return Coefficient(alpha(self._counts, self._bootstrap, level, values), int(self._shared.sum()))
+
+    def pairs(self) -> list[Pair]:
+        """Every two raters."""
+        codes = self._ratings.codes
+        names = self._ratings.raters
+        return [
+            Pair(names[i], names[j], *self._pair(codes[:, i], codes[:, j]))
+            for i, j in combinations(range(len(names)), 2)
+        ]
+
+    def _pair(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Coefficient, Coefficient]:
+        both = (first != NOT_RATED) & (second != NOT_RATED)
+        items = int(both.sum())
+        if not items:
+            nothing = Coefficient(None, 0, "no item was rated by both")
+            return nothing, nothing
+        same = ((first == second) & both).astype(float)
+        agreement = Coefficient(self._bootstrap.ratio(same, both), items)
+        if len({*first[both], *second[both]}) < 2:
+            return agreement, Coefficient(None, items, ONE_LABEL)
+        size = len(self._ratings.labels)
+        places = np.arange(size)
+        features = np.column_stack((np.ones(len(both)), same, first[:, None] == places, second[:, None] == places))
+
+        def fold(sums: Floats) -> Floats:  # (R, 2 + 2K)
+            n, agreed = sums[:, 0], sums[:, 1] / sums[:, 0]
+            chance = (sums[:, 2 : 2 + size] * sums[:, 2 + size :]).sum(axis=1) / n**2
+            return np.asarray((agreed - chance) / or_nan(1 - chance))
+
+        value = float(cohen_kappa_score(first[both], second[both]))
+        return agreement, Coefficient(self._estimate(value, features * both[:, None], fold), items)
+
+    def _estimate(self, value: float, features: Floats, fold: Callable[[Floats], Floats]) -> Estimate:
+        """The library's value, and what it is in each resample."""
+        return Estimate(value, self._bootstrap.sums(features, fold).resampled)
+
+    def cohen(self, pairs: list[Pair]) -> Coefficient:
+        """The mean of the pairs' kappas, where they have one; of two raters it is theirs."""
+        if reason := self._missing():
+            return Coefficient(None, 0, reason)
+        found = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
+        if not found:
+            return Coefficient(None, 0, ONE_LABEL)
+        resampled = np.stack([each.resampled for each in found])
+        known = np.isfinite(resampled)
+        total = np.where(known, resampled, 0.0).sum(axis=0)
+        mean = Estimate(float(np.mean([each.value for each in found])), total / or_nan(known.sum(axis=0)))
+        return Coefficient(mean, int(self._shared.sum()))
+
+
+def _same(counts: Floats, number: Floats) -> Floats:
+    """How often two ratings of each item are the same; 0 where there are no two: (I,)."""
+    pairs = number * (number - 1)
+    return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(pairs, 1))

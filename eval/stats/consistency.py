@@ -1,0 +1,25 @@
+"""How far the draws of a judge of style agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eval.stats.coefficients import Agreement, landis_koch
+from eval.stats.ratings import ratings_of
+from pearl.stats import RESAMPLES
+
+NOTHING_READ = "no draw has a label"
+
+
+def self_consistency(given: dict[tuple[str, str], str], labels: Sequence[str], seed: int) -> dict[str, Any]:
+    """Randolph's kappa of the labels that are ``given`` to items, by item and draw; null with a reason."""
+    if not given:
+        return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
+    found = Agreement(ratings_of(given, labels), resamples=RESAMPLES, seed=seed).randolph()
+    kappa = found.estimate
+    return {
+        "randolph_kappa": kappa.to_json() if kappa else None,
+        "band": landis_koch(kappa.value) if kappa else None,
+        "undefined": {} if kappa else {"randolph_kappa": found.reason},
+    }

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eval.drafts.comparison import METRICS, Measured, Yardstick, macro_f1_of_sums, mixed, stance_features
+from eval.drafts.stance import NTA, YTA
+from pearl.stats import Bootstrap
+
+
+def figure(name: str, measured: Measured) -> float:
+    metric = next(metric for metric in METRICS if metric.name == name)
+    size = len(measured.features[name])
+    return metric.fold(Bootstrap([str(place) for place in range(size)]), measured).value
+
+
+def test_macro_f1_by_hand():
+    true = [YTA, YTA, YTA, NTA, NTA, None]
+    taken = [YTA, NTA, None, NTA, YTA, YTA]
+    # YTA: 1 hit, 1 false alarm, 2 misses; NTA: 1 hit, 1 false alarm, 1 miss
+    expected = (2 * 1 / (2 * 1 + 1 + 2) + 2 * 1 / (2 * 1 + 1 + 1)) / 2
+    features = stance_features(true, taken)
+    assert features[-1].tolist() == [0] * 6
+    assert macro_f1_of_sums(features.sum(axis=0, keepdims=True))[0] == pytest.approx(expected)
+
+
+def test_macro_f1_of_perfect_and_of_one_sided_answers():
+    true = [YTA, YTA, NTA, NTA]
+    assert macro_f1_of_sums(stance_features(true, true).sum(axis=0, keepdims=True))[0] == 1
+    always = stance_features(true, [NTA] * 4).sum(axis=0, keepdims=True)
+    assert macro_f1_of_sums(always)[0] == pytest.approx((0 + 2 * 2 / (2 * 2 + 2)) / 2)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(macro_f1_of_sums(stance_features([YTA], [YTA]).sum(axis=0, keepdims=True))[0])
+
+
+def test_texts_are_measured_against_their_targets(bertscore):
+    yardstick = Yardstick(["the cat sat down", "NTA, you did well"], bertscore, stances=False)
+    assert [metric.name for metric in yardstick.metrics] == ["rouge1", "rouge2", "bertscore"]
+    measured = yardstick.measure(["the cat ran", "NTA, you did well"])
+    assert figure("rouge1", measured) == pytest.approx((4 / 7 + 1) / 2)
+    assert figure("rouge2", measured) == pytest.approx((2 / 5 + 1) / 2)
+    assert 0.5 < figure("bertscore", measured) < 1
+    assert measured.stances == ()
+
+
+def test_stances_come_with_the_texts_that_may_take_them(bertscore):
+    yardstick = Yardstick(["YTA", "NTA", "maybe"], bertscore, stances=True)
+    assert [metric.name for metric in yardstick.metrics][-1] == "macro_f1"
+    measured = yardstick.measure(["YTA", "you're the asshole", "NTA"])
+    assert measured.stances == (YTA, YTA, NTA)
+    assert figure("macro_f1", measured) == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_mixing_picks_or_weighs():
+    first, second = (Measured({"rouge1": np.array([[value, 1.0]] * 4)}) for value in (1.0, 0.0))
+    assert figure("rouge1", mixed(np.array([1.0, 0, 0, 0]), first, second)) == 0.25
+    assert figure("rouge1", mixed(np.full(4, 0.3), first, second)) == pytest.approx(0.3)
+    assert figure("rouge1", mixed(np.ones(4), first, second).among(np.array([True, False, False, False]))) == 1

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from eval.drafts.stance import NTA, YTA, stance
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "YTA",
+        "yta. grow up",
+        "Y.T.A. sorry",
+        "Gentle YTA",
+        "YTA!!!",
+        '"YTA"',
+        "YWBTA if you did",
+        "if you do that, YTA",
+        "I'd say YTA",
+        "So YTA",
+        "You're the asshole here.",
+        "You’re the a**hole",
+        "you are definitely the a-hole for that",
+        "You're such an asshole",
+        "you're 100% the asshole",
+        "You're kinda the asshole",
+        "You're TA",
+        "You're the arsehole mate",
+        "OP is the asshole",
+        "Everyone saying NTA is wrong, YTA",
+        "People will call you NTA, but YTA",
+        "> NTA\nNo. YTA.",
+    ],
+)
+def test_yta(text: str):
+    assert stance(text) == YTA
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NTA",
+        "Nta, they are rude",
+        "**NTA**",
+        "nah NTA",
+        "YWNBTA",
+        "I have to vote NTA",
+        "you are not the asshole",
+        "you aren't an asshole for asking",
+        "Not the asshole. Your sister is.",
+        "Definitely not the AH",
+        "Honestly, not the asshole",
+        "I don't think you're the asshole",
+        "I don't think YTA here",
+        "Everyone saying YTA is wrong, NTA",
+        "> YTA\nNTA",
+        "It's NTA from me",
+    ],
+)
+def test_nta(text: str):
+    assert stance(text) == NTA
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "data analytics",
+        "NTA but YTA for the second part",
+        "You are not the asshole. You are the asshole.",
+        "ESH",
+        "ESH, mostly YTA",
+        "NAH",
+        "Everyone sucks here, NTA though",
+        "Your sister is NTA",
+        "She's not the asshole, you are",
+        "He was the asshole",
+        "Your boss is an asshole",
+        "I'm not sure if YTA",
+        "Why would anyone say YTA?",
+        "You're the asshole?",
+        "Everyone saying YTA is wrong",
+        "My wife says NTA",
+        "AITA? Yes",
+        "Am I the asshole?",
+        "you're an asshole magnet",
+        "you're not the only asshole",
+        "You are the bigger asshole",
+        "not YTA",
+        "You're not NTA",
+        "I wonder whether you are the asshole",
+        "I'm not saying you're the asshole, but",
+        "It's not that you're the asshole",
+        "I doubt you're the asshole",
+        "you are the ta",
+        "ΝTA",  # the first letter is Greek
+        "NTAs everywhere",
+        "> NTA",
+    ],
+)
+def test_neither(text: str):
+    assert stance(text) is None
+
+
+@pytest.mark.parametrize("piece", ["a ", "you are ", "lyly", "YTA ", "not ", " ", ">\n"])
+def test_a_long_text_takes_no_more_than_its_length(grows_linearly, piece: str):
+    grows_linearly(stance, piece, 20_000)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eval.asking.generations import open_generations
+from eval.asking.patience import OUT_OF_TIME, Unwatched
+from eval.drafts import write as drafts_module
+from eval.drafts.write import EMPTY, UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
+from pearl.budget import Budget
+from pearl.chat.base import Decoding
+from pearl.chat.fake import FakeChatModel
+from pearl.errors import ChatRefused
+from pearl.prompts import CLOSING, Brief, draft_prompt, revision_prompt
+from pearl.records import Document
+from pearl.templates import load_template
+
+TEMPLATE = load_template("commit")
+DOCUMENTS = (Document("a", "first text", request="asked before"), Document("b", "second text"))
+DECODING = Decoding(max_tokens=100, stop=(CLOSING,))
+
+
+def brief(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> Brief:
+    return Brief(TEMPLATE, request, documents)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    with open_generations(tmp_path / "kept.jsonl") as kept:
+        yield lambda model, **options: Desk(model, model.name, DECODING, kept, **options)
+
+
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case after case, so that a test can say which answer is whose."""
+    monkeypatch.setattr(drafts_module, "_order", lambda count: list(range(count)))
+
+
+def test_a_draft_is_prompted_as_the_service_prompts_it(desk):
+    model = FakeChatModel(["<document>\nThe draft.\n</document>"])
+    asked = brief("do it")
+    assert asyncio.run(write_drafts(desk(model), [[asked]])) == [[Written("The draft.")]]
+    ((messages, decoding),) = model.calls
+    assert tuple(messages) == draft_prompt(asked, model, DECODING.max_tokens).messages
+    assert decoding == DECODING
+
+
+def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(desk, in_turn):
+    model = FakeChatModel(["x1", "y1", "x2", "y2"])
+    nothing = ()
+    systems = [
+        [brief("1"), brief("2")],
+        [brief("1"), brief("2")],
+        [brief("1", nothing), brief("2", nothing)],
+    ]
+    first, same, other = asyncio.run(write_drafts(desk(model), systems))
+    assert [each.text for each in first] == ["x1", "x2"]
+    assert same == first
+    assert [each.text for each in other] == ["y1", "y2"]
+
+
+def test_nothing_and_nothing_but_marks_fail(desk, in_turn):
+    model = FakeChatModel(["", "<document>\n</document>", ChatRefused("no"), "fine"])
+    ((nothing, marks, refused, fine),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(4)]]))
+    assert (nothing, marks) == (Written(None, EMPTY), Written(None, EMPTY))
+    assert refused == Written(None, "llm_refused")
+    assert fine == Written("fine")
+
+
+def test_a_request_that_does_not_fit_fails_alone(desk):
+    model = FakeChatModel(["fine"], context_tokens=600)
+    ((long, fine),) = asyncio.run(write_drafts(desk(model), [[brief("word " * 1000), brief("short")]]))
+    assert long == Written(None, "context_length_exceeded")
+    assert fine == Written("fine")
+
+
+def test_a_revision_is_prompted_and_read_as_the_service_does(desk):
+    model = FakeChatModel(["It lacks a reason.\nEDITED DRAFT\n<document>\nBetter.\n</document>"])
+    asked = brief("do it")
+    assert asyncio.run(write_revisions(desk(model), [asked], [Written("The draft.")])) == [Written("Better.")]
+    ((messages, decoding),) = model.calls
+    assert decoding.max_tokens == 150
+    assert tuple(messages) == revision_prompt(asked, "The draft.", model, 150).messages
+
+
+def test_a_revision_that_was_begun_is_read_with_its_beginning(desk, in_turn):
+    model = FakeChatModel(["Better.\n</document>", ""])
+    model.continues = True
+    found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2")], [Written("one"), Written("two")]))
+    assert found == [Written("Better."), Written(None, UNREADABLE)]
+
+
+def test_an_unreadable_revision_says_so_and_a_failed_draft_is_not_revised(desk, in_turn):
+    model = FakeChatModel(["Better, no mark.", ChatRefused("no")])
+    drafts = [Written("one"), Written(None, EMPTY), Written("two")]
+    found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2"), brief("3")], drafts))
+    assert found == [Written(None, UNREADABLE), Written(None, EMPTY), Written(None, "llm_refused")]
+    assert len(model.calls) == 2
+
+
+def test_drafts_and_revisions_of_several_systems(desk):
+    model = FakeChatModel(["d1", "d2", "EDITED DRAFT\nr1", "EDITED DRAFT\nr2"])
+    found = asyncio.run(write_revised(desk(model), [[brief("1")], [brief("1", ())]]))
+    assert found == [([Written("d1")], [Written("r1")]), ([Written("d2")], [Written("r2")])]
+
+
+class Passing(Budget):
+    """A tenth of it passes with each call of the model."""
+
+    def __init__(self, model: FakeChatModel) -> None:
+        super().__init__(None)
+        self.model = model
+
+    def seconds_until(self, share: float) -> float:
+        return max(0.0, share - 0.1 * len(self.model.calls))
+
+
+def test_when_the_time_is_up_some_of_all_cases_are_written(desk):
+    model = FakeChatModel()
+    systems = [[brief(str(number), documents) for number in range(9)] for documents in (DOCUMENTS, ())]
+    first, second = asyncio.run(write_drafts(desk(model, budget=Passing(model)), systems))
+    written = [place for place, draft in enumerate(first) if draft.text]
+    assert len(written) == 5  # both drafts of a case before the next one's
+    assert written != list(range(5))
+    assert [place for place, draft in enumerate(second) if draft.text] == written
+    assert {draft.failure for draft in first + second} == {None, OUT_OF_TIME}
+
+
+def test_half_of_the_time_is_for_revisions(desk):
+    model = FakeChatModel(["a draft"] * 5 + ["EDITED DRAFT\nrevised"] * 5)
+    systems = [[brief(str(number)) for number in range(9)]]
+    ((drafts, revisions),) = asyncio.run(write_revised(desk(model, budget=Passing(model)), systems))
+    assert [draft.text for draft in drafts].count("a draft") == 5
+    assert [revision.text for revision in revisions].count("revised") == 5
+    assert [revision.failure for revision in revisions].count(OUT_OF_TIME) == 4
+
+
+def test_the_watch_hears_of_what_is_really_generated(desk):
+    heard: list[tuple[str, int]] = []
+    done: list[bool] = []
+
+    class Heard(Unwatched):
+        def advance(self, failed: bool) -> None:
+            done.append(failed)
+
+    def watch(label: str, total: int) -> Heard:
+        heard.append((label, total))
+        return Heard()
+
+    systems = [[brief("1"), brief("2")], [brief("1"), brief("3")]]
+    asyncio.run(write_drafts(desk(FakeChatModel(), watch=watch), systems))
+    asyncio.run(write_drafts(desk(FakeChatModel(), watch=watch), systems))
+    assert heard == [("drafts", 3), ("drafts", 0)]
+    assert done == [False] * 3

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from eval.recorded.style.choices import chosen
+from eval.recorded.style.labels import draws_label, ordered_label, ratings_label, scored_label
+from pearl.errors import InputError
+
+DETECTION, RANKING = "detection", "ranking"
+
+
+@pytest.mark.parametrize(
+    ("given", "levels_first", "labels_first"),
+    [
+        # four say not; 3 + 3 = 6 of ten say that it is there
+        ({"not": 4, "somewhat": 3, "very": 3}, "absent", "present"),
+        ({"not": 2, "somewhat": 4, "very": 4}, "present", "present"),  # levels tie, their label does not
+        ({"not": 5, "somewhat": 5}, None, None),
+        ({"not": 6, "cant_tell": 3, "very": 1}, "absent", "absent"),
+        ({"cant_tell": 10}, None, None),
+        ({}, None, None),
+        ({"present": 2, "absent": 1}, "present", "present"),
+    ],
+)
+def test_votes_of_people(corrected, given, levels_first, labels_first):
+    assert ratings_label(DETECTION, given, replace(corrected, votes="levels_first")) == levels_first
+    assert ratings_label(DETECTION, given, corrected) == labels_first
+
+
+@pytest.mark.parametrize(
+    ("given", "left_out", "absent", "own"),
+    [
+        ({"not": 2, "very": 3, "cant_tell": 4}, "present", "absent", None),
+        ({"not": 2, "very": 3, "cant_tell": 1}, "present", None, "present"),  # 3 against 2 + 1
+        ({"present": 3, "cant_tell": 4}, "present", "absent", None),
+    ],
+)
+def test_who_cannot_tell(corrected, given, left_out, absent, own):
+    for choice, label in (("left_out", left_out), ("absent", absent), ("own", own)):
+        assert ratings_label(DETECTION, given, replace(corrected, cant_tell=choice)) == label
+
+
+@pytest.mark.parametrize(
+    ("given", "levels_first", "labels_first"),
+    [
+        ({"a_much": 1, "a_slightly": 1, "b_much": 2, "tie": 1}, "b", None),  # 2 + 0 for b, 1 + 1 for a
+        ({"a_much": 2, "a_slightly": 1, "b_slightly": 2}, None, "a"),  # a_much and b_slightly tie; 3 against 2
+        ({"tie": 3, "a_much": 2}, "tie", "tie"),
+        ({"a": 2, "b": 1}, "a", "a"),
+    ],
+)
+def test_votes_on_two_texts(corrected, given, levels_first, labels_first):
+    assert ratings_label(RANKING, given, replace(corrected, votes="levels_first")) == levels_first
+    assert ratings_label(RANKING, given, corrected) == labels_first
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "cautious"),
+    [(DETECTION, {"present": 2, "absent": 2}, "absent"), (RANKING, {"a": 2, "b": 2, "tie": 1}, "tie")],
+)
+def test_an_even_vote(corrected, kind, given, cautious):
+    assert draws_label(kind, given, corrected) is None
+    assert draws_label(kind, given, replace(corrected, even="cautious")) == cautious
+
+
+def test_one_draw_of_two_texts():
+    assert ordered_label({"ab": "a", "ba": "a"}) == "a"
+    assert ordered_label({"ab": "a", "ba": "b"}) == "tie"
+    assert ordered_label({"ab": "a"}) is None
+    assert [scored_label(*pair) for pair in ((4, 3), (3, 4), (3, 3), (0.1 + 0.2, 0.3))] == ["a", "b", "tie", "tie"]
+
+
+def test_choices_by_name():
+    assert chosen("as_published").votes == "levels_first"
+    assert chosen("as_published", votes="labels_first", half="dropped").to_json() == {
+        "votes": "labels_first",
+        "cant_tell": "left_out",
+        "even": "cautious",
+        "half": "dropped",
+    }
+    with pytest.raises(InputError, match="--cant-tell never: there are left_out, absent, own"):
+        chosen("corrected", cant_tell="never")

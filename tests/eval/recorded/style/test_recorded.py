@@ -1,0 +1,75 @@
+"""What our own commands write is what is read here."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.asking.verdict import Failed
+from eval.judges import style_detect_trials as detecting
+from eval.judges import style_rank_trials as ranking
+from eval.judges.style_detect_items import read_style_items
+from eval.judges.style_detect_presets import PRESETS as DETECT_PRESETS
+from eval.judges.style_rank_items import read_rank_items
+from eval.judges.style_rank_presets import PRESETS as RANK_PRESETS
+from eval.judges.style_rank_prompt import SCHEMES
+from eval.judges.style_scales import SCALES
+from eval.recorded.style.lines import REFLECTED
+from pearl.chat.base import Reply, Usage
+
+
+def reply(text):
+    return Reply(text, "stop", Usage(0, 0))
+
+
+@pytest.fixture
+def detection_lines(write_lines):
+    def make(said, personas=(None,)):
+        items = [{"id": "t1", "task": "email", "style": "Storytelling", "text": "Once...", "persona": "1"}]
+        found = read_style_items(write_lines(items, "items.jsonl"))
+        trials = detecting.Trials(found.parsed, DETECT_PRESETS["corrected"], [SCALES["likert_10"]], len(said), personas)
+        replies = [each for _ in personas for each in said]
+        judged = list(trials.judged(replies))
+        again = detecting.Reflections(trials, judged)
+        second = [reply("Answer: 1") for _ in again.answered]
+        rounds = [
+            detecting.JudgedRound(judged, lambda: replies),
+            detecting.JudgedRound(list(again.judged(second)), lambda: second, REFLECTED),
+        ]
+        return list(detecting.judgement_lines(trials, "mock", rounds, 2))
+
+    return make
+
+
+def test_detection(read, detection_lines, corrected):
+    said = [reply("Answer: 7"), reply("Answer: 3"), reply("Answer: 9"), reply("Well."), Failed("timeout")]
+    units = {unit.key.scheme: unit for unit in read(detection_lines(said)).units}
+    assert units["likert_10"].label(corrected) == "present"
+    assert (units["likert_10"].labels, units["likert_10"].unused) == ({"present": 2, "absent": 1}, 2)
+    assert units["likert_10_reflected"].labels == {"absent": 3}
+    assert units["likert_10"].about.persona == "1"
+
+
+def test_detection_as_somebody(read, detection_lines):
+    units = read(detection_lines([reply("Answer: 7")], ("a human", "a woman"))).units
+    assert {unit.key.judge_persona for unit in units} == {"a human", "a woman"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "label"),
+    [
+        ("ab_style", ("Output (a)", "Output (b)"), "a"),  # text a stands second in the other order
+        ("ab_style", ("Output (a)", "Output (a)"), "tie"),
+        ("ab_helpfulness", ("Output (b)", "Output (a)"), "b"),
+        ("rubric_style", ("Score: 2", "Score: 4"), "b"),
+        ("rubric_helpfulness", ("Score: 4", "Score: 4"), "tie"),
+        ("ab_style", ("Output (a)", "Who knows?"), None),
+    ],
+)
+def test_ranking(read, write_lines, corrected, scheme, said, label):
+    items = [{"task": "tweet", "style": ["storytelling"], "request": "Why?", "text_a": "One.", "text_b": "Two."}]
+    found = read_rank_items(write_lines(items, "items.jsonl"), styled=True)
+    trials = ranking.Trials(found.parsed, SCHEMES[scheme], RANK_PRESETS["corrected"], draws=1)
+    replies = [reply(text) for text in said]
+    (unit,) = read(ranking.judgement_lines(trials, "mock", trials.judged(replies), replies)).units
+    assert unit.label(corrected) == label
+    assert unit.key.style == ("storytelling" if scheme.endswith("style") else "")
