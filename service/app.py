@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import Response
 from starlette.middleware.cors import CORSMiddleware
 
@@ -20,6 +20,7 @@ from retriever.encoder import Encoder
 from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, voices
 from service.api.body_limit import BodyLimit
 from service.api.errors import ErrorBody, install_error_handlers
+from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 from service.observe import Observe
 from service.services import THREADS, Services
@@ -66,6 +67,7 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
+        dependencies=[Depends(refuse_unknown_parameters)],
     )
     app.state.services = services
     install_error_handlers(app)

@@ -150,7 +150,21 @@ create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["import"], ["import", "jsonl"], ["draft"], ["serve"], ["keys"], ["rank"], ["eval", "retrieval"]]
+    "command",
+    [
+        [],
+        ["import"],
+        ["import", "jsonl"],
+        ["draft"],
+        ["serve"],
+        ["keys"],
+        ["documents"],
+        ["imports"],
+        ["voices"],
+        ["users"],
+        ["rank"],
+        ["eval", "retrieval"],
+    ],
 )
 def test_help_is_quick_for_it_loads_little(command):
     program = f"""

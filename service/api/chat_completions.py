@@ -24,11 +24,12 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
 from service.api.fields import Name
 from service.api.streaming import DONE, event, event_stream, while_connected
-from service.api.voices import WHOLE_HISTORY, all_voices
+from service.api.voices import all_voices
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.services import Services
 from service.store import voices
+from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])

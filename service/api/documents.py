@@ -9,17 +9,19 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from pearl.errors import Conflict
+from pearl.errors import Conflict, InputError
 from pearl.records import Document
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
 from service.services import Services
-from service.store import documents
+from service.store import documents, imports, voices
 from service.store.documents import Addition, Outcome
 from service.store.idempotency import Answer
 from service.store.ids import new_id
+from service.store.tables import documents as documents_table
+from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
@@ -185,8 +187,13 @@ async def list_documents(
     limit: Annotated[int, Query(ge=1, le=1000, description="How many a page.")] = 20,
     after: Annotated[Name | None, Query(description="Id of the last document of the page before.")] = None,
     order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
+    voice: Annotated[Name | None, Query(description="Only documents of this voice.", examples=["email"])] = None,
+    query: Annotated[
+        Text | None,
+        Query(description="Only texts that contain each of these words, in upper or lower case.", examples=["kettle"]),
+    ] = None,
 ) -> DocumentPage:
-    page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc")
+    page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc", voice, query)
     data = [_out(document) for document in page.documents]
     return DocumentPage(
         object="list",
@@ -197,9 +204,77 @@ async def list_documents(
     )
 
 
-def _page(services: Services, user_id: int, limit: int, after: str | None, newest_first: bool) -> documents.Page:
+def _page(
+    services: Services,
+    user_id: int,
+    limit: int,
+    after: str | None,
+    newest_first: bool,
+    voice: str | None,
+    words: str | None,
+) -> documents.Page:
     with services.database.read() as connection:
-        return documents.page(connection, user_id, limit=limit, after=after, newest_first=newest_first)
+        if voice is not None:
+            voices.get(connection, user_id, voice)
+        return documents.page(
+            connection, user_id, limit=limit, after=after, newest_first=newest_first, voice=voice, words=words
+        )
+
+
+class BulkDeletion(BaseModel):
+    """What a bulk deletion came to."""
+
+    object: Literal["deletion"] = Field(description="Always `deletion`.")
+    deleted: int = Field(description="How many documents are gone.", examples=[30])
+    kept: int = Field(
+        description="How many documents of the import stay, because you changed them by hand since.", examples=[0]
+    )
+    status: Literal["deleted", "erasing"] = Field(
+        description="`erasing`: another program reads the database's files, which are overwritten when that ends.",
+        examples=["deleted"],
+    )
+
+
+@router.delete(
+    "",
+    summary="Delete the documents of a voice or of an import",
+    responses={202: {"model": BulkDeletion, "description": "Deleted; the files are still to be overwritten."}},
+)
+async def delete_documents(
+    services: ServicesDep,
+    caller: Caller,
+    response: Response,
+    voice: Annotated[Name | None, Query(description="Every document of this voice.", examples=["old-blog"])] = None,
+    import_id: Annotated[
+        Name | None,
+        Query(alias="import", description="What this import brought and you did not change by hand since."),
+    ] = None,
+) -> BulkDeletion:
+    """Exactly one of the two is needed. Everything of yours goes with `DELETE /v1/me`."""
+    if (voice is None) == (import_id is None):
+        raise InputError(
+            "Say which documents: 'voice' or 'import', one of the two. DELETE /v1/me deletes everything of yours.",
+            param="voice",
+            code="missing_parameter",
+        )
+    undone, erased = await in_thread(_delete_all, services, caller.user.id, voice, import_id)
+    response.status_code = 200 if erased else 202
+    return BulkDeletion(
+        object="deletion", deleted=undone.removed, kept=undone.kept, status="deleted" if erased else "erasing"
+    )
+
+
+def _delete_all(
+    services: Services, user_id: int, voice: str | None, import_id: str | None
+) -> tuple[imports.Undone, bool]:
+    with services.database.write() as connection:
+        if import_id is not None:
+            undone = imports.undo(connection, user_id, import_id)
+        else:
+            voices.get(connection, user_id, str(voice))
+            removed = documents.remove_all(connection, user_id, documents_table.c.voice == voice)
+            undone = imports.Undone(removed, kept=0)
+    return undone, services.forget_deleted(user_id)
 
 
 DocumentId = Annotated[Name, Path(description="The document's id.", examples=["mail-2041"])]
@@ -213,6 +288,27 @@ async def get_document(services: ServicesDep, caller: Caller, id: DocumentId) ->
 def _get(services: Services, user_id: int, document_id: str) -> Document:
     with services.database.read() as connection:
         return documents.get(connection, user_id, document_id)
+
+
+class DocumentChange(BaseModel):
+    """What to change of a document."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    voice: Name | None = Field(description="The register it belongs to; null for none.", examples=["email"])
+
+
+@router.patch("/{id:path}", summary="Move a document to another voice")
+async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
+    """The voice stays what you made it when the document is imported again. A new voice is made."""
+    if body.voice == WHOLE_HISTORY:
+        raise InputError(f"'{WHOLE_HISTORY}' is the model id of the whole history, no voice.", param="voice")
+    return _out(await in_thread(_change, services, caller.user.id, id, body.voice))
+
+
+def _change(services: Services, user_id: int, document_id: str, voice: str | None) -> Document:
+    with services.database.write() as connection:
+        return documents.change_voice(connection, user_id, document_id, voice)
 
 
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")

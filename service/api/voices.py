@@ -14,12 +14,10 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name
 from service.services import Services
 from service.store import voices
-from service.store.voices import Voice
+from service.store.voices import WHOLE_HISTORY, Voice
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"])
-
-WHOLE_HISTORY = "pearl"  # the model id that stands for no voice
 
 
 class VoiceIn(BaseModel):
@@ -89,7 +87,7 @@ async def put_voice(
 def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) -> tuple[Voice, bool]:
     with services.database.write() as connection:
         made = voices.put(connection, user_id, name, values)
-        return next(voice for voice in voices.list_all(connection, user_id) if voice.name == name), made
+        return voices.get_counted(connection, user_id, name), made
 
 
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")

@@ -1,9 +1,11 @@
-"""What the commands share: opening the store."""
+"""What the commands share: opening the store, and erasing what was deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import typer
 
 from pearl.settings import Settings
 from service.store.database import Database
@@ -18,3 +20,12 @@ def open_database(settings: Settings) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+def erase(database: Database) -> None:
+    """Overwrite what was deleted in the database's files, or say that it is still there."""
+    if not database.forget_deleted():
+        typer.echo(
+            "Another program is reading the database's files; `pearl serve` overwrites what was deleted after that.",
+            err=True,
+        )

@@ -20,6 +20,7 @@ from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
+from service.commands.shown import counted, printable
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guess import guess_importer
@@ -180,7 +181,7 @@ def _report(summary: ImportSummary, removed: int, source: Path, json: str | None
     console = Console(stderr=True)
     _show_problems(console, summary)
     for remark in _remarks(summary):
-        console.print(Text(_one_line(remark)), soft_wrap=True)
+        console.print(Text(printable(str(remark))), soft_wrap=True)
     if json is not None:
         write_json(json, summary_json(summary, removed))
     else:
@@ -190,7 +191,7 @@ def _report(summary: ImportSummary, removed: int, source: Path, json: str | None
             console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)
     if summary.refused:
         raise InputError(
-            f"{source}: {_counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
+            f"{source}: {counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
         )
     if summary.nothing_usable:
         raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
@@ -198,7 +199,7 @@ def _report(summary: ImportSummary, removed: int, source: Path, json: str | None
 
 def _show_problems(console: Console, summary: ImportSummary) -> None:
     for problem in summary.errors[:PROBLEMS_SHOWN]:
-        console.print(Text(_one_line(problem)), soft_wrap=True)
+        console.print(Text(printable(str(problem))), soft_wrap=True)
     hidden = summary.errors_total - PROBLEMS_SHOWN
     if hidden > 0:
         console.print(Text(f"and {hidden:,} more"), soft_wrap=True)
@@ -217,15 +218,6 @@ def _remarks(summary: ImportSummary) -> list[str]:
     ]
 
 
-def _one_line(problem: object) -> str:
-    # names of files and fields come from the source: no escape sequence of theirs may reach the terminal
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(problem))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _left_out_in_words(summary: ImportSummary) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
 
@@ -235,7 +227,7 @@ def _table(summary: ImportSummary, removed: int) -> Table:
     table.add_column(justify="right")
     table.add_column()
     table.add_row(
-        f"{summary.imported:,}", f"imported, for {_counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
+        f"{summary.imported:,}", f"imported, for {counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
     )
     if summary.replaced:
         table.add_row(f"{summary.replaced:,}", "changed since, now as they are in the source")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, tuple_, update
@@ -18,6 +19,7 @@ from service.store.ids import digest
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
+SEARCHED_AT_ONCE = 100  # documents in memory, each of which may have a megabyte
 
 Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
@@ -196,13 +198,25 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
     return _document(row)
 
 
-def page(connection: Connection, user_id: int, *, limit: int, after: str | None, newest_first: bool) -> Page:
-    """One page in order of time. ``after`` is the id of the last document of the page before.
+def page(
+    connection: Connection,
+    user_id: int,
+    *,
+    limit: int,
+    after: str | None,
+    newest_first: bool,
+    voice: str | None = None,
+    words: str | None = None,
+) -> Page:
+    """One page in order of time: of a voice, where one is named, and of texts that contain all the words.
 
-    Raises InputError when that document is not in the history.
+    ``after`` is the id of the last document of the page before. Raises InputError when that document is not in the
+    history.
     """
     position = tuple_(documents.c.timestamp, documents.c.seq)
     query = _select(user_id)
+    if voice is not None:
+        query = query.where(documents.c.voice == voice)
     if after is not None:
         last = connection.execute(_select(user_id).where(documents.c.document_id == after)).first()
         if last is None:
@@ -215,10 +229,23 @@ def page(connection: Connection, user_id: int, *, limit: int, after: str | None,
         query = query.where(position < cursor if newest_first else position > cursor)
     ordering = (documents.c.timestamp, documents.c.seq)
     query = query.order_by(*(column.desc() for column in ordering) if newest_first else ordering)
-    rows = connection.execute(query.limit(limit + 1)).all()
+    if words is None:
+        rows = list(connection.execute(query.limit(limit + 1)))
+    else:
+        rows = list(islice(_containing(connection, query, words), limit + 1))
     found = [_document(row) for row in rows[:limit]]
     has_more = len(rows) > limit
     return Page(found, found[-1].id if has_more else None, has_more)
+
+
+def _containing(connection: Connection, query: Select[Any], words: str) -> Iterator[Row[Any]]:
+    """The rows whose text contains every word, compared here: SQLite folds the case of ASCII alone."""
+    wanted = words.casefold().split()
+    with connection.execute(query.execution_options(yield_per=SEARCHED_AT_ONCE)) as rows:
+        for row in rows:
+            text = row.text.casefold()
+            if all(word in text for word in wanted):
+                yield row
 
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:

@@ -33,13 +33,21 @@ class PastImport:
     undone_at: float | None
     documents: int
 
+    @property
+    def brought(self) -> int:
+        return int(self.counts.get("imported", 0) + self.counts.get("replaced", 0))
+
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An undone import: ``removed`` documents are gone, ``kept`` stay because their owner changed them by hand."""
+    """An undone import: ``removed`` documents are gone, ``kept`` stay because their owner changed them by hand.
+
+    ``replaced`` counts those for which the import had replaced an earlier version.
+    """
 
     removed: int
     kept: int
+    replaced: int = 0
 
 
 def record(
@@ -83,9 +91,18 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
     undone = connection.execute(update(imports).where(mine, imports.c.undone_at.is_(None)).values(undone_at=now))
     if not undone.rowcount:
         raise _not_undone(id, connection.execute(select(imports.c.undone_at).where(mine)).first())
+    counts = connection.scalar(select(imports.c.counts).where(mine)) or {}
     brought = documents_table.c.import_id == id
     removed = documents.remove_all(connection, user_id, brought & documents_table.c.changed_at.is_(None))
-    return Undone(removed, documents.count(connection, user_id, brought))
+    return Undone(removed, documents.count(connection, user_id, brought), counts.get("replaced", 0))
+
+
+def owner(connection: Connection, id: str) -> int:
+    """The row id of the user whose import this is. Raises NotFound."""
+    found = connection.scalar(select(imports.c.user_id).where(imports.c.id == id))
+    if found is None:
+        raise _not_undone(id, None)
+    return int(found)
 
 
 def _not_undone(id: str, row: Any) -> Exception:

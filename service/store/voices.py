@@ -15,6 +15,8 @@ from service.store.tables import documents, voices
 from service.store.upsert import upsert
 from service.store.users import touch_history
 
+WHOLE_HISTORY = "pearl"  # the model id that stands for no voice, so no voice has this name
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -55,6 +57,12 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
             code="voice_not_found",
         )
     return Voice(row.name, row.instructions, row.template, row.k, created_at=row.created_at)
+
+
+def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
+    """The voice with the count of its documents. Raises NotFound."""
+    found = next((voice for voice in list_all(connection, user_id) if voice.name == name), None)
+    return found or get(connection, user_id, name)
 
 
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:

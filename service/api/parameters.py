@@ -1,0 +1,32 @@
+"""Query parameters that a route does not know are refused: a misspelt filter must not look as if it filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from pearl.errors import InputError
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """A dependency of every route. Raises InputError that names the first unknown parameter and lists the known."""
+    if not request.query_params:
+        return
+    route = request.scope["route"]
+    known = sorted(_names(route.dependant)) if isinstance(route, APIRoute) else []
+    for name in request.query_params:
+        if name not in known:
+            offered = f"There are {', '.join(known)}." if known else "This route has none."
+            raise InputError(
+                f"There is no query parameter '{name}' here. {offered}", param=name, code="unknown_parameter"
+            )
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    """The query parameters of a route, or of something that it depends on."""
+    yield from (field.alias for field in dependant.query_params)
+    for needed in dependant.dependencies:
+        yield from _names(needed)

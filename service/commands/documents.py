@@ -1,0 +1,163 @@
+"""``pearl documents``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, USER_OPTION, write_json
+from pearl.records import Document
+from pearl.settings import load_settings
+from service.commands.common import erase, open_database
+from service.commands.shown import confirm, counted, excerpt, moment, show_fields, show_table
+from service.store import documents, imports, users, voices
+from service.store.tables import documents as documents_table
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at the documents of a history, search and delete them.",
+)
+
+LIST_EXAMPLES = """Examples:
+
+\b
+  pearl documents list
+  pearl documents list --user ada --voice email --limit 50
+  pearl documents list --json -
+"""
+SEARCH_EXAMPLES = """Examples:
+
+\b
+  pearl documents search kettle
+  pearl documents search "swap Saturday" --voice email
+"""
+DELETE_EXAMPLES = """Examples:
+
+\b
+  pearl documents delete mail-2041 mail-2042
+  pearl documents delete --voice old-blog
+  pearl documents delete --import import_0192f0c4b1aa7d0e5c2f9b1c --yes
+"""
+VOICE_OPTION = typer.Option(None, "--voice", metavar="V", help="Only documents of this voice.")
+LIMIT_OPTION = typer.Option(20, "--limit", min=1, max=1000, help="Documents to list.")
+AFTER_OPTION = typer.Option(None, "--after", metavar="ID", help="Go on after this document.")
+OLDEST_OPTION = typer.Option(False, "--oldest-first", help="Begin with the oldest document.")
+
+
+@app.command("list", epilog=LIST_EXAMPLES)
+def list_documents(
+    user: str | None = USER_OPTION,
+    voice: str | None = VOICE_OPTION,
+    limit: int = LIMIT_OPTION,
+    after: str | None = AFTER_OPTION,
+    oldest_first: bool = OLDEST_OPTION,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """List documents, the newest first."""
+    _show_page(user, voice, None, limit, after, oldest_first, json)
+
+
+@app.command(epilog=SEARCH_EXAMPLES)
+def search(
+    words: str = typer.Argument(metavar="WORDS", help="Words that the text must contain, all of them, in any order."),
+    user: str | None = USER_OPTION,
+    voice: str | None = VOICE_OPTION,
+    limit: int = LIMIT_OPTION,
+    after: str | None = AFTER_OPTION,
+    oldest_first: bool = OLDEST_OPTION,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """List the documents whose text contains some words; upper and lower case are the same."""
+    if not words.split():
+        raise InputError("Give at least one word to search for.", param="words", code="empty_text")
+    _show_page(user, voice, words, limit, after, oldest_first, json)
+
+
+def _show_page(
+    user: str | None,
+    voice: str | None,
+    words: str | None,
+    limit: int,
+    after: str | None,
+    oldest_first: bool,
+    json: str | None,
+) -> None:
+    with open_database(load_settings()) as database, database.read() as connection:
+        owner = users.chosen(connection, user)
+        if voice is not None:
+            voices.get(connection, owner.id, voice)
+        page = documents.page(
+            connection, owner.id, limit=limit, after=after, newest_first=not oldest_first, voice=voice, words=words
+        )
+    if json:
+        write_json(json, {"documents": [asdict(each) for each in page.documents], "has_more": page.has_more})
+        return
+    if not page.documents:
+        typer.echo("No documents." if words is None else f"No document contains {words!r}.", err=True)
+        return
+    show_table(("id", "written", "voice", "text"), (_row(document) for document in page.documents))
+    if page.next_cursor is not None:
+        typer.echo(f"There are more; go on with --after {page.next_cursor}", err=True)
+
+
+def _row(document: Document) -> tuple[str, ...]:
+    return document.id, moment(document.timestamp), document.voice or "-", excerpt(document.text)
+
+
+@app.command(epilog="Example:\n\n\b\n  pearl documents show mail-2041\n")
+def show(
+    id: str = typer.Argument(metavar="ID", help="The document's id, from `pearl documents list`."),
+    user: str | None = USER_OPTION,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Show one document whole."""
+    with open_database(load_settings()) as database, database.read() as connection:
+        document = documents.get(connection, users.chosen(connection, user).id, id)
+    if json:
+        write_json(json, asdict(document))
+        return
+    show_fields((("id", document.id), ("written", moment(document.timestamp)), ("voice", document.voice)))
+    if document.request is not None:
+        typer.echo(f"request:\n\n{document.request}\n")
+    typer.echo(f"text:\n\n{document.text}")
+
+
+@app.command(epilog=DELETE_EXAMPLES)
+def delete(
+    ids: list[str] = typer.Argument(None, metavar="[ID]...", help="Ids of documents, from `pearl documents list`."),
+    user: str | None = USER_OPTION,
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="Every document of this voice."),
+    import_id: str | None = typer.Option(
+        None, "--import", metavar="ID", help="What this import brought and was not changed by hand since."
+    ),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+) -> None:
+    """Delete documents for good, with the drafts that they were sent from."""
+    if bool(ids) + (voice is not None) + (import_id is not None) != 1:
+        raise InputError("Give ids of documents, or --voice V, or --import ID: one of the three.", param="id")
+    with open_database(load_settings()) as database:
+        with database.read() as connection:
+            owner = users.chosen(connection, user)
+            if voice is not None:
+                voices.get(connection, owner.id, voice)
+            chosen = documents_table.c.voice == voice if voice is not None else documents_table.c.import_id == import_id
+            count = 0 if ids else documents.count(connection, owner.id, chosen)
+        if voice is not None:
+            confirm(f"Delete {counted(count, 'document')} of the voice '{voice}' of {owner.name}?", yes=yes)
+        elif import_id is not None:
+            confirm(f"Delete what the import '{import_id}' brought ({counted(count, 'document')})?", yes=yes)
+        with database.write() as connection:
+            if import_id is not None:
+                removed = imports.undo(connection, owner.id, import_id).removed
+            elif voice is not None:
+                removed = documents.remove_all(connection, owner.id, chosen)
+            else:
+                removed = len(set(ids))
+                for each in dict.fromkeys(ids):
+                    documents.remove(connection, owner.id, each)
+        erase(database)
+    typer.echo(f"Deleted {counted(removed, 'document')}.", err=True)

@@ -1,0 +1,72 @@
+"""Tables, times and excerpts on the terminal, and questions before what cannot be taken back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pearl.errors import InputError
+
+EXCERPT = 70  # characters
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table on standard output; numbers are on the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    listed = [list(row) for row in rows]
+    for position, name in enumerate(columns):
+        numbers = bool(listed) and all(isinstance(row[position], int) for row in listed)
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in listed:
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(str(cell))) for cell in row))
+    Console().print(table)
+
+
+def show_fields(fields: Iterable[tuple[str, object]]) -> None:
+    """Print names and values, one a line, without those that are None."""
+    for name, value in fields:
+        if value is not None:
+            typer.echo(f"{name + ':':<14}{printable(str(value))}")
+
+
+def printable(text: str) -> str:
+    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def moment(seconds: float | None) -> str:
+    """Local date and time to the minute; a dash for None."""
+    return "-" if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def excerpt(text: str, characters: int = EXCERPT) -> str:
+    """The beginning of the text on one line, cut between words."""
+    line = " ".join(text[: 4 * characters].split())
+    if len(line) <= characters and len(text) <= 4 * characters:
+        return line
+    cut = line[: characters - 1]
+    words, space, _ = cut.rpartition(" ")
+    return f"{words if space and line[len(cut) : len(cut) + 1].strip() else cut.rstrip()}…"
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Return when ``yes`` was given or the person says so, else end the command.
+
+    Raises InputError where nobody can be asked.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError(f"{question} Nobody can be asked here; give --yes to do it.", param="yes")
+    typer.confirm(question, abort=True, err=True)
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 draft', '1,234 drafts'."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,58 @@
+"""``pearl users``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from pearl.options import JSON_OPTION, write_json
+from pearl.settings import load_settings
+from service.commands.common import erase, open_database
+from service.commands.shown import confirm, counted, moment, show_table
+from service.store import user_counts, users
+from service.store.user_counts import UserCounts
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="List the users, and delete one."
+)
+
+
+@app.command("list", epilog="Example:\n\n\b\n  pearl users list\n")
+def list_users(json: str | None = JSON_OPTION) -> None:
+    """List the users with the numbers of their documents, voices, drafts and keys."""
+    with open_database(load_settings()) as database, database.read() as connection:
+        found = user_counts.list_all(connection)
+    if json:
+        write_json(json, {"users": [asdict(each) for each in found]})
+    elif not found:
+        typer.echo("No users yet; import a history (pearl import PATH --user me).", err=True)
+    else:
+        columns = ("name", "documents", "voices", "drafts", "keys", "latest document", "since")
+        show_table(columns, (_row(each) for each in found))
+
+
+def _row(user: UserCounts) -> tuple[object, ...]:
+    latest, since = moment(user.latest), moment(user.since)
+    return user.name, user.documents, user.voices, user.drafts, user.keys, latest, since
+
+
+@app.command(epilog="Example:\n\n\b\n  pearl users delete ada\n")
+def delete(
+    name: str = typer.Argument(metavar="NAME", help="The user's name, from `pearl users list`."),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+) -> None:
+    """Delete a user with everything of theirs, for good."""
+    with open_database(load_settings()) as database:
+        with database.read() as connection:
+            user = users.get(connection, name)
+            has = next(each for each in user_counts.list_all(connection) if each.name == name)
+        everything = ", ".join(
+            counted(count, noun)
+            for count, noun in ((has.documents, "document"), (has.voices, "voice"), (has.drafts, "draft"))
+        )
+        confirm(f"Delete {name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
+        with database.write() as connection:
+            users.remove(connection, user.id)
+        erase(database)
+    typer.echo(f"Deleted {name}.", err=True)

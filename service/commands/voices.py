@@ -1,0 +1,111 @@
+"""``pearl voices``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, USER_OPTION, write_json
+from pearl.settings import load_settings
+from pearl.templates import load_template, template_names
+from pearl.texts import check_characters, check_id
+from service.commands.common import erase, open_database
+from service.commands.shown import counted, excerpt, show_fields, show_table
+from service.store import users, voices
+from service.store.voices import WHOLE_HISTORY, Voice
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Look at a user's voices and set their instructions, template and k.",
+)
+
+SET_EXAMPLES = """Examples:
+
+\b
+  pearl voices set email --instructions "British spelling; never 'Best regards'."
+  pearl voices set blog --template post -k 3
+  pearl voices set blog -k 0                      the template's number again
+"""
+NAME_ARGUMENT = typer.Argument(metavar="NAME", help="The voice's name, from `pearl voices list`.")
+
+
+@app.command("list", epilog="Example:\n\n\b\n  pearl voices list --user ada\n")
+def list_voices(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
+    """List the voices with their number of documents."""
+    with open_database(load_settings()) as database, database.read() as connection:
+        found = voices.list_all(connection, users.chosen(connection, user).id)
+    if json:
+        write_json(json, {"voices": [asdict(voice) for voice in found]})
+    elif not found:
+        typer.echo("No voices; an import with --voice makes one.", err=True)
+    else:
+        show_table(("name", "documents", "template", "k", "instructions"), (_row(voice) for voice in found))
+
+
+def _row(voice: Voice) -> tuple[object, ...]:
+    return voice.name, voice.documents, voice.template, str(voice.k or "-"), excerpt(voice.instructions) or "-"
+
+
+@app.command(epilog="Example:\n\n\b\n  pearl voices show email\n")
+def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
+    """Show one voice with its instructions."""
+    with open_database(load_settings()) as database, database.read() as connection:
+        voice = voices.get_counted(connection, users.chosen(connection, user).id, name)
+    if json:
+        write_json(json, asdict(voice))
+        return
+    of_template = f"{load_template(voice.template).k} (the template's)"
+    show_fields(
+        (
+            ("name", voice.name),
+            ("documents", f"{voice.documents:,}"),
+            ("template", voice.template),
+            ("k", voice.k or of_template),
+        )
+    )
+    typer.echo(f"instructions: {voice.instructions or '-'}")
+
+
+@app.command("set", epilog=SET_EXAMPLES)
+def set_voice(
+    name: str = typer.Argument(metavar="NAME", help="The voice's name; a new one is made."),
+    user: str | None = USER_OPTION,
+    instructions: str | None = typer.Option(
+        None, "--instructions", metavar="TEXT", help="Standing instructions; they outrank the learned style."
+    ),
+    template: str | None = typer.Option(
+        None, "--template", metavar="T", help=f"The prompt template: {', '.join(template_names())}."
+    ),
+    k: int | None = typer.Option(None, "-k", min=0, max=20, help="Documents to show the model; 0: the template's."),
+) -> None:
+    """Set what is given of a voice; the rest stays as it is."""
+    if check_id(name, param="name") == WHOLE_HISTORY:
+        raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
+    values: dict[str, Any] = {}
+    if instructions is not None:
+        values["instructions"] = check_characters(instructions, param="instructions")
+    if template is not None:
+        values["template"] = load_template(template).name
+    if k is not None:
+        values["k"] = k or None
+    with open_database(load_settings()) as database, database.write() as connection:
+        made = voices.put(connection, users.chosen(connection, user).id, name, values)
+    typer.echo(f"{'Made' if made else 'Changed'} the voice '{name}'.", err=True)
+
+
+@app.command(epilog="Example:\n\n\b\n  pearl voices delete old-blog\n")
+def delete(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION) -> None:
+    """Delete a voice; its documents stay in the history, in no voice."""
+    with open_database(load_settings()) as database:
+        with database.write() as connection:
+            owner = users.chosen(connection, user)
+            voice = voices.get_counted(connection, owner.id, name)
+            voices.remove(connection, owner.id, name)
+        erase(database)
+    stay = f"; {counted(voice.documents, 'document')} of it stay in the history" if voice.documents else ""
+    typer.echo(f"Deleted the voice '{name}'{stay}.", err=True)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def test_a_misspelt_parameter_is_named_and_the_known_ones_are_listed(pearl: Any) -> None:
+    answer = pearl.as_user("ann").get("/v1/documents", params={"limit": 3, "vioce": "email"})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == {
+        "message": "There is no query parameter 'vioce' here. There are after, limit, order, query, voice.",
+        "type": "invalid_request_error",
+        "param": "vioce",
+        "code": "unknown_parameter",
+    }
+
+
+def test_on_every_route(pearl: Any) -> None:
+    ann = pearl.as_user("ann")
+    asked = 0
+    for path, operations in pearl.app.openapi()["paths"].items():
+        for method in operations:
+            answer = ann(method.upper(), re.sub(r"{.*?}", "x", path), {}, params={"colour": "blue"})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unknown_parameter"), (method, path)
+            asked += 1
+    assert asked >= 18
+
+
+def test_known_parameters_and_none_are_let_through(pearl: Any) -> None:
+    ann = pearl.as_user("ann")
+    assert ann.get("/v1/documents", params={"limit": 3, "order": "asc"}).status_code == 200
+    assert ann.get("/v1/voices").status_code == 200
+    assert ann.get("/health?").status_code == 200

@@ -1,0 +1,183 @@
+"""pearl documents, voices, users and imports, as they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+LINES = [
+    {"user_id": "ann", "id": "m-1", "timestamp": 1_700_000_000, "text": "Tea at four?\nYes.", "voice": "email"},
+    {"user_id": "ann", "id": "m-2", "timestamp": 1_700_000_100, "text": "Milk, 100%.", "request": "What?"},
+    {"user_id": "ann", "id": "p-1", "timestamp": 1_700_000_200, "text": "On tea and KÖLN.", "voice": "blog"},
+]
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+
+
+@pytest.fixture
+def pearl(command: Any, write_lines: Any) -> Any:
+    assert command("import", "jsonl", write_lines(LINES)).status == 0
+    return command
+
+
+def listed(pearl: Any, *words: str) -> list[str]:
+    run = pearl("documents", *words, "--json", "-")
+    assert run.status == 0, run.err
+    return [each["id"] for each in run.json["documents"]]
+
+
+def import_id(pearl: Any) -> str:
+    return str(pearl("imports", "list", "--json", "-").json["imports"][0]["id"])
+
+
+def test_list_documents(pearl: Any) -> None:
+    run = pearl("documents", "list")
+    assert run.status == 0
+    first, second, *_ = run.out.splitlines()
+    assert first.split() == ["id", "written", "voice", "text"]
+    assert second.split()[0] == "p-1"
+    assert second.rstrip().endswith("blog   On tea and KÖLN.")
+    assert listed(pearl, "list", "--voice", "email") == ["m-1"]
+    assert listed(pearl, "list", "--oldest-first", "--limit", "2") == ["m-1", "m-2"]
+    assert listed(pearl, "list", "--oldest-first", "--after", "m-2") == ["p-1"]
+    assert pearl("documents", "list", "--limit", "1").err == "There are more; go on with --after p-1\n"
+
+
+@pytest.mark.parametrize(("words", "found"), [("tea", ["p-1", "m-1"]), ("köln TEA", ["p-1"]), ("%", ["m-2"])])
+def test_search(pearl: Any, words: str, found: list[str]) -> None:
+    assert listed(pearl, "search", words) == found
+
+
+def test_nothing_found(pearl: Any) -> None:
+    run = pearl("documents", "search", "coffee")
+    assert (run.status, run.out, run.err) == (0, "", "No document contains 'coffee'.\n")
+    assert pearl("documents", "search", " ").err == "pearl: Give at least one word to search for.\n"
+    assert "no voice 'emial'" in pearl("documents", "list", "--voice", "emial").err
+
+
+def test_show(pearl: Any) -> None:
+    run = pearl("documents", "show", "m-2")
+    assert run.out.startswith("id:           m-2\nwritten:      2023-11-1")
+    assert run.out.endswith("request:\n\nWhat?\n\ntext:\n\nMilk, 100%.\n")
+    assert pearl("documents", "show", "m-1", "--json", "-").json["text"] == "Tea at four?\nYes."
+    missing = pearl("documents", "show", "m-9")
+    assert (missing.status, missing.err) == (2, "pearl: There is no document 'm-9' in your history.\n")
+
+
+def test_delete_documents(pearl: Any) -> None:
+    assert pearl("documents", "delete", "m-1", "m-1").err == "Deleted 1 document.\n"
+    assert listed(pearl, "list") == ["p-1", "m-2"]
+    assert pearl("documents", "delete", "m-2", "m-9").status == 2
+    assert listed(pearl, "list") == ["p-1", "m-2"], "all or none"
+    asked = pearl("documents", "delete", "--voice", "blog")
+    assert (asked.status, asked.err) == (
+        2,
+        "pearl: Delete 1 document of the voice 'blog' of ann? Nobody can be asked here; give --yes to do it.\n",
+    )
+    assert pearl("documents", "delete", "--voice", "blog", "--yes").err == "Deleted 1 document.\n"
+    assert pearl("documents", "delete", "--import", import_id(pearl), "--yes").err == "Deleted 1 document.\n"
+    assert listed(pearl, "list") == []
+
+
+@pytest.mark.parametrize("words", [[], ["m-1", "--voice", "blog"], ["--voice", "blog", "--import", "x"]])
+def test_never_everything_by_accident(pearl: Any, words: list[str]) -> None:
+    run = pearl("documents", "delete", *words, "--yes")
+    assert run.status == 2
+    assert "one of the three" in run.err
+    assert len(listed(pearl, "list")) == 3
+
+
+def test_a_user_is_named_where_there_are_several(pearl: Any) -> None:
+    pearl("keys", "create", "--user", "ben")
+    run = pearl("documents", "list")
+    assert (run.status, run.err) == (2, "pearl: There are 2 users (ann, ben); name one with --user.\n")
+    assert listed(pearl, "list", "--user", "ann") == ["p-1", "m-2", "m-1"]
+    assert pearl("documents", "show", "m-1", "--user", "ben").status == 2
+
+
+def test_voices(pearl: Any) -> None:
+    assert [line.split() for line in pearl("voices", "list").out.splitlines()] == [
+        ["name", "documents", "template", "k", "instructions"],
+        ["blog", "1", "free", "-", "-"],
+        ["email", "1", "free", "-", "-"],
+    ]
+    assert (
+        pearl("voices", "set", "email", "--instructions", "Briefly.", "-k", "3").err == "Changed the voice 'email'.\n"
+    )
+    assert pearl("voices", "set", "email", "--template", "message").status == 0
+    shown = pearl("voices", "show", "email", "--json", "-").json
+    assert (shown["instructions"], shown["template"], shown["k"], shown["documents"]) == ("Briefly.", "message", 3, 1)
+    assert pearl("voices", "set", "email", "-k", "0").status == 0
+    assert "k:            4 (the template's)\n" in pearl("voices", "show", "email").out
+    assert pearl("voices", "set", "letters").err == "Made the voice 'letters'.\n"
+    run = pearl("voices", "delete", "email")
+    assert run.err == "Deleted the voice 'email'; 1 document of it stay in the history.\n"
+    assert len(listed(pearl, "list")) == 3
+    assert [each["name"] for each in pearl("voices", "list", "--json", "-").json["voices"]] == ["blog", "letters"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "x"],
+        ["delete", "x"],
+        ["set", "pearl"],
+        ["set", "email", "--template", "x"],
+        ["set", "email", "-k", "21"],
+    ],
+)
+def test_voices_that_cannot_be(pearl: Any, words: list[str]) -> None:
+    assert pearl("voices", *words).status == 2
+
+
+def test_users(pearl: Any) -> None:
+    pearl("keys", "create", "--user", "ann")
+    pearl("keys", "create", "--user", "ben")
+    names, ann, ben = pearl("users", "list").out.splitlines()
+    assert names.split()[:5] == ["name", "documents", "voices", "drafts", "keys"]
+    assert ann.split()[:5] == ["ann", "3", "2", "0", "1"]
+    assert ben.split()[:6] == ["ben", "0", "0", "0", "1", "-"]
+    asked = pearl("users", "delete", "ann")
+    assert asked.status == 2
+    assert "Delete ann with 3 documents, 2 voices, 0 drafts and 1 key? It cannot be undone." in asked.err
+    assert pearl("users", "delete", "ann", "--yes").err == "Deleted ann.\n"
+    assert [each["name"] for each in pearl("users", "list", "--json", "-").json["users"]] == ["ben"]
+    assert pearl("users", "delete", "ann", "--yes").status == 2
+
+
+def test_imports_and_undo(pearl: Any, write_lines: Any) -> None:
+    more = {"user_id": "ann", "id": "x", "timestamp": 1_700_000_300, "text": "More."}
+    pearl("import", "jsonl", write_lines([*LINES, more], "more.jsonl"))
+    newest, first = pearl("imports", "list", "--json", "-").json["imports"]
+    assert (newest["importer"], newest["counts"]["imported"], newest["counts"]["already_there"]) == ("jsonl", 1, 3)
+    assert newest["source"].endswith("more.jsonl")
+    assert pearl("imports", "list").out.splitlines()[1].split()[-2:] == ["1", "1"]
+    run = pearl("imports", "undo", first["id"])
+    assert (run.status, run.err) == (0, "Removed 3 documents.\n")
+    assert listed(pearl, "list") == ["x"]
+    again = pearl("imports", "undo", first["id"])
+    assert again.status == 2
+    assert "was undone already" in again.err
+    assert "(undone 20" in " ".join(pearl("imports", "list").out.split())
+    assert pearl("imports", "undo", "import_9").status == 2
+
+
+def test_undo_says_what_it_cannot_bring_back(pearl: Any, write_lines: Any) -> None:
+    changed = [{**LINES[0], "text": "Tea at five?"}, *LINES[1:]]
+    pearl("import", "jsonl", write_lines(changed), "--update")
+    run = pearl("imports", "undo", import_id(pearl), "--json", "-")
+    assert run.json == {"removed": 1, "kept": 0, "replaced": 1}
+    assert listed(pearl, "list") == ["p-1", "m-2"]
+
+
+def test_nothing_there_yet(command: Any) -> None:
+    assert "No users yet" in command("users", "list").err
+    for words in (["documents", "list"], ["voices", "list"], ["imports", "list"]):
+        run = command(*words)
+        assert run.status == 2
+        assert run.err.startswith("pearl: There is no user yet; import a history")
