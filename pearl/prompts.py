@@ -9,6 +9,8 @@ from functools import partial
 
 from pearl.chat.base import ChatModel, Decoding, Message
 from pearl.errors import ContextExceeded
+from pearl.marks import OPENING, unfenced
+from pearl.reasoning import without_reasoning
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
 
@@ -17,7 +19,6 @@ LONGEST_WORD = 60  # characters; what is longer is no word but a script without 
 LONGEST_SHOWN_REQUEST = 80  # tokens of the request a document answered
 MESSAGE_OVERHEAD = 8  # tokens a chat format spends on one message, generously
 FENCE = re.compile(r"<(?=/?(?:document|request|draft)\b)", re.IGNORECASE)
-OPENING, CLOSING = "<document>", "</document>"
 BEGUN = f"EDITED DRAFT\n{OPENING}\n"
 # with its Markdown, and a mark that parts it from a text on the same line; what that text begins with is its own
 EDITED = re.compile(r"^[^\w\n]*EDITED\s+DRAFT[ \t]*[*_#]*[ \t]*[:.–—-]?[*_#]*", re.IGNORECASE | re.MULTILINE)
@@ -103,17 +104,12 @@ def fenced(text: str) -> str:
     return FENCE.sub("< ", text.strip())
 
 
-def unfenced(answer: str) -> str:
-    """What an answer holds between its marks, which a model may also have left out."""
-    text = answer.strip().removeprefix(OPENING)
-    return text.split(CLOSING, 1)[0].strip()
-
-
 def edited_draft(answer: str) -> str | None:
     """The text below the line EDITED DRAFT; None when the answer, its beginning included, has no such line or nothing
     below it. A model whose answer was begun with the mark may have set it again."""
+    answer = without_reasoning(answer)
     marked = EDITED.search(answer)
-    return (unfenced(unfenced(answer[marked.end() :])) or None) if marked else None
+    return (unfenced(answer[marked.end() :]) or None) if marked else None
 
 
 def listed_questions(answer: str) -> tuple[str, ...]:

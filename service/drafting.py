@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message, complete
 from pearl.clock import Clock
 from pearl.errors import ChatError, ChatRefused, ContextExceeded
+from pearl.marks import CLOSING, MarkFilter
 from pearl.prompts import (
-    CLOSING,
     Brief,
     Prompt,
     draft_prompt,
@@ -26,7 +26,7 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import storable
 from retriever.base import Calibration, choose
 from service.history_cache import HistoryCache
-from service.marks import MarkFilter, StopFilter
+from service.stops import StopFilter
 from service.store import drafts, voices
 from service.store.database import Database
 from service.store.ids import new_id
@@ -36,6 +36,7 @@ from service.threads import FairThreads, in_thread
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
+UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -96,6 +97,7 @@ class Drafter:
         self._histories = histories
         self._threads = threads
         self._budget_ms = retrieval_budget_ms
+        self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
     async def draft(self, user: User, commission: Commission) -> AsyncGenerator[Event, None]:
@@ -181,12 +183,23 @@ class Drafter:
         return replace(draft, revision=Revision(True, "below_threshold", BELOW_THRESHOLD), usage=reply.usage)
 
     async def _write(self, prompt: Prompt, commission: Commission, clock: Clock) -> AsyncGenerator[Chunk, None]:
-        """The answer without its marks, piece by piece, to where it is to end. Raises ChatRefused for an empty one."""
-        marks, stops, written = MarkFilter(), StopFilter(commission.stop), ""
+        """The answer without its marks, piece by piece, to where it is to end. Raises ChatRefused for an empty one, and
+        for one of which reasoning was given as text before a mark told so; from then on such a mark is waited for."""
+        marks, stops = MarkFilter(hold_reasoning=self._thinks_unmarked), StopFilter(commission.stop)
+        answer = written = ""
         with clock.stage("generate_ms"):
             async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
                 async for chunk in chunks:
-                    text = stops.feed(marks.feed(storable(chunk.text)))
+                    piece = storable(chunk.text)
+                    answer += piece
+                    text = marks.feed(piece)
+                    if marks.leaked and not self._thinks_unmarked:
+                        self._thinks_unmarked = True
+                        if written:
+                            raise ChatRefused(UNMARKED_REASONING)
+                        marks = MarkFilter(hold_reasoning=True)
+                        text = marks.feed(answer)
+                    text = stops.feed(text)
                     if chunk.finish_reason:
                         text += stops.feed(marks.finish()) + stops.finish()
                     written += text

@@ -21,7 +21,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from pearl.chat.base import Message
 from pearl.chat.embedded import EmbeddedChatModel, embedded_model_file
-from pearl.prompts import CLOSING, Brief, draft_prompt, fenced, unfenced
+from pearl.marks import CLOSING, unfenced
+from pearl.prompts import Brief, draft_prompt, fenced
 from pearl.records import Document, Request
 from pearl.templates import load_template
 from retriever.encoder import SentenceEncoder

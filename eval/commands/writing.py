@@ -25,7 +25,8 @@ from pearl.chat.base import ChatModel, Decoding
 from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.errors import InputError
-from pearl.prompts import CLOSING, Brief
+from pearl.marks import CLOSING
+from pearl.prompts import Brief
 from pearl.settings import Settings
 from pearl.templates import load_template
 from retriever.base import Retriever

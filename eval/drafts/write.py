@@ -12,7 +12,8 @@ from eval.asking.patience import Watch
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.errors import ContextExceeded
-from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt, unfenced
+from pearl.marks import unfenced
+from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt
 
 UNREADABLE = "revision_unreadable"
 CUT_OFF = "length"

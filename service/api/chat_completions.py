@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.chat.base import Decoding, Message
 from pearl.errors import InputError, NotFound
-from pearl.prompts import CLOSING
+from pearl.marks import CLOSING
 from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.dependencies import Caller, ServicesDep

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.chat.base import Decoding
 from pearl.errors import InputError
-from pearl.prompts import CLOSING
+from pearl.marks import CLOSING
 from pearl.records import Draft, Retrieval, Usage
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text

@@ -23,7 +23,6 @@ from pearl.prompts import (
     listed_questions,
     questions_prompt,
     revision_prompt,
-    unfenced,
 )
 from pearl.records import Document
 from pearl.templates import load_template, template_names
@@ -276,21 +275,6 @@ def test_fencing_leaves_other_markup_alone():
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ("<document>\nDear Bo.\n</document>", "Dear Bo."),
-        ("Dear Bo.", "Dear Bo."),
-        ("  <document>Dear Bo.", "Dear Bo."),
-        ("Dear Bo.</document> and more", "Dear Bo."),
-        ("</document>", ""),
-        ("", ""),
-    ],
-)
-def test_an_answer_without_its_marks(answer, text):
-    assert unfenced(answer) == text
-
-
-@pytest.mark.parametrize(
-    ("answer", "text"),
-    [
         ("- lacks a date\n\nEDITED DRAFT\nDear Bo.", "Dear Bo."),
         ("**Edited draft:**\n<document>\nDear Bo.\n</document>\nDone.", "Dear Bo."),
         ("## EDITED  DRAFT ##\n\nDear\n\nBo.", "Dear\n\nBo."),
@@ -301,6 +285,10 @@ def test_an_answer_without_its_marks(answer, text):
         ("EDITED DRAFT @bo", "@bo"),
         ("EDITED DRAFT\n<document>\n<document>\nDear Bo.\n</document>", "Dear Bo."),
         ("Dear Bo.", None),
+        ("<think>\nEDITED DRAFT comes last.\n</think>\n- a date\nEDITED DRAFT\nDear Bo.", "Dear Bo."),
+        ("EDITED DRAFT\n```\nDear Bo.\n```", "Dear Bo."),
+        ("EDITED DRAFT\nSure! Here's the revised message:\n<document>Dear Bo.</document>\nShorter?", "Dear Bo."),
+        ("EDITED DRAFT\nDear Bo.\n</request>", "Dear Bo."),
         ("EDITED DRAFT\n  \n", None),
         ("EDITED DRAFT\n</document>", None),
         ("The edited draft is below.", None),

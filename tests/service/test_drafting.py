@@ -237,7 +237,7 @@ def test_a_model_that_breaks_off(pearl: Any, write: Any) -> None:
     assert pearl.rows("drafts") == []
 
 
-@pytest.mark.parametrize("nothing", ["", "   \n ", "<document>\n</document>", "</document>late"])
+@pytest.mark.parametrize("nothing", ["", "   \n ", "<document>\n</document>", "<request></request>", "<think>Bo."])
 def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> None:
     with pytest.raises(ChatRefused, match="answered nothing"):
         write(replies=[nothing])
@@ -431,8 +431,28 @@ def test_nobody_waits_for_another_users_embeddings(pearl: Any) -> None:
     assert sorted(pearl.encoder.encoded) == sorted((*TEXTS, "Ready."))  # each once, however many asked
 
 
+def test_a_models_words_around_the_text_are_neither_streamed_nor_recorded(pearl: Any, write: Any) -> None:
+    reply = "<think>\nBea, then.\n</think>\nSure! Here is the draft:\n<document>\nYes.\n</request>\nShorter?"
+    run = write(replies=[reply])
+    assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
+
+
+def test_reasoning_without_an_opening_mark_is_waited_for_once_it_was_seen(pearl: Any, write: Any) -> None:
+    long = "Bea swaps, and then we close.\n\n" * 10
+    with pytest.raises(ChatRefused, match="ask again"):
+        write(replies=[f"{long}</think>\n\nYes."])
+    assert pearl.rows("drafts") == []
+    run = write(replies=[f"{long}</think>\n\nYes.", "No."])
+    assert run.streamed == run.draft.text == "Yes."
+    assert write().draft.text == "No."
+
+
+def test_reasoning_whose_text_was_still_held_back_is_left_out_at_once(write: Any) -> None:
+    assert write(replies=["Bea swaps.\n</think>\n\nYes."]).streamed == "Yes."
+
+
 def test_the_chunks_of_a_stream_are_the_models(pearl: Any, write: Any) -> None:
-    run = write(replies=[("One", " two", " ", " three")])
+    run = write(replies=[("<document>One", " two", " ", " three")])
     assert [event.text for event in run.events if isinstance(event, Delta)] == ["One", " two", "  three"]
 
 

@@ -14,7 +14,8 @@ from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused
-from pearl.prompts import CLOSING, Brief, draft_prompt, revision_prompt
+from pearl.marks import CLOSING
+from pearl.prompts import Brief, draft_prompt, revision_prompt
 from pearl.records import Document
 from pearl.templates import load_template
 

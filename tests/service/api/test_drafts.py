@@ -157,7 +157,7 @@ def test_questions(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
 
 @pytest.mark.parametrize("failure", [ChatInterrupted("It broke off."), ChatRateLimited("Wait.", retry_after=5)])
 def test_a_stream_that_breaks_off_ends_in_the_error(pearl: Any, ann: Any, failure: Any) -> None:
-    pearl.model.replies.append(("Some ", "words", failure))
+    pearl.model.replies.append(("<document>Some ", "words", failure))
     answer = ann.post("/v1/drafts", {"request": "swap", "stream": True})
     assert answer.status_code == 200
     found = events(answer.text)
@@ -171,7 +171,7 @@ def test_a_stream_that_breaks_off_ends_in_the_error(pearl: Any, ann: Any, failur
 def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(pearl: Any, ann: Any, house: Any) -> None:
     import sqlite3
 
-    slow = house(FakeChatModel(["A text."]), database_timeout_s=0.05)
+    slow = house(FakeChatModel(["<document>A text."]), database_timeout_s=0.05)
     ben = slow.as_user("ben")
     other = sqlite3.connect(slow.settings.home / "pearl.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,25 @@
+"""Whether a place in a text that comes in pieces lies within code."""
+
+from __future__ import annotations
+
+import re
+
+FENCE_START = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+
+
+class CodeLines:
+    """Follows a text: the line that goes on, and whether a block of code is open there."""
+
+    def __init__(self) -> None:
+        self.line = ""
+        self.in_block = False
+
+    def after(self, text: str) -> tuple[str, bool]:
+        """The line and the block as they are behind more text, which is not taken yet."""
+        lines = self.line + text
+        fences = len(FENCE_START.findall(lines)) - len(FENCE_START.findall(self.line))
+        return lines.rpartition("\n")[2], self.in_block ^ bool(fences % 2)
+
+    def take(self, text: str) -> str:
+        self.line, self.in_block = self.after(text)
+        return text

@@ -1,0 +1,270 @@
+"""The draft in an answer: what stands between the marks that the prompt asks for, or what is left of an answer without
+them when a model's own words around the text are taken away. The same whether the answer comes whole or in pieces."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from pearl.code_lines import CodeLines
+from pearl.preamble import BLANK_LINE, ENDS, RULE, Beginning, beginning, unfinished_mark
+from pearl.reasoning import ReasoningFilter, first_of
+
+OPENING, CLOSING = "<document>", "</document>"
+INSIDE = re.compile(r"<(document|draft|request)(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
+HALF_MARK = 3  # characters of a mark at the end of an answer that are no text
+FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\n?")
+MAYBE_FENCE_LINE = re.compile(r"[ \t]*(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,})[^\n`]*)?")
+AROUND = re.compile(
+    r"[ \t]*(`{3,}|~{3,})[ \t]*\n(?P<text>.*?)(?:(?<=\n)[ \t]*\1[`~]*[ \t]*(?:\n(?P<after>.*))?)?", re.DOTALL
+)
+PARAGRAPH = 300  # characters of a paragraph that are looked at
+TELLING = 12  # characters that tell whether it may be addressed to the person who asked
+CHATTER = re.compile(
+    r"[*_(> \t]*(?:(?:please )?(?:let me know|feel free|tell me)\b[^\n]{0,200}\b(?:changes?|adjust\w*|tweak\w*|revis\w+"
+    r"|edit\w*|draft|version|shorter|longer|tone|modif\w+|refine\w*|rewrite)\b"
+    r"|(?:would|do) you (?:like|want) me to\b|want me to\b|i (?:can|could) (?:also )?(?:adjust|revise|shorten|make)\b"
+    r"|i(?:['’]ve| have)? (?:kept|tried|made|aimed|matched)\b[^\n]{0,200}\b(?:tone|style|voice|draft|brief|short)\b"
+    r"|i hope (?:this|the) (?:draft|version|text)\b|(?:this|the) (?:draft|version|rewrite)\b"
+    r"|(?:notes?|explanation|key changes|changes made)\b[*_]*:"
+    r"|if you(?:['’]d| would) like\b[^\n]{0,200}\b(?:changes?|adjust\w*|version|tone|draft|revis\w+))",
+    re.IGNORECASE,
+)
+MAYBE_CHATTER = re.compile(
+    r"[*_(> \t]*(?:please|let me|feel free|tell me|would|do you|want me|i\b|this|the|notes?|expl|key|changes|if you)",
+    re.IGNORECASE,
+)
+
+
+class MarkFilter:
+    """Fed an answer in any pieces, gives in all what :func:`unfenced` makes of the whole.
+
+    Text is held back only while it may still be a mark, a model's own words, or blanks at the end.
+    """
+
+    def __init__(self, *, hold_reasoning: bool = False) -> None:
+        self._reasoning = ReasoningFilter(hold=hold_reasoning)
+        self._held = ""
+        self._stages: tuple[Stage, ...] = ()
+
+    @property
+    def leaked(self) -> bool:
+        """True when reasoning was given as text: its mark came only behind it."""
+        return self._reasoning.leaked
+
+    def feed(self, text: str) -> str:
+        """What of the draft is certain now."""
+        return self._take(self._reasoning.feed(text), final=False)
+
+    def finish(self) -> str:
+        """What was held back and belongs to the draft after all."""
+        return self._take(self._reasoning.finish(), final=True)
+
+    def _take(self, text: str, *, final: bool) -> str:
+        if not self._stages:
+            self._held += text
+            at = beginning(self._held, final=final)
+            if at is None:
+                return ""
+            text = self._held[at.start :]
+            self._stages = _stages(at)
+        for stage in self._stages:
+            text = stage.take(text, final=final)
+            final = final or stage.ended
+        return text
+
+
+def unfenced(answer: str) -> str:
+    """The draft in a whole answer; empty where there is none."""
+    for hold in (False, True):
+        marks = MarkFilter(hold_reasoning=hold)
+        text = marks.feed(answer) + marks.finish()
+        if not marks.leaked:
+            break
+    return text
+
+
+class Stage(Protocol):
+    """Takes something off a text that comes in pieces. Nothing comes after it ``ended``."""
+
+    ended: bool
+
+    def take(self, text: str, *, final: bool) -> str:
+        """What is certain with this piece more."""
+        ...
+
+
+def _stages(at: Beginning) -> tuple[Stage, ...]:
+    """What is done with a text that begins there."""
+    around: list[Stage] = []
+    if at.undecided:
+        around.append(PerhapsFenced())
+    elif at.fence:
+        around.append(Fenced(at.fence, markdown=at.markdown))
+    elif at.talked and not at.marked:
+        around.append(ClosingWords())
+    return (InnerMarks(at), *around, Stripped())
+
+
+class InnerMarks:
+    """Ends the text at a mark that closes it or begins something else; a mark in mid-sentence is left out, and in code
+    it is the code's own."""
+
+    def __init__(self, at: Beginning) -> None:
+        self._ends = re.compile(f"{ENDS.pattern}|{at.closing}", re.IGNORECASE) if at.closing else ENDS
+        self._marked = at.marked
+        self._held = ""
+        self._taken = CodeLines()
+        self.ended = False
+
+    def take(self, text: str, *, final: bool) -> str:
+        if self.ended:
+            return ""
+        self._held += text
+        given = ""
+        while found := first_of(self._ends.search(self._held), INSIDE.search(self._held)):
+            before, self._held = self._held[: found.start()], self._held[found.end() :]
+            line, in_block = self._taken.after(before)
+            if found.re is INSIDE and (in_block or line.count("`") % 2):
+                given += self._taken.take(before + found[0])
+                continue
+            given += self._taken.take(before)
+            if found.re is INSIDE and (line.strip() or not (self._marked or found[1].lower() == "request")):
+                continue
+            self.ended = True
+            return given
+        half = unfinished_mark(self._held)
+        keep = (half if half >= HALF_MARK else 0) if final else half
+        ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        return given + self._taken.take(ready)
+
+
+class Fenced:
+    """Ends the text at the line that closes the fence around it. A fence with a language opens another one inside; in
+    Markdown one without may, too: then the next such line closes that."""
+
+    def __init__(self, fence: str, *, markdown: bool) -> None:
+        self._fence = fence
+        self._markdown = markdown
+        self._inside = False  # a block of code is open in the text
+        self._pending = ""  # from a line that closes the fence, or opens a block
+        self._held = ""
+        self._mid_line = False
+        self.ended = False
+
+    def take(self, text: str, *, final: bool) -> str:
+        if self.ended:
+            return ""
+        self._held += text
+        given = ""
+        while self._held and not self.ended:
+            line, newline, _ = self._held.partition("\n")
+            if not newline and not final and not self._mid_line and MAYBE_FENCE_LINE.fullmatch(line):
+                break
+            line += newline
+            self._held = self._held[len(line) :]
+            given += self._line(line) if not self._mid_line else self._text(line)
+            self._mid_line = not newline
+        if final:
+            self.ended = True
+        return given
+
+    def _line(self, line: str) -> str:
+        fence = FENCE_LINE.fullmatch(line)
+        if fence is None or not fence[1].startswith(self._fence):
+            return self._text(line)
+        if fence[2]:
+            self.ended = bool(self._pending)
+            self._inside = True
+            return "" if self.ended else line
+        if self._inside:
+            self._inside = False
+            return line
+        if self._pending:
+            pending, self._pending = self._pending, ""
+            return pending + line
+        if self._markdown:
+            self._pending = line
+        else:
+            self.ended = True
+        return ""
+
+    def _text(self, text: str) -> str:
+        if self._pending:
+            self._pending += text
+            return ""
+        return text
+
+
+class PerhapsFenced:
+    """A text that begins with a fence, kept to its end, which shows whether the fence is around it."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self.ended = False
+
+    def take(self, text: str, *, final: bool) -> str:
+        self._held += text
+        if self.ended or not final:
+            return ""
+        self.ended = True
+        around = AROUND.fullmatch(self._held.rstrip() + "\n")
+        after = ((around and around["after"]) or "").strip()
+        return around["text"] if around and (not after or _addressed(after, final=True)) else self._held
+
+
+class ClosingWords:
+    """Leaves out the last paragraphs where they are addressed to the person who asked, not to the text's reader."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self.ended = False
+
+    def take(self, text: str, *, final: bool) -> str:
+        if self.ended:
+            return ""
+        self._held += text
+        self.ended = final
+        given = ""
+        while blank := BLANK_LINE.search(self._held):
+            addressed = _addressed(self._held[blank.end() :], final=final)
+            if addressed is None or addressed:
+                kept = "" if final else self._held[blank.start() :]
+                given, self._held = given + self._held[: blank.start()], kept
+                return given
+            given, self._held = given + self._held[: blank.end()], self._held[blank.end() :]
+        blanks = 0 if final else len(self._held) - len(self._held.rstrip())
+        ready, self._held = self._held[: len(self._held) - blanks], self._held[len(self._held) - blanks :]
+        return given + ready
+
+
+class Stripped:
+    """Leaves out the blanks around a text."""
+
+    def __init__(self) -> None:
+        self._blanks = ""
+        self._begun = False
+        self.ended = False
+
+    def take(self, text: str, *, final: bool) -> str:
+        text = self._blanks + text
+        if not self._begun:
+            text = text.lstrip()
+        ready = text.rstrip()
+        self._blanks = text[len(ready) :]
+        self._begun = self._begun or bool(ready)
+        return ready
+
+
+def _addressed(text: str, *, final: bool) -> bool | None:
+    """True when every paragraph is addressed to the person who asked; None while one may still turn out to be."""
+    *complete, last = BLANK_LINE.split(text)
+    for paragraph in [*complete, last] if final else complete:
+        if paragraph.strip() and not RULE.fullmatch(paragraph.strip()) and not CHATTER.match(paragraph[:PARAGRAPH]):
+            return False
+    if final:
+        return True
+    if len(last) > PARAGRAPH:
+        return None if CHATTER.match(last[:PARAGRAPH]) else False
+    maybe = len(last) < TELLING or MAYBE_CHATTER.match(last) or RULE.fullmatch(last.rstrip())
+    return None if maybe else False

@@ -1,0 +1,171 @@
+"""Reasoning before an answer, in the forms that the popular models give it, taken out as it streams."""
+
+from __future__ import annotations
+
+import re
+
+from pearl.code_lines import CodeLines
+
+_NAMES = (
+    *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
+    *("antthinking", "seed:think"),
+)
+_CHANNELS = ("analysis", "commentary", "thought")
+OPENING_MARKS = (
+    *(f"<{name}>" for name in _NAMES),
+    *("[think]", "◁think▷", "<|begin_of_thought|>", "<|start_thinking|>", "<|thinking|>", "<|think|>"),
+    *(f"<|channel{bar}>{name}" for name in _CHANNELS for bar in ("|", "")),
+)
+CLOSING_MARKS = (
+    *(f"</{name}>" for name in _NAMES),
+    *("[/think]", "◁/think▷", "<|end_of_thought|>", "<|end_thinking|>", "<|/thinking|>", "<|/think|>"),
+    *("<|channel|>final<|message|>", "<channel|>", "</details>"),
+)
+_DETAILS = '<details type="reasoning"'  # and more attributes
+OPENS = re.compile("|".join((rf"{_DETAILS}[^<>\n]{{0,60}}>", *map(re.escape, OPENING_MARKS))), re.IGNORECASE)
+CLOSES = re.compile("|".join(map(re.escape, CLOSING_MARKS)), re.IGNORECASE)
+LONGEST_MARK = 90  # characters
+# how models begin to think where the chat format has set the opening mark already: only the closing one comes
+UNMARKED = re.compile(
+    r"(?:(?:okay|ok|alright|hmm+|hm|so|first|well|now|right)\b[,.!…]*\s+){0,3}"
+    r"(?:the (?:user|author|request)|we (?:need|have) to|i (?:need|have) to|i should|they want|looking at"
+    r"|let(?: me|['’]s) (?:think|see|start|parse|break|draft|write|figure|unpack)|i(?:['’]m| am) (?:asked|supposed))\b",
+    re.IGNORECASE,
+)
+MAYBE_UNMARKED = re.compile(
+    r"(?:okay|ok|alright|hm+|so|first|well|now|right|the|we|i|they|looking|let)\b|[a-z]{0,7}\Z", re.IGNORECASE
+)
+TELLING = 60  # characters that tell unmarked reasoning
+LINE_OF_MARKS = re.compile(r"[ \t]*(?:</?\w+>[ \t]*)*\Z")
+
+
+class ReasoningFilter:
+    """Fed an answer in any pieces, gives what is not reasoning.
+
+    Marks count at the beginning of a line and outside of blocks of code: elsewhere a text speaks of them. An answer
+    that begins as reasoning does is held back until a closing mark comes, or the end. ``leaked``: a closing mark came
+    although no reasoning was seen to begin, so that the text given before it was reasoning; with ``hold`` nothing is
+    given before such a mark.
+    """
+
+    def __init__(self, *, hold: bool = False) -> None:
+        self._hold = hold
+        self._held = ""
+        self._begun = False  # it is decided whether the beginning is unmarked reasoning
+        self._given = CodeLines()
+        self._gave = False  # more than blanks
+        self._depth = 0
+        self._aside = ""  # the reasoning since a mark last closed
+        self._closed_inside = False
+        self.leaked = False
+
+    def feed(self, text: str) -> str:
+        """What of the answer is certain now."""
+        self._held += text
+        return self._take(final=False)
+
+    def finish(self) -> str:
+        """What was held back and is no reasoning; of reasoning that never ends what stands behind its last mark."""
+        text = self._take(final=True)
+        if not self._depth:
+            return text
+        opened = 0 if self._closed_inside else self._aside.lower().rfind("<document>")
+        return text + (self._aside[opened:] if opened >= 0 else "")
+
+    def _take(self, *, final: bool) -> str:
+        given, more = "", True
+        while more:
+            if self._depth:
+                more = self._think(final=final)
+            elif not self._begun:
+                more = self._begin(final=final)
+            else:
+                more, text = self._pass(final=final)
+                given += text
+        return given
+
+    def _begin(self, *, final: bool) -> bool:
+        """Past unmarked reasoning; False where more text must come to tell."""
+        start = self._held.lstrip()
+        if self._hold or UNMARKED.match(start):
+            if closed := CLOSES.search(self._held):
+                self._held = self._held[closed.end() :]
+            elif not final:
+                return False
+        elif not final and (not start or (len(start) < TELLING and MAYBE_UNMARKED.match(start))):
+            return False
+        self._begun = True
+        return True
+
+    def _think(self, *, final: bool) -> bool:
+        """To the next mark within reasoning; False where there is none yet."""
+        found = first_of(OPENS.search(self._held), CLOSES.search(self._held))
+        if found is None:
+            keep = 0 if final else _unfinished(self._held)
+            self._aside += self._held[: len(self._held) - keep]
+            self._held = self._held[len(self._held) - keep :]
+            return False
+        before, self._held = self._held[: found.start()], self._held[found.end() :]
+        self._aside += before
+        if found.re is CLOSES:
+            self._depth -= 1
+            self._aside, self._closed_inside = "", True
+        elif LINE_OF_MARKS.match(self._aside.rpartition("\n")[2]):
+            self._depth += 1
+        if not self._depth:
+            self._closed_inside, self._given = False, CodeLines()
+        return True
+
+    def _pass(self, *, final: bool) -> tuple[bool, str]:
+        """The text to the next mark of reasoning; False where there is none yet."""
+        place = 0
+        while found := first_of(OPENS.search(self._held, place), CLOSES.search(self._held, place)):
+            before = self._held[: found.start()]
+            if self._begins_a_line(before) and found[0].lower() != "</details>":
+                self._held = self._held[found.end() :]
+                text = self._give(before)
+                if found.re is OPENS:
+                    self._depth, self._aside = 1, ""
+                else:
+                    self.leaked |= self._gave
+                return True, text
+            place = found.end()
+        keep = 0 if final else _unfinished(self._held)
+        if keep and not self._begins_a_line(self._held[: len(self._held) - keep]):
+            keep = 0
+        ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        return False, self._give(ready)
+
+    def _begins_a_line(self, before: str) -> bool:
+        line, in_block = self._given.after(before)
+        return not in_block and LINE_OF_MARKS.match(line) is not None
+
+    def _give(self, text: str) -> str:
+        self._gave |= bool(text.strip())
+        return self._given.take(text)
+
+
+def without_reasoning(answer: str) -> str:
+    """A whole answer without what was thought aloud."""
+    for hold in (False, True):
+        reasoning = ReasoningFilter(hold=hold)
+        text = reasoning.feed(answer) + reasoning.finish()
+        if not reasoning.leaked:
+            break
+    return text
+
+
+def first_of(*found: re.Match[str] | None) -> re.Match[str] | None:
+    return min(filter(None, found), key=lambda match: match.start(), default=None)
+
+
+def _unfinished(text: str) -> int:
+    """Length of an end that may still become a mark."""
+    end = text[-LONGEST_MARK:].lower()
+    for position, character in enumerate(end):
+        if character in "<[◁":
+            tail = end[position:]
+            attributes = tail.startswith(_DETAILS) and not re.search(r"[<>\n]", tail[1:])
+            if attributes or any(mark.startswith(tail) for mark in (_DETAILS, *OPENING_MARKS, *CLOSING_MARKS)):
+                return len(end) - position
+    return 0
