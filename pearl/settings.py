@@ -85,6 +85,9 @@ class Settings(BaseSettings):
         "artifact's folder, or untrained: `fusion` (BM25 and dense by reciprocal rank), `bm25`, `dense`, `recent`, "
         "`random`.",
     )
+    retriever_force: bool = Field(
+        default=False, description="Serve an artifact even where its training said not to use it."
+    )
     encoder: str = Field(
         default=EMBEDDED,
         min_length=1,

@@ -40,6 +40,8 @@ class Artifact:
     """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors are
     scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
 
+    ``do_not_use``: why it is not to be used, each a clause; empty for one that may be.
+
     ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on users held back, each an
     interval. ``files``: SHA-256 of every other file.
     """
@@ -58,6 +60,7 @@ class Artifact:
     reranked: int = MOST
     weight: float = 1.0
     reach: float | None = None
+    do_not_use: tuple[str, ...] = ()
     training: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -72,7 +75,8 @@ class Artifact:
         return Cascade(self.reranked, self.weight, self.reach)
 
     def inherited(self) -> str:
-        """One paragraph: what a user of the artifact takes over from its training."""
+        """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
+        warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
         theta = "never revises" if self.threshold is None else f"theta {self.threshold:.2f}"
         margin = "" if self.margin is None else f", shows what scores within {self.margin:.2f} of the best"
         figures = ", ".join(
@@ -82,7 +86,7 @@ class Artifact:
         )
         histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
         return (
-            f"{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
+            f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
             f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
             f"trained on {histories or 'unknown'}" + (f"; on users held back: {figures}" if figures else "")
         )
@@ -120,7 +124,8 @@ def read_manifest(folder: Path) -> Artifact:
             code="other_format",
         )
     try:
-        artifact = Artifact(**content | {"signals": tuple(content["signals"])})  # JSON knows lists alone
+        tuples = {"signals": tuple(content["signals"]), "do_not_use": tuple(content.get("do_not_use", ()))}
+        artifact = Artifact(**content | tuples)  # JSON knows lists alone
     except (TypeError, KeyError) as error:
         raise InputError(
             f"{folder / MANIFEST}: has other fields than expected: {error}", code="damaged_file"
@@ -173,6 +178,7 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
         artifact.calibration,
         artifact.cascade,
         artifact.inherited(),
+        artifact.do_not_use,
     )
 
 

@@ -64,6 +64,7 @@ class Retriever(ABC):
     name: str
     calibration: Calibration = UNCALIBRATED
     origin: str = ""  # what a trained one takes over from its training, a paragraph
+    do_not_use: tuple[str, ...] = ()  # why a trained one is not to be used
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:

@@ -49,9 +49,11 @@ class CalibratedRetriever(Retriever):
         calibration: Calibration,
         cascade: Cascade = Cascade(),  # noqa: B008  (frozen)
         origin: str = "",
+        do_not_use: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.origin = origin
+        self.do_not_use = do_not_use
         self.calibration = calibration
         self._encoder = encoder
         self._parts = parts

@@ -128,6 +128,12 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
             code="invalid_setting",
         )
     try:
-        make_retriever(name, encoder)
+        retriever = make_retriever(name, encoder)
     except InputError as error:
         raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
+    if retriever.do_not_use and not settings.retriever_force:
+        raise InputError(
+            f"PEARL_RETRIEVER={name!r}: its training says not to use it ({'; '.join(retriever.do_not_use)}); train on "
+            "more, or set PEARL_RETRIEVER_FORCE=1 (pearl serve --force).",
+            code="do_not_use",
+        )

@@ -34,12 +34,15 @@ def serve(
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
+    force: bool = typer.Option(False, "--force", help="Serve an artifact whose training said not to use it."),
     sample: bool = typer.Option(False, "--sample", help="Load an invented user and print a key of theirs."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
     for name, value in (("llm", llm), ("encoder", encoder)):
         if value is not None:
             os.environ[PREFIX + name.upper()] = value  # the worker processes read the environment
+    if force:
+        os.environ[f"{PREFIX}RETRIEVER_FORCE"] = "1"
     settings = load_settings()
     if workers > 1:
         from retriever.encoder import SentenceEncoder

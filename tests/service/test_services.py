@@ -49,6 +49,21 @@ def test_an_artifact_of_another_encoder_stops_the_start(tmp_path: Any, make_arti
         Services(settings, encoder=word_encoder("others"))
 
 
+def test_an_artifact_that_is_not_to_be_used_is_served_by_force_alone(
+    tmp_path: Any, house: Any, make_artifact: Any, word_encoder: Any
+) -> None:
+    name = str(make_artifact(do_not_use=("7 scored requests to choose by, fewer than 30",)))
+    with pytest.raises(InputError) as caught:
+        Services(load_settings(home=tmp_path, database_url=None, retriever=name), encoder=word_encoder())
+    assert caught.value.message == (
+        f"PEARL_RETRIEVER='{name}': its training says not to use it (7 scored requests to choose by, fewer than 30); "
+        "train on more, or set PEARL_RETRIEVER_FORCE=1 (pearl serve --force)."
+    )
+    assert (caught.value.code, caught.value.exit_status) == ("do_not_use", 2)
+    forced = house(retriever=name, retriever_force=True, encoder=word_encoder()).services
+    assert forced.retriever().origin.startswith("Do not use this artifact: 7 scored requests")
+
+
 def test_retrievers_by_name(pearl: Any) -> None:
     assert pearl.services.retriever().name == "fusion"
     assert pearl.services.retriever("bm25").name == "bm25"

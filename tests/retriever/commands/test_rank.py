@@ -223,3 +223,11 @@ def test_an_encoder_that_is_not_there(rank, write_lines, tmp_path):
 
 def test_missing_options(rank):
     assert rank(model="bm25").status == 2
+
+
+def test_it_warns_of_an_artifact_that_says_not_to_use_it(rank, write_lines, make_artifact):
+    artifact = make_artifact(encoder="all-MiniLM-L6-v2", do_not_use=("7 scored requests to choose by, fewer than 30",))
+    run = rank(model=artifact, input=write_lines(LINES[:1]), output="-")
+    assert run.status == 0
+    assert run.err.startswith("Do not use this artifact: 7 scored requests to choose by, fewer than 30. tiny: ")
+    assert len(json.loads(run.out)["scores"]) == 4

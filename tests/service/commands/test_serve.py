@@ -69,5 +69,36 @@ def test_with_workers_a_retriever_that_cannot_be_is_refused_before_they_start(
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_artifact_that_says_not_to_use_it_is_refused(
+    process: Any, monkeypatch: pytest.MonkeyPatch, make_artifact: Any, workers: str
+) -> None:
+    artifact = make_artifact(encoder="all-MiniLM-L6-v2", do_not_use=("it is no better than bm25",))
+    monkeypatch.setenv("PEARL_RETRIEVER", str(artifact))
+    running = process("serve", "--workers", workers, "--port", "0")
+    out, err = running.communicate(timeout=100)
+    assert (running.returncode, out) == (2, ""), err
+    assert "its training says not to use it (it is no better than bm25)" in err
+    assert "pearl serve --force" in err
+    assert "Traceback" not in err
+
+
+def test_by_force_it_is_served(process: Any, monkeypatch: pytest.MonkeyPatch, make_artifact: Any) -> None:
+    artifact = make_artifact(encoder="all-MiniLM-L6-v2", do_not_use=("it is no better than bm25",))
+    monkeypatch.setenv("PEARL_RETRIEVER", str(artifact))
+    running = process("serve", "--force", "--port", "0")
+    printed: list[str] = []
+    reader = threading.Thread(target=lambda: printed.extend(running.stderr))
+    reader.start()
+    try:
+        wait_for(r"(Do not use this artifact: it is no better than bm25)", printed, running)
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait(60)
+        reader.join()
+        running.stdout.close()
+        running.stderr.close()
+
+
 def test_help_has_examples(command: Any) -> None:
     assert "pearl serve --sample" in command("serve", "--help").out
