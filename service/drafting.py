@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, Message, complete
 from pearl.clock import Clock
@@ -78,6 +80,7 @@ class Finished:
 
 
 Event = Retrieved | Delta | Finished
+Kept = Callable[[Connection, Draft], None]
 
 
 class Drafter:
@@ -100,11 +103,14 @@ class Drafter:
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
-    async def draft(self, user: User, commission: Commission) -> AsyncGenerator[Event, None]:
-        """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished.
+    async def draft(
+        self, user: User, commission: Commission, kept: Kept = lambda connection, draft: None
+    ) -> AsyncGenerator[Event, None]:
+        """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished. ``kept`` is called
+        in the transaction that records the draft.
 
-        Raises NotFound (voice), Overloaded, ContextExceeded, ChatError, StoreError. Closing the iterator stops the
-        generation.
+        Raises NotFound (voice, user), Overloaded, ContextExceeded, ChatError, StoreError. Closing the iterator stops
+        the generation.
         """
         clock, draft_id = Clock(), new_id("draft")
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
@@ -160,7 +166,7 @@ class Drafter:
 
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
-            await in_thread(self._record, user, commission, draft)
+            await in_thread(self._record, user, commission, draft, kept)
         yield Finished(replace(draft, timings=clock.read()))
 
     def _retrieve(self, user: User, commission: Commission, clock: Clock) -> tuple[voices.Voice, list[ScoredDocument]]:
@@ -231,7 +237,7 @@ class Drafter:
             return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
         return replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
 
-    def _record(self, user: User, commission: Commission, draft: Draft) -> None:
+    def _record(self, user: User, commission: Commission, draft: Draft, kept: Kept) -> None:
         with self._database.write() as connection:
             drafts.add(
                 connection,
@@ -242,6 +248,7 @@ class Drafter:
                 voice=commission.voice,
                 model=self.model.name,
             )
+            kept(connection, draft)
 
 
 def evidence(

@@ -46,7 +46,7 @@ async def export(
     from the data as it is then: a stored copy would outlive what you delete."""
     headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
     if idempotency_key is not None:
-        recognised = await once(services, caller, request, idempotency_key, lambda: Answer(200, "{}"))
+        recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))
         headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
     written = await in_thread(_write_export, services, caller.user)
     return StreamingResponse(_pieces(written), media_type="application/json", headers=headers)

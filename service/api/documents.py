@@ -8,6 +8,7 @@ import orjson
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from sqlalchemy import Connection
 
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
@@ -149,24 +150,23 @@ async def add_documents(
     """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
     given = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
     additions = [Addition(caller.user.id, document.document()) for document in given]
-    return await once(services, caller, request, idempotency_key, lambda: _add(services, additions))
+    return await once(services, caller, request, idempotency_key, lambda connection: _add(connection, additions))
 
 
-def _add(services: Services, additions: list[Addition]) -> Answer:
-    with services.database.write() as connection:
-        outcomes = documents.add(connection, additions)
-        clashing = [
-            addition.document.id
-            for addition, outcome in zip(additions, outcomes, strict=True)
-            if outcome is Outcome.CONFLICT
-        ]
-        if clashing:  # leaving the block with an error undoes the others
-            raise Conflict(
-                f"{len(clashing)} of the documents are there already with other content, which stays: "
-                f"{', '.join(clashing[:5])}. Nothing was added.",
-                param="id",
-                code="document_exists",
-            )
+def _add(connection: Connection, additions: list[Addition]) -> Answer:
+    outcomes = documents.add(connection, additions)
+    clashing = [
+        addition.document.id
+        for addition, outcome in zip(additions, outcomes, strict=True)
+        if outcome is Outcome.CONFLICT
+    ]
+    if clashing:  # the error undoes the others
+        raise Conflict(
+            f"{len(clashing)} of the documents are there already with other content, which stays: "
+            f"{', '.join(clashing[:5])}. Nothing was added.",
+            param="id",
+            code="document_exists",
+        )
     created = outcomes.count(Outcome.CREATED)
     body = {
         "object": "list",

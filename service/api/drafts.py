@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Literal
 
+import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
 from pearl.chat.base import Decoding
-from pearl.errors import InputError
+from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft, Retrieval, Usage
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text
+from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.streaming import event, event_stream, while_connected
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
+from service.services import Services
+from service.store import documents, drafts
+from service.store.idempotency import Answer
+from service.store.keys import Identity
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"])
 
@@ -156,13 +164,19 @@ class DraftOut(BaseModel):
 
 @router.post("", summary="Draft a text in your manner", response_model=DraftOut)
 async def create_draft(
-    request: Request, services: ServicesDep, caller: Caller, body: DraftIn
+    request: Request, services: ServicesDep, caller: Caller, body: DraftIn, idempotency_key: IdempotencyKey = None
 ) -> Response | dict[str, Any]:
     """Retrieves from your history, prompts the model with what it found, and revises where the score says so.
 
-    With `stream`, the text comes as `delta` events; when a revision is due, only the revision is sent.
+    With `stream`, the text comes as `delta` events; when a revision is due, only the revision is sent. An
+    Idempotency-Key is for answers in one piece.
     """
-    events = services.drafter.draft(caller.user, body.commission(services.settings.max_draft_tokens))
+    commission = body.commission(services.settings.max_draft_tokens)
+    if idempotency_key is not None:
+        if body.stream:
+            raise InputError("A stream cannot be repeated: leave out 'stream' or the key.", param="Idempotency-Key")
+        return await _create_once(request, services, caller, commission, idempotency_key)
+    events = services.drafter.draft(caller.user, commission)
     if body.stream:
         first = await anext(events)  # so that what is wrong with the request still gets its status
         stream = _events(first, events, services.metrics)
@@ -170,6 +184,38 @@ async def create_draft(
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return draft_body(draft)
+
+
+async def _create_once(
+    request: Request, services: Services, caller: Identity, commission: Commission, key: str
+) -> Response:
+    async def work(store: Store) -> Answer:
+        def kept(connection: Connection, draft: Draft) -> None:
+            store(connection, Answer(200, orjson.dumps(_without_texts(draft_body(draft))).decode()))
+
+        draft = await while_connected(request, lambda: finished(services.drafter.draft(caller.user, commission, kept)))
+        services.metrics.count_draft(draft)
+        return Answer(200, orjson.dumps(draft_body(draft)).decode())
+
+    return await once_long(services, caller, request, key, work, partial(_with_texts, services, caller.user.id))
+
+
+def _without_texts(body: dict[str, Any]) -> dict[str, Any]:
+    """What is kept for a repeated call: a copy of a text would outlive its deletion."""
+    for found in body["retrieval"]["documents"]:
+        found["excerpt"] = ""
+    return {**body, "text": ""}
+
+
+def _with_texts(services: Services, user_id: int, stored: Answer) -> Answer:
+    """The answer with the texts as they are kept now. Raises NotFound when the draft was deleted."""
+    body = orjson.loads(stored.body)
+    with services.database.read() as connection:
+        body["text"] = drafts.get(connection, user_id, body["id"]).text
+        for found in body["retrieval"]["documents"]:
+            with suppress(NotFound):
+                found["excerpt"] = excerpt(documents.get(connection, user_id, found["id"]).text)
+    return Answer(stored.status, orjson.dumps(body).decode())
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:

@@ -8,11 +8,11 @@ import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import Name, Text
 from service.api.idempotency import IdempotencyKey, once
-from service.services import Services
 from service.store import feedback
 from service.store.idempotency import Answer
 
@@ -52,12 +52,13 @@ async def give_feedback(
     request: Request, services: ServicesDep, caller: Caller, body: FeedbackIn, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """The sent text becomes a document of your history and, with the request, a training pair."""
-    return await once(services, caller, request, idempotency_key, lambda: _give(services, caller.user.id, body))
+    return await once(
+        services, caller, request, idempotency_key, lambda connection: _give(connection, caller.user.id, body)
+    )
 
 
-def _give(services: Services, user_id: int, body: FeedbackIn) -> Answer:
-    with services.database.write() as connection:
-        given = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
+def _give(connection: Connection, user_id: int, body: FeedbackIn) -> Answer:
+    given = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
     return Answer(201, orjson.dumps(feedback_body(given)).decode())
 
 

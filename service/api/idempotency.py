@@ -1,22 +1,34 @@
-"""``Idempotency-Key``: a call repeated under the same key is answered, not carried out, again."""
+"""``Idempotency-Key``: a call repeated under the same key is answered, not carried out, again.
+
+What a call changes and its answer are stored in one transaction: whenever the process is killed, there are both or
+neither.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated
 
+import anyio
 from fastapi import Header, Request
 from fastapi.responses import Response
+from sqlalchemy import Connection
 
+from pearl.errors import StoreError
 from pearl.texts import check_id
 from service.services import Services
 from service.store import idempotency
-from service.store.idempotency import Answer
+from service.store.idempotency import Answer, Call
 from service.store.keys import Identity
 from service.threads import in_thread
 
-ABANDONED_S = 300.0  # a call whose process died frees its key after this
+RENEWED_S = 5.0
+ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
+
+Store = Callable[[Connection, Answer], None]
 
 IdempotencyKey = Annotated[
     str | None,
@@ -25,35 +37,80 @@ IdempotencyKey = Annotated[
 
 
 async def once(
-    services: Services, caller: Identity, request: Request, key: str | None, work: Callable[[], Answer]
+    services: Services, caller: Identity, request: Request, key: str | None, work: Callable[[Connection], Answer]
 ) -> Response:
-    """The answer of ``work`` (run in a thread), or the one it gave before under this key."""
-    if key is None:
-        return _response(await in_thread(work))
-    check_id(key, param="Idempotency-Key")
-    fingerprint = hashlib.sha256(
-        b"\0".join((request.method.encode(), str(request.url.path).encode(), await request.body()))
-    ).hexdigest()
-    return await in_thread(_once, services, caller.user.id, key, fingerprint, work)
+    """The answer of ``work``, a transaction of its own in a thread, or the one it gave before under this key."""
+    call = None if key is None else await _call(services, caller, request, key)
+    return await in_thread(_once, services, call, work)
 
 
-def _once(services: Services, user_id: int, key: str, fingerprint: str, work: Callable[[], Answer]) -> Response:
-    lifetime_s = services.settings.idempotency_hours * 3600
+def _once(services: Services, call: Call | None, work: Callable[[Connection], Answer]) -> Response:
     with services.database.write() as connection:
-        before = idempotency.begin(
-            connection, user_id, key, fingerprint, lifetime_s=lifetime_s, abandoned_s=ABANDONED_S
-        )
-    if before is not None:
-        return _response(before, replayed=True)
-    try:
-        answer = work()
-        with services.database.write() as connection:
-            idempotency.finish(connection, user_id, key, answer)
-    except BaseException:
-        with services.database.write() as connection:
-            idempotency.abandon(connection, user_id, key)
-        raise
+        before = None if call is None else idempotency.begin(connection, call)
+        if before is not None:
+            return _response(before, replayed=True)
+        answer = work(connection)
+        if call is not None:
+            idempotency.finish(connection, call, answer)
     return _response(answer)
+
+
+async def once_long(
+    services: Services,
+    caller: Identity,
+    request: Request,
+    key: str,
+    work: Callable[[Store], Awaitable[Answer]],
+    restored: Callable[[Answer], Answer],
+) -> Response:
+    """The same for work that takes too long to hold a transaction: it claims the key first.
+
+    ``work`` is given a function that stores an answer, to be called in the transaction that stores its result;
+    ``restored`` (run in a thread) makes the true answer of a stored one. Raises Conflict while the first call is under
+    way.
+    """
+    call = await _call(services, caller, request, key)
+    before = await in_thread(_claim, services, call)
+    if before is not None:
+        return _response(await in_thread(restored, before), replayed=True)
+    renewing = asyncio.create_task(_renew(services, call))
+    try:
+        return _response(await work(lambda connection, answer: idempotency.finish(connection, call, answer)))
+    except BaseException:
+        with anyio.CancelScope(shield=True):  # also when the client left: the key is free again
+            await in_thread(_abandon, services, call)
+        raise
+    finally:
+        renewing.cancel()
+
+
+async def _call(services: Services, caller: Identity, request: Request, key: str) -> Call:
+    check_id(key, param="Idempotency-Key")
+    parts = (request.method.encode(), str(request.url.path).encode(), await request.body())
+    fingerprint = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return Call(caller.user.id, key, fingerprint, services.settings.idempotency_hours * 3600, ABANDONED_S)
+
+
+def _claim(services: Services, call: Call) -> Answer | None:
+    with services.database.write() as connection:
+        return idempotency.begin(connection, call)
+
+
+async def _renew(services: Services, call: Call) -> None:
+    while True:
+        await asyncio.sleep(RENEWED_S)
+        with suppress(StoreError):  # the next time may do
+            await in_thread(_renew_once, services, call)
+
+
+def _renew_once(services: Services, call: Call) -> None:
+    with services.database.write() as connection:
+        idempotency.renew(connection, call)
+
+
+def _abandon(services: Services, call: Call) -> None:
+    with suppress(StoreError), services.database.write() as connection:  # else the claim lapses
+        idempotency.abandon(connection, call)
 
 
 def _response(answer: Answer, *, replayed: bool = False) -> Response:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, insert, select
 
 from pearl.errors import NotFound
 from pearl.records import Draft
+from service.store import users
 from service.store.tables import drafts
 
 
@@ -38,6 +39,9 @@ def add(
     voice: str | None,
     model: str,
 ) -> None:
+    """Raises NotFound when the user is gone."""
+    if not users.lock(connection, {user_id}):
+        raise NotFound("This user was deleted while the draft was written; nothing is kept.", code="user_not_found")
     evidence = draft.retrieval
     connection.execute(
         insert(drafts).values(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, select, update
 
-from pearl.errors import Conflict, InputError
+from pearl.errors import Conflict, InputError, NotFound
+from service.store import users
 from service.store.tables import idempotency
 from service.store.upsert import upsert
 
@@ -20,51 +21,86 @@ class Answer:
     body: str
 
 
-def begin(
-    connection: Connection, user_id: int, key: str, fingerprint: str, *, lifetime_s: float, abandoned_s: float
-) -> Answer | None:
-    """None: go ahead, and :func:`finish` or :func:`abandon`. An Answer: it was done before, give this.
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call under a key, told from others by its fingerprint.
 
-    Raises InputError if the key stood for another call, Conflict while the first call is under way.
+    Its answer is forgotten after ``lifetime_s``; one that works outside of a transaction and has not renewed its claim
+    for ``abandoned_s`` is taken for dead.
+    """
+
+    user_id: int
+    key: str
+    fingerprint: str
+    lifetime_s: float
+    abandoned_s: float
+
+
+def begin(connection: Connection, call: Call) -> Answer | None:
+    """None: go ahead, and :func:`finish` in the transaction that stores the result. An Answer: it was done before, give
+    this.
+
+    In the transaction that does the work, another call under the key waits until that ends. Where the work takes
+    too long for that, the claim is committed first, for :func:`renew` and :func:`abandon`.
+
+    Raises InputError if the key stood for another call, Conflict while the first call is under way, NotFound when the
+    user is gone.
     """
     now = time.time()
-    mine = (idempotency.c.user_id == user_id) & (idempotency.c.key == key)
-    expired = idempotency.c.created_at < now - lifetime_s
-    died = (idempotency.c.created_at < now - abandoned_s) & idempotency.c.status.is_(None)
-    connection.execute(delete(idempotency).where(idempotency.c.user_id == user_id, expired | died))
+    if not users.lock(connection, {call.user_id}):
+        raise NotFound("This user was deleted.", code="user_not_found")
+    expired = idempotency.c.created_at < now - call.lifetime_s
+    died = (idempotency.c.created_at < now - call.abandoned_s) & idempotency.c.status.is_(None)
+    connection.execute(delete(idempotency).where(idempotency.c.user_id == call.user_id, expired | died))
     made = connection.execute(
         upsert(connection, idempotency)
-        .values(user_id=user_id, key=key, fingerprint=fingerprint, created_at=now)
+        .values(user_id=call.user_id, key=call.key, fingerprint=call.fingerprint, created_at=now)
         .on_conflict_do_nothing()
         .returning(idempotency.c.key)
     ).first()
     if made is not None:
         return None
-    row = connection.execute(select(idempotency).where(mine)).one()
-    if row.fingerprint != fingerprint:
+    row = connection.execute(select(idempotency).where(_of(call))).one()
+    if row.fingerprint != call.fingerprint:
         raise InputError(
             "This Idempotency-Key was used for a different call; use a new one.",
             param="Idempotency-Key",
             code="idempotency_key_reused",
         )
     if row.status is None:
-        raise Conflict(
-            "The first call with this Idempotency-Key is still under way; ask again in a moment.",
-            param="Idempotency-Key",
-            code="idempotency_in_progress",
-            retry_after=1.0,
-        )
+        raise _in_progress()
     return Answer(row.status, row.body)
 
 
-def finish(connection: Connection, user_id: int, key: str, answer: Answer) -> None:
-    connection.execute(
-        update(idempotency)
-        .where(idempotency.c.user_id == user_id, idempotency.c.key == key)
-        .values(status=answer.status, body=answer.body)
+def finish(connection: Connection, call: Call, answer: Answer) -> None:
+    """Store the answer. Raises Conflict when the call was taken for dead and another one has the key."""
+    done = connection.execute(update(idempotency).where(_claimed(call)).values(status=answer.status, body=answer.body))
+    if not done.rowcount:
+        raise _in_progress()
+
+
+def renew(connection: Connection, call: Call) -> None:
+    """Say that the call is still being worked on."""
+    connection.execute(update(idempotency).where(_claimed(call)).values(created_at=time.time()))
+
+
+def abandon(connection: Connection, call: Call) -> None:
+    """The call failed, so the key is free again; a stored answer stays."""
+    connection.execute(delete(idempotency).where(_claimed(call)))
+
+
+def _of(call: Call) -> ColumnElement[bool]:
+    return (idempotency.c.user_id == call.user_id) & (idempotency.c.key == call.key)
+
+
+def _claimed(call: Call) -> ColumnElement[bool]:
+    return _of(call) & (idempotency.c.fingerprint == call.fingerprint) & idempotency.c.status.is_(None)
+
+
+def _in_progress() -> Conflict:
+    return Conflict(
+        "The first call with this Idempotency-Key is still under way; ask again in a moment.",
+        param="Idempotency-Key",
+        code="idempotency_in_progress",
+        retry_after=1.0,
     )
-
-
-def abandon(connection: Connection, user_id: int, key: str) -> None:
-    """The call failed, so the key is free again."""
-    connection.execute(delete(idempotency).where(idempotency.c.user_id == user_id, idempotency.c.key == key))

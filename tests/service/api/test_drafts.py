@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import httpx2
@@ -181,6 +182,31 @@ def test_a_stream_whose_draft_cannot_be_recorded_ends_in_the_error(pearl: Any, a
         other.close()
     assert [name for name, _ in found] == ["retrieval", "delta", "delta", "error"]
     assert found[-1][1]["error"]["code"] == "store_locked"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_user_who_is_deleted_while_a_draft_is_written(listen: Any, silent_model: Any, stream: bool) -> None:
+    model = silent_model(["So far"])
+    served = listen(model)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    answers: list[httpx2.Response] = []
+
+    def draft() -> None:
+        body = {"request": "write", "stream": stream}
+        answers.append(httpx2.post(f"{served.address}/v1/drafts", json=body, headers=headers, timeout=20))
+
+    writing = threading.Thread(target=draft)
+    writing.start()
+    assert model.asked.wait(10)
+    assert httpx2.delete(f"{served.address}/v1/me", headers=headers).status_code == 204
+    model.go_on.set()
+    writing.join()
+    (answer,) = answers
+    error = events(answer.text)[-1][1]["error"] if stream else answer.json()["error"]
+    assert answer.status_code == (200 if stream else 404)
+    assert (error["code"], error["type"]) == ("user_not_found", "not_found_error")
+    assert "deleted while the draft was written" in error["message"]
+    assert served.house.rows("drafts") == []
 
 
 def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from pearl.errors import ChatTimeout
 from service.api.idempotency import ABANDONED_S
 from service.store.tables import idempotency as table
 
@@ -94,6 +95,62 @@ def test_the_key_of_a_call_whose_process_died_comes_free(pearl: Any, ann: Any) -
     assert (answer.status_code, answer.json()["existing"]) == (200, 1)
 
 
+def test_a_draft_under_a_key(pearl: Any, ann: Any) -> None:
+    pearl.add("ann", "Kettle's on, see you at ten.")
+    first, again = (ann.post("/v1/drafts", {"request": "write"}, headers=KEY) for _ in range(2))
+    assert (first.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+    assert first.json()["text"] == "A fake reply."
+    assert first.json()["retrieval"]["documents"][0]["excerpt"] == "Kettle's on, see you at ten."
+    drop_times = lambda body: {**body, "timings": None}  # noqa: E731
+    assert drop_times(first.json()) == drop_times(again.json())
+    assert len(pearl.rows("drafts")) == len(pearl.model.calls) == 1
+    (row,) = pearl.rows("idempotency")
+    assert "fake reply" not in row.body
+    assert "Kettle" not in row.body  # neither outlives its deletion here
+    ann.delete("/v1/documents/d1")
+    assert (
+        ann.post("/v1/drafts", {"request": "write"}, headers=KEY).json()["retrieval"]["documents"][0]["excerpt"] == ""
+    )
+
+
+def test_a_draft_that_fails_frees_its_key(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append(ChatTimeout("It took too long."))
+    assert ann.post("/v1/drafts", {"request": "write"}, headers=KEY).status_code == 504
+    assert pearl.rows("idempotency") == []
+    assert ann.post("/v1/drafts", {"request": "write"}, headers=KEY).status_code == 200
+
+
+def test_a_stream_takes_no_key(ann: Any) -> None:
+    answer = ann.post("/v1/drafts", {"request": "write", "stream": True}, headers=KEY)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "Idempotency-Key")
+
+
+def test_while_a_draft_is_written_its_key_is_taken(listen: Any, silent_model: Any) -> None:
+    import httpx2
+
+    model = silent_model()
+    served = listen(model=model)
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}", **KEY}
+    statuses: list[int] = []
+
+    def call() -> None:
+        statuses.append(
+            httpx2.post(
+                f"{served.address}/v1/drafts", json={"request": "write"}, headers=headers, timeout=20
+            ).status_code
+        )
+
+    first = threading.Thread(target=call)
+    first.start()
+    assert model.asked.wait(10)
+    call()
+    model.go_on.set()
+    first.join()
+    call()
+    assert statuses == [409, 200, 200]
+    assert len(served.house.rows("drafts")) == 1
+
+
 def test_answers_are_forgotten_after_a_while(house: Any) -> None:
     pearl = house(idempotency_hours=1)
     ann = pearl.as_user("ann")
@@ -126,6 +183,5 @@ def test_of_many_at_once_one_is_carried_out(listen: Any) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(statuses) <= {201, 409}
-    assert 201 in statuses
+    assert statuses == [201] * 12
     assert len(served.house.rows("documents")) == 1

@@ -3,22 +3,26 @@ from __future__ import annotations
 import time
 
 import pytest
+from sqlalchemy import update
 
-from pearl.errors import Conflict, InputError
-from service.store import idempotency
-from service.store.idempotency import Answer
+from pearl.errors import Conflict, InputError, NotFound
+from service.store import idempotency, users
+from service.store.idempotency import Answer, Call
+from service.store.tables import idempotency as table
 
 
-def begin(person, key: str = "k", fingerprint: str = "f", lifetime_s: float = 60, abandoned_s: float = 60):
+def call(person, key: str = "k", fingerprint: str = "f", lifetime_s: float = 60, abandoned_s: float = 60) -> Call:
+    return Call(person.id, key, fingerprint, lifetime_s, abandoned_s)
+
+
+def begin(person, *words: str, **seconds: float):
     with person.database.write() as connection:
-        return idempotency.begin(
-            connection, person.id, key, fingerprint, lifetime_s=lifetime_s, abandoned_s=abandoned_s
-        )
+        return idempotency.begin(connection, call(person, *words, **seconds))
 
 
-def finish(person, key: str = "k", body: str = "{}") -> None:
+def finish(person, *words: str, body: str = "{}") -> None:
     with person.database.write() as connection:
-        idempotency.finish(connection, person.id, key, Answer(201, body))
+        idempotency.finish(connection, call(person, *words), Answer(201, body))
 
 
 def test_the_second_call_gets_the_first_ones_answer(ann):
@@ -46,15 +50,15 @@ def test_another_call_under_the_same_key(ann, finished):
     if finished:
         finish(ann)
     with pytest.raises(InputError) as caught:
-        begin(ann, fingerprint="g")
+        begin(ann, "k", "g")
     assert caught.value.code == "idempotency_key_reused"
 
 
 def test_a_failed_call_frees_its_key(ann):
     begin(ann)
     with ann.database.write() as connection:
-        idempotency.abandon(connection, ann.id, "k")
-    assert begin(ann, fingerprint="g") is None
+        idempotency.abandon(connection, call(ann))
+    assert begin(ann, "k", "g") is None
 
 
 def test_an_answer_is_forgotten_after_its_time(ann, rows):
@@ -78,3 +82,51 @@ def test_of_several_at_once_one_goes_ahead(ann, at_once):
     results = at_once([lambda: begin(ann)] * 6)
     assert results.count(None) == 1
     assert sum(isinstance(result, Conflict) for result in results) == 5
+
+
+def test_one_that_is_renewed_is_not_taken_for_dead(ann):
+    begin(ann)
+    with ann.database.write() as connection:
+        connection.execute(update(table).values(created_at=time.time() - 100))
+        idempotency.renew(connection, call(ann))
+    with pytest.raises(Conflict):
+        begin(ann)
+
+
+def test_of_two_that_think_the_key_is_theirs_one_finishes(ann):
+    begin(ann)
+    with ann.database.write() as connection:
+        connection.execute(update(table).values(created_at=time.time() - 100))
+    begin(ann)
+    finish(ann, body="first")
+    with pytest.raises(Conflict):
+        finish(ann, body="second")
+    assert begin(ann) == Answer(201, "first")
+
+
+def test_a_stored_answer_is_not_abandoned(ann):
+    begin(ann)
+    finish(ann)
+    with ann.database.write() as connection:
+        idempotency.abandon(connection, call(ann))
+    assert begin(ann) == Answer(201, "{}")
+
+
+def test_a_call_in_one_transaction_is_waited_for(ann, at_once):
+    def work(text: str):
+        with ann.database.write() as connection:
+            before = idempotency.begin(connection, call(ann))
+            if before is None:
+                idempotency.finish(connection, call(ann), Answer(201, text))
+            return before
+
+    results = at_once([lambda text=text: work(text) for text in "abcdef"])
+    assert results.count(None) == 1
+    assert set(results) - {None} == {begin(ann)}
+
+
+def test_a_user_who_is_gone(ann):
+    with ann.database.write() as connection:
+        users.remove(connection, ann.id)
+    with pytest.raises(NotFound, match="deleted"):
+        begin(ann)
