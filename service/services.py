@@ -15,6 +15,7 @@ from retriever.registry import make_retriever
 from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
+from service.key_uses import KeyUses
 from service.metrics import Metrics
 from service.rate_limits import RateLimits
 from service.store.database import Database
@@ -52,6 +53,7 @@ class Services:
         )
         self.metrics = Metrics()
         self.rate_limits = RateLimits(settings)
+        self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
         self.load_error: str | None = None
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
@@ -80,7 +82,8 @@ class Services:
             return False
 
     def sweep(self) -> None:
-        """Let go of what other processes deleted, and erase what could not be erased when it was deleted."""
+        """Write down uses of keys, let go of what other processes deleted, and erase what could not be erased then."""
+        self.key_uses.flush()
         self.histories.sweep()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
@@ -115,8 +118,15 @@ class Services:
 
     async def stop(self) -> None:
         await in_thread(self._embedder.stop)
+        await in_thread(self._flush_uses)
         await self.drafter.model.close()
         self.database.close()
+
+    def _flush_uses(self) -> None:
+        try:
+            self.key_uses.flush()
+        except StoreError as error:  # nobody waits for it
+            log.warning("the last uses of keys are not written: %s", error.message)
 
 
 def check_retriever(settings: Settings, encoder: Encoder) -> None:

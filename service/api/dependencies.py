@@ -45,6 +45,7 @@ async def get_caller(
 def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
     with services.database.read() as connection:
         identity = keys.identify(connection, key, acting_for)
+    services.key_uses.note(identity.key_id)
     return identity, *services.rate_limits.take(identity.key_id)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import asdict
 
 import typer
@@ -9,9 +11,11 @@ import typer
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
-from pearl.texts import check_id, format_timestamp
+from pearl.texts import check_id
 from service.commands.common import open_database
+from service.commands.shown import moment, show_table
 from service.store import keys
+from service.store.keys import KeySummary, KeyTerms
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Make, list and revoke API keys."
@@ -22,8 +26,11 @@ CREATE_EXAMPLES = """Examples:
 \b
   pearl keys create --user ada
   pearl keys create --user ada --json -
+  pearl keys create --user ada --name laptop --expires 90d
   pearl keys create --service --grant ada --grant ben
 """
+LIFETIME = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
+UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
 @app.command(epilog=CREATE_EXAMPLES)
@@ -32,6 +39,10 @@ def create(
     service: bool = typer.Option(False, "--service", help="A key of a program that acts for users (X-Pearl-User)."),
     grant: list[str] = typer.Option([], "--grant", metavar="U", help="A user the service key may act for; repeatable."),
     grant_all: bool = typer.Option(False, "--grant-all", help="The service key may act for every user."),
+    name: str | None = typer.Option(None, "--name", metavar="N", help="A name for the key, e.g. where it is used."),
+    expires: str | None = typer.Option(
+        None, "--expires", metavar="TIME", help="Lifetime: 12h, 90d, 4w or 1y; without it the key does not expire."
+    ),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Make a key. It is shown now and never again: only its digest is kept."""
@@ -41,11 +52,12 @@ def create(
         raise InputError("A service key needs --grant U (repeatable) or --grant-all.", param="grant")
     if user is not None and (grant or grant_all):
         raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
+    terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires))
     with open_database(load_settings()) as database, database.write() as connection:
         if user is not None:
-            key = keys.create_for_user(connection, check_id(user, param="user"))
+            key = keys.create_for_user(connection, check_id(user, param="user"), terms=terms)
         else:
-            key = keys.create_for_service(connection, tuple(grant), all_users=grant_all)
+            key = keys.create_for_service(connection, tuple(grant), all_users=grant_all, terms=terms)
         # before the transaction ends: a key that could not be written down would be lost
         if json:
             write_json(json, {"key": key})
@@ -53,17 +65,37 @@ def create(
             typer.echo(key)
 
 
+def _expiry(lifetime: str | None) -> float | None:
+    """The moment that lies a lifetime ahead. Raises InputError for one that cannot be read."""
+    if lifetime is None:
+        return None
+    parts = LIFETIME.fullmatch(lifetime)
+    if parts is None:
+        raise InputError(
+            f"--expires {lifetime}: give a number of hours, days, weeks or years: 12h, 90d, 4w, 1y.", param="expires"
+        )
+    return time.time() + int(parts[1]) * UNIT_S[parts[2]]
+
+
 @app.command("list", epilog="Example:\n\n\b\n  pearl keys list\n")
 def list_keys(json: str | None = JSON_OPTION) -> None:
-    """List the keys: their ids, beginnings and users."""
+    """List the keys with their ids, names, users, last use and expiry."""
     with open_database(load_settings()) as database, database.read() as connection:
         found = keys.list_all(connection)
     if json:
         write_json(json, {"keys": [asdict(key) for key in found]})
-        return
-    for key in found:
-        whose = key.user or f"service for {', '.join(key.may_act_as) or 'nobody'}"
-        typer.echo(f"{key.id}  {key.shown}...  {format_timestamp(int(key.created_at))}  {whose}")
+    elif not found:
+        typer.echo("No keys; make one with 'pearl keys create --user NAME'.", err=True)
+    else:
+        show_table(("id", "name", "key", "created", "last used", "expires", "of"), (_row(key) for key in found))
+
+
+def _row(key: KeySummary) -> tuple[str, ...]:
+    expires = "never" if key.expires_at is None else moment(key.expires_at)
+    if key.expires_at is not None and key.expires_at <= time.time():
+        expires = f"expired {expires}"
+    whose = key.user or f"service for {', '.join(key.may_act_as) or 'nobody'}"
+    return key.id, key.name or "-", f"{key.shown}...", moment(key.created_at), moment(key.last_used_at), expires, whose
 
 
 @app.command(epilog="Example:\n\n\b\n  pearl keys revoke key_0192f0c4b1aa7d0e5c2f9b1c\n")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
+from pearl.texts import format_timestamp
 from service.store.ids import new_id
 from service.store.tables import grants, keys, tenants, users
 from service.store.users import DEFAULT_TENANT, User, ensure, get, tenant_id
@@ -27,34 +29,57 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """What can be said of a key without knowing it. ``user`` is None for a service key."""
+    """What can be said of a key without knowing it. ``user`` is None for a service key.
+
+    ``last_used_at`` is right to a minute or two, None before the first use; ``expires_at`` None is never.
+    """
 
     id: str
+    name: str | None
     shown: str
     user: str | None
     may_act_as: tuple[str, ...]  # "*" stands for every user of the tenant
     created_at: float
+    last_used_at: float | None
+    expires_at: float | None
 
 
-def create_for_user(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> str:
+@dataclass(frozen=True, slots=True)
+class KeyTerms:
+    """What its owner calls a new key, and when it expires; None: never."""
+
+    name: str | None = None
+    expires_at: float | None = None
+
+
+def create_for_user(
+    connection: Connection, name: str, tenant: str = DEFAULT_TENANT, *, terms: KeyTerms = KeyTerms()
+) -> str:
     """A new key of the user, who is made if not there yet."""
     user = ensure(connection, {name}, tenant)[name]
-    return _create(connection, user.tenant_id, user_id=user.id, grants_all_users=False)[1]
+    return _create(connection, user.tenant_id, terms, user_id=user.id, grants_all_users=False)[1]
 
 
 def create_for_service(
-    connection: Connection, names: tuple[str, ...], *, all_users: bool = False, tenant: str = DEFAULT_TENANT
+    connection: Connection,
+    names: tuple[str, ...],
+    *,
+    all_users: bool = False,
+    tenant: str = DEFAULT_TENANT,
+    terms: KeyTerms = KeyTerms(),
 ) -> str:
     """A new service key that may act as the named users, or as every user of the tenant."""
     granted = [get(connection, name, tenant) for name in names]
     owner = tenant_id(connection, tenant)
-    key_id, key = _create(connection, owner, user_id=None, grants_all_users=all_users)
+    key_id, key = _create(connection, owner, terms, user_id=None, grants_all_users=all_users)
     if granted:
         connection.execute(insert(grants), [{"key_id": key_id, "user_id": user.id} for user in granted])
     return key
 
 
-def _create(connection: Connection, owner: int, *, user_id: int | None, grants_all_users: bool) -> tuple[str, str]:
+def _create(
+    connection: Connection, owner: int, terms: KeyTerms, *, user_id: int | None, grants_all_users: bool
+) -> tuple[str, str]:
     key = KEY_PREFIX + secrets.token_urlsafe(32)
     key_id = new_id("key")
     connection.execute(
@@ -66,6 +91,8 @@ def _create(connection: Connection, owner: int, *, user_id: int | None, grants_a
             shown=key[: len(KEY_PREFIX) + 4],
             grants_all_users=grants_all_users,
             created_at=time.time(),
+            name=terms.name,
+            expires_at=terms.expires_at,
         )
     )
     return key_id, key
@@ -74,15 +101,20 @@ def _create(connection: Connection, owner: int, *, user_id: int | None, grants_a
 def identify(connection: Connection, key: str, acting_for: str | None = None) -> Identity:
     """Who this key acts as; ``acting_for`` is the user a service key names.
 
-    Raises Unauthenticated for an unknown key, AccessError where the key may not act as that user.
+    Raises Unauthenticated for an unknown or expired key, AccessError where the key may not act as that user.
     """
     row = connection.execute(
-        select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, users.c.name)
+        select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
         .outerjoin(users, users.c.id == keys.c.user_id)
         .where(keys.c.digest == _digest(key))
     ).first()
     if row is None:
         raise Unauthenticated("This API key is not valid; make one with 'pearl keys create --user NAME'.")
+    if row.expires_at is not None and row.expires_at <= time.time():
+        raise Unauthenticated(
+            f"This API key expired at {format_timestamp(int(row.expires_at))}; make another with 'pearl keys create'.",
+            code="expired_api_key",
+        )
     if row.user_id is not None:
         if acting_for not in (None, row.name):
             raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
@@ -103,12 +135,21 @@ def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, n
 
 
 def is_valid(connection: Connection, key: str) -> bool:
-    return connection.scalar(select(keys.c.id).where(keys.c.digest == _digest(key))) is not None
+    """True for a key that is there and has not expired."""
+    in_force = keys.c.expires_at.is_(None) | (keys.c.expires_at > time.time())
+    return connection.scalar(select(keys.c.id).where(keys.c.digest == _digest(key), in_force)) is not None
+
+
+def note_uses(connection: Connection, uses: Mapping[str, float]) -> None:
+    """Write down when keys, by id, were last used; what another process knows later stays."""
+    for key_id, when in sorted(uses.items()):
+        later = keys.c.last_used_at.is_(None) | (keys.c.last_used_at < when)
+        connection.execute(update(keys).where(keys.c.id == key_id, later).values(last_used_at=when))
 
 
 def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySummary]:
     rows = connection.execute(
-        select(keys.c.id, keys.c.shown, keys.c.grants_all_users, keys.c.created_at, users.c.name)
+        select(keys, users.c.name.label("user"))
         .join(tenants, tenants.c.id == keys.c.tenant_id)
         .outerjoin(users, users.c.id == keys.c.user_id)
         .where(tenants.c.name == tenant)
@@ -122,10 +163,13 @@ def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySu
     return [
         KeySummary(
             row.id,
-            row.shown,
             row.name,
+            row.shown,
+            row.user,
             ("*",) if row.grants_all_users else tuple(named.get(row.id, ())),
             row.created_at,
+            row.last_used_at,
+            row.expires_at,
         )
         for row in rows
     ]

@@ -4,11 +4,15 @@ from typing import Any
 
 import pytest
 
+from service.store import keys
+
 ROUTES = [
     ("GET", "/v1/documents"),
     ("POST", "/v1/documents"),
     ("GET", "/v1/documents/a"),
+    ("PATCH", "/v1/documents/a"),
     ("DELETE", "/v1/documents/a"),
+    ("DELETE", "/v1/documents"),
     ("POST", "/v1/drafts"),
     ("POST", "/v1/feedback"),
     ("GET", "/v1/voices"),
@@ -132,3 +136,13 @@ def test_a_revoked_key_opens_nothing(pearl: Any) -> None:
 def test_the_name_of_the_scheme_has_no_case(pearl: Any) -> None:
     headers = {"Authorization": f"bearer {pearl.key('ann')}"}
     assert pearl.client.get("/v1/voices", headers=headers).status_code == 200
+
+
+def test_an_expired_key_gets_its_reason(pearl: Any) -> None:
+    with pearl.database.write() as connection:
+        key = keys.create_for_user(connection, "ann", terms=keys.KeyTerms(expires_at=1_700_000_000.0))
+    answer = pearl.client.get("/v1/voices", headers={"Authorization": f"Bearer {key}"})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json()["error"]["code"] == "expired_api_key"
+    assert "expired at 2023-11-14T22:13:20Z" in answer.json()["error"]["message"]

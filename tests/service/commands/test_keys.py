@@ -11,6 +11,11 @@ from service.commands.common import open_database
 from service.store import keys
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+
+
 def identify(home: Path, key: str, acting_for: str | None = None) -> str:
     with open_database(load_settings(home=home)) as database, database.read() as connection:
         return keys.identify(connection, key, acting_for).user.name
@@ -48,7 +53,12 @@ def test_list_and_revoke(command: Any, own_home: Path) -> None:
     command("keys", "create", "--service", "--grant-all")
     listed = command("keys", "list").out
     assert key not in listed
-    assert [line.split("  ")[-1] for line in listed.splitlines()] == ["ada", "service for ada", "service for *"]
+    assert [line.rstrip().split("  ")[-1] for line in listed.splitlines()] == [
+        "of",
+        "ada",
+        "service for ada",
+        "service for *",
+    ]
     first, second, _ = json.loads(command("keys", "list", "--json", "-").out)["keys"]
     assert (first["user"], first["may_act_as"]) == ("ada", [])
     assert (second["user"], second["may_act_as"]) == (None, ["ada"])
@@ -59,6 +69,30 @@ def test_list_and_revoke(command: Any, own_home: Path) -> None:
         identify(own_home, key)
     again = command("keys", "revoke", first["id"])
     assert (again.status, again.err) == (2, f"pearl: There is no key '{first['id']}'; see 'pearl keys list'.\n")
+
+
+def test_names_and_expiry(command: Any, own_home: Path) -> None:
+    key = command("keys", "create", "--user", "ada", "--name", "laptop", "--expires", "90d").out.strip()
+    assert identify(own_home, key) == "ada"
+    (made,) = command("keys", "list", "--json", "-").json["keys"]
+    assert (made["name"], made["last_used_at"]) == ("laptop", None)
+    assert made["expires_at"] - made["created_at"] == pytest.approx(90 * 86_400, abs=60)
+    _, row = command("keys", "list").out.splitlines()
+    assert row.split()[1] == "laptop"
+    assert row.split()[5:7] != ["-", "never"]
+
+
+def test_an_expired_key_is_listed_as_such(command: Any, own_home: Path) -> None:
+    with open_database(load_settings(home=own_home)) as database, database.write() as connection:
+        keys.create_for_user(connection, "ada", terms=keys.KeyTerms(expires_at=1_700_000_000.0))
+    assert "expired 2023-11-1" in command("keys", "list").out
+
+
+@pytest.mark.parametrize("lifetime", ["90", "d", "0d", "-1d", "1.5d", "90 d", "soon", "999999d", ""])
+def test_lifetimes_that_cannot_be_read(command: Any, own_home: Path, lifetime: str) -> None:
+    run = command("keys", "create", "--user", "ada", f"--expires={lifetime}")
+    assert (run.status, run.out) == (2, "")
+    assert run.err == f"pearl: --expires {lifetime}: give a number of hours, days, weeks or years: 12h, 90d, 4w, 1y.\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -205,3 +206,19 @@ def test_what_belongs_to_nobody_yet(ann, rows):
         assert feedback.all_of_user(connection, ann.id) == []
     with ann.database.write() as connection:
         assert jobs.claim(connection, jobs.EMBED) is None
+
+
+def test_a_key_expires(database):
+    with database.write() as connection:
+        terms = keys.KeyTerms("laptop", time.time() + 60)
+        key = keys.create_for_user(connection, "ann", terms=terms)
+        service = keys.create_for_service(connection, ("ann",), terms=keys.KeyTerms(expires_at=time.time() - 1))
+        assert keys.identify(connection, key).user.name == "ann"
+        assert keys.is_valid(connection, key)
+        assert not keys.is_valid(connection, service)
+        with pytest.raises(Unauthenticated, match="This API key expired at 2") as refused:
+            keys.identify(connection, service, "ann")
+        named, unnamed = keys.list_all(connection)
+    assert refused.value.code == "expired_api_key"
+    assert (named.name, named.expires_at, named.last_used_at) == ("laptop", terms.expires_at, None)
+    assert unnamed.name is None
