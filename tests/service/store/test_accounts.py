@@ -91,7 +91,7 @@ def test_a_user_goes_with_everything_theirs(ann, bob, rows, draft):
             feedback.add(connection, person.id, made.id, "accepted", None)
             keys.create_for_user(connection, person.user.name)
             keys.create_for_service(connection, (person.user.name,))
-            idempotency.begin(connection, person.id, "key", "print", lifetime_s=60, abandoned_s=60)
+            idempotency.begin(connection, idempotency.Call(person.id, "key", "print", 60, 60))
     before = {table: len(rows(table)) for table in ("documents", "drafts", "feedback", "jobs", "voices", "idempotency")}
     with ann.database.write() as connection:
         users.remove(connection, ann.id)
