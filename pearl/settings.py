@@ -16,6 +16,7 @@ from pearl.errors import InputError
 
 EMBEDDED = "embedded"
 PREFIX = "PEARL_"
+DEFAULT_RATE_LIMIT = "600/minute"
 
 
 class Settings(BaseSettings):
@@ -113,7 +114,7 @@ class Settings(BaseSettings):
     )
 
     rate_limit: str = Field(
-        default="600/minute",
+        default=DEFAULT_RATE_LIMIT,
         description="Requests allowed per key, in the notation of the `limits` library; empty for none.",
     )
     rate_limit_storage: str = Field(
@@ -137,7 +138,7 @@ class Settings(BaseSettings):
     @field_validator("rate_limit")
     @classmethod
     def _readable_limit(cls, value: str) -> str:
-        if value:
+        if value and value != DEFAULT_RATE_LIMIT:  # the library takes long to load
             from limits import parse
 
             parse(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import faiss
 import numpy as np
 
 from pearl.clock import Clock
@@ -45,6 +44,8 @@ class DenseIndex:
         self._encoder = encoder
         self._index = None
         if vectors is not None:
+            import faiss  # only here: other retrievers do without, and it takes long to load
+
             self._index = faiss.IndexFlatIP(vectors.shape[1])
             self._index.add(vectors)
 

@@ -70,6 +70,7 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         dependencies=[Depends(refuse_unknown_parameters)],
     )
     app.state.services = services
+    _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
@@ -16,10 +18,12 @@ from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
-from service.metrics import Metrics
-from service.rate_limits import RateLimits
 from service.store.database import Database
 from service.threads import FairThreads, in_thread
+
+if TYPE_CHECKING:
+    from service.metrics import Metrics
+    from service.rate_limits import RateLimits
 
 log = logging.getLogger("pearl.service")
 
@@ -51,12 +55,25 @@ class Services:
             self.ranking,
             retrieval_budget_ms=settings.retrieval_budget_ms,
         )
-        self.metrics = Metrics()
-        self.rate_limits = RateLimits(settings)
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
         self.load_error: str | None = None
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
+
+    # a draft on the command line counts nothing, and the libraries for it take long to load
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        from service.metrics import Metrics
+
+        return Metrics()
+
+    @cached_property
+    def rate_limits(self) -> RateLimits:
+        """Raises InputError for a storage that cannot be used."""
+        from service.rate_limits import RateLimits
+
+        return RateLimits(self.settings)
 
     @property
     def needs_encoder(self) -> bool:

@@ -10,19 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
-from service.store import erasures
+from service.store import erasures, schema
 
-MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
 ERASURE_RETRY_S = 0.02
@@ -55,7 +50,10 @@ class Database:
                 yield connection
 
     def migrate(self) -> None:
-        """Bring the schema up to date; of several processes starting at once, one does it."""
+        """Bring the schema up to date where it is not; of several processes starting at once, one does it."""
+        there, newest = self.schema_version()
+        if there == newest:
+            return
         with _translated(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)
@@ -63,15 +61,12 @@ class Database:
                 if not self.is_sqlite:
                     connection.execute(text("SET LOCAL lock_timeout = 0"))  # a long migration is worth waiting for
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-                config = _alembic_config()
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+                schema.upgrade(connection)
 
-    def schema_version(self) -> tuple[str | None, str | None]:
+    def schema_version(self) -> tuple[str | None, str]:
         """(the database's revision, the newest one this code knows)."""
         with self.read() as connection:
-            current = MigrationContext.configure(connection).get_current_revision()
-        return current, ScriptDirectory.from_config(_alembic_config()).get_current_head()
+            return schema.current(connection), schema.newest()
 
     def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
         """Make what was deleted unreadable in the files as well, as far as the database can; False when it could not
@@ -167,12 +162,6 @@ def _switch_to_wal(connection: Any, deadline: float) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("pearl_write", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _alembic_config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return config
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import InputError, NotFound
 from pearl.settings import load_settings
+from service.app import create_app
 from service.services import Services
 
 
@@ -23,7 +24,7 @@ from service.services import Services
 )
 def test_settings_that_cannot_be_used_stop_the_start(tmp_path: Any, options: Any) -> None:
     with pytest.raises(InputError):
-        Services(load_settings(home=tmp_path, **{"database_url": None, **options}))
+        create_app(load_settings(home=tmp_path, **{"database_url": None, **options}))
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,15 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
 
 from pearl.errors import StoreError
 from service.store import users
-from service.store.database import Database, _alembic_config
+from service.store.database import Database
 from service.store.ids import digest
+from service.store.schema import configuration
+from service.store.schema import newest as newest_revision
 from service.store.tables import metadata
 
 
@@ -71,6 +74,10 @@ def test_the_schema_version_says_what_is_there_and_what_should_be(empty):
     assert empty.schema_version() == (newest, newest)
 
 
+def test_the_newest_revision_is_the_last_of_the_migrations():
+    assert newest_revision() == ScriptDirectory.from_config(configuration()).get_current_head()
+
+
 def test_migrating_twice_changes_nothing(empty):
     empty.migrate()
     with empty.write() as connection:
@@ -82,7 +89,7 @@ def test_migrating_twice_changes_nothing(empty):
 
 def test_down_and_up_again(empty):
     empty.migrate()
-    config = _alembic_config()
+    config = configuration()
     with empty.write() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "base")
@@ -92,7 +99,7 @@ def test_down_and_up_again(empty):
 
 
 def test_requests_that_were_there_can_be_embedded(empty):
-    config = _alembic_config()
+    config = configuration()
     with empty.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
@@ -117,7 +124,7 @@ def test_requests_that_were_there_can_be_embedded(empty):
 
 
 def test_the_third_migration_loses_nothing_that_refers_to_the_tables_it_changes(empty):
-    config = _alembic_config()
+    config = configuration()
     with empty.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0002")
