@@ -7,7 +7,18 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import cascade, draft_overhead, hostile_imports, importing, judging, load, retrieval, scoring, serving
+from benchmarks import (
+    cascade,
+    draft_overhead,
+    hostile_bodies,
+    hostile_imports,
+    importing,
+    judging,
+    load,
+    retrieval,
+    scoring,
+    serving,
+)
 from benchmarks.figures import Result, write_result
 from benchmarks.machine import Machine, this_machine
 from benchmarks.report import table
@@ -24,6 +35,7 @@ BENCHMARKS = {
         cascade,
         serving,
         judging,
+        hostile_bodies,
         hostile_imports,
     )
 }

@@ -41,6 +41,7 @@ class House:
     pearl: str  # http://127.0.0.1:port
     mock: str
     key: str
+    pid: int  # of the service
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def served(person: OneUser, scratch: Path) -> Iterator[House]:
     with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
         wait_until(lambda: answers(f"{server.address}/health/ready"))
         wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
-        yield House(server.address, mock, keys[0])
+        yield House(server.address, mock, keys[0], server.pid)
 
 
 def moved_in(lines: Sequence[Line], users: Sequence[str], scratch: Path) -> tuple[dict[str, str], list[str]]:

@@ -126,7 +126,12 @@ class Settings(BaseSettings):
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."
     )
-    max_body_bytes: int = Field(default=16_000_000, ge=1_000, description="Largest request body, bytes.")
+    max_body_bytes: int = Field(
+        default=8_000_000, ge=1_000, description="Largest request body, bytes; most routes take 4 MB at most."
+    )
+    read_timeout_s: float = Field(
+        default=30.0, gt=0, description="How long a client may take to send a request's body, seconds."
+    )
     keep_alive_s: float = Field(
         default=10.0, gt=0, description="Silence on a stream after which a comment line keeps it open, seconds."
     )

@@ -18,7 +18,7 @@ from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.encoder import Encoder
 from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, voices
-from service.api.body_limit import BodyLimit
+from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
@@ -71,9 +71,9 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
     )
     app.state.services = services
     _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start
+    app.state.large_bodies = asyncio.Semaphore(LARGE_AT_ONCE)
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     for module in (drafts, documents, feedback, voices, chat_completions, rerank, account, health):
         app.include_router(module.router)
     if settings.cors_origin_list:

@@ -12,6 +12,7 @@ import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.feedback import feedback_body
@@ -22,7 +23,7 @@ from service.store.idempotency import Answer
 from service.store.users import User
 from service.threads import in_thread
 
-router = APIRouter(prefix="/v1", tags=["account"])
+router = APIRouter(prefix="/v1", tags=["account"], route_class=KeyedRoute)
 
 IN_MEMORY = 16_000_000  # bytes of an export; a longer one is written to a nameless file
 PIECE = 64_000  # bytes

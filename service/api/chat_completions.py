@@ -20,6 +20,7 @@ from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft
 from pearl.texts import check_characters, check_text
+from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
 from service.api.fields import Name
@@ -32,7 +33,7 @@ from service.store import voices
 from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
 
-router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
 UNSUPPORTED = ("tools", "functions", "logprobs", "audio")
 PLAIN_TEXT = (None, {"type": "text"})
@@ -77,6 +78,7 @@ class ChatIn(BaseModel):
     model: Name = Field(description="`pearl`, or one of your voices.", examples=["email"])
     messages: list[ChatMessage] = Field(
         min_length=1,
+        fail_fast=True,
         description="The last one, from the user, is the request.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
     )

@@ -14,6 +14,8 @@ from service.store import keys
 from service.store.keys import Identity
 from service.threads import in_thread
 
+ACTING_FOR = "X-Pearl-User"
+
 bearer = HTTPBearer(auto_error=False, description="An API key, made with `pearl keys create --user NAME`.")
 
 
@@ -26,10 +28,13 @@ async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     acting_for: Annotated[
-        str | None, Header(alias="X-Pearl-User", description="For whom a service key with a grant acts.")
+        str | None, Header(alias=ACTING_FOR, description="For whom a service key with a grant acts.")
     ] = None,
 ) -> Identity:
     """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""
+    if (known := getattr(request.state, "caller", None)) is not None:  # a route with a body has asked already
+        assert isinstance(known, Identity)
+        return known
     if credentials is None:
         raise Unauthenticated("Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'.")
     services = await get_services(request)
@@ -39,7 +44,13 @@ async def get_caller(
         request.state.extra_headers = allowance.headers()
         if not allowed:
             raise over_the_limit(allowance)
+    request.state.caller = identity
     return identity
+
+
+async def authenticate(request: Request) -> Identity:
+    """As :func:`get_caller`, from the headers alone."""
+    return await get_caller(request, await bearer(request), request.headers.get(ACTING_FOR))
 
 
 def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:

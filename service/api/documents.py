@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
+from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
@@ -25,7 +26,7 @@ from service.store.tables import documents as documents_table
 from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
 
-router = APIRouter(prefix="/v1/documents", tags=["documents"])
+router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=KeyedRoute)
 
 MOST_AT_ONCE = 1000
 
@@ -63,6 +64,7 @@ class DocumentsIn(BaseModel):
     documents: list[DocumentIn] = Field(
         min_length=1,
         max_length=MOST_AT_ONCE,
+        fail_fast=True,
         description=f"1 to {MOST_AT_ONCE:,} documents.",
         examples=[[{"id": "mail-2041", "text": "Kettle's on. See you at ten."}]],
     )
@@ -71,13 +73,14 @@ class DocumentsIn(BaseModel):
 def _shape(body: Any) -> str:
     if isinstance(body, list):
         return "(list)"
-    return "(many)" if isinstance(body, dict) and "documents" in body else "(one)"
+    several = isinstance(body, DocumentsIn) or (isinstance(body, dict) and "documents" in body)
+    return "(many)" if several else "(one)"
 
 
 DocumentsBody = Annotated[
     Annotated[DocumentIn, Tag("(one)")]
     | Annotated[DocumentsIn, Tag("(many)")]
-    | Annotated[list[DocumentIn], Field(min_length=1, max_length=MOST_AT_ONCE), Tag("(list)")],
+    | Annotated[list[DocumentIn], Field(min_length=1, max_length=MOST_AT_ONCE, fail_fast=True), Tag("(list)")],
     Discriminator(_shape),
 ]
 

@@ -17,6 +17,7 @@ from pearl.chat.base import Decoding
 from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft, Retrieval, Usage
+from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
@@ -28,7 +29,7 @@ from service.store import documents, drafts
 from service.store.idempotency import Answer
 from service.store.keys import Identity
 
-router = APIRouter(prefix="/v1/drafts", tags=["drafts"])
+router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 
 EXCERPT = 240  # characters of a document shown as evidence
 

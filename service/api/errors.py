@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pearl.errors import InputError, Malformed, NotFound, PearlError, TooLarge
+from pearl.errors import InputError, NotFound, PearlError, TooLarge
 from service.traces import places
 
 log = logging.getLogger("pearl.service")
 
 SHAPE = "("  # begins the tag of a choice between shapes, a place in a location that is not a field's name
-HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed", 413: "body_too_large", 400: "invalid_body"}
+HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed"}
 
 
 class ErrorDetail(BaseModel):
@@ -72,10 +72,6 @@ def explain_validation(problem: dict[str, Any]) -> PearlError:
     names = [str(place) for place in problem["loc"][1:] if not str(place).startswith(SHAPE)]
     param = ".".join(names) or None
     kind, message = problem["type"], problem["msg"]
-    if isinstance(problem.get("input"), bytes) and not names:
-        return InputError("The body is not said to be JSON; send 'Content-Type: application/json'.", code="not_json")
-    if kind == "json_invalid":
-        return Malformed(f"The body is not JSON: {problem['ctx']['error']}.", code="invalid_json")
     if kind == "text_too_large":
         return TooLarge(message, param=param, code=kind)
     if "message" in problem.get("ctx", {}):  # one of our own checks
@@ -86,8 +82,6 @@ def explain_validation(problem: dict[str, Any]) -> PearlError:
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    if isinstance(error.__cause__, UnicodeDecodeError):
-        return error_response(Malformed(f"The body is not UTF-8 (byte {error.__cause__.start + 1}).", code="not_utf8"))
     code = HTTP_CODES.get(error.status_code, "http_error")
     kind = NotFound.type if error.status_code == 404 else InputError.type
     body = {"error": {"message": str(error.detail), "type": kind, "param": None, "code": code}}

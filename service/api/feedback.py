@@ -10,13 +10,14 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
+from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import Name, Text
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
 from service.store.idempotency import Answer
 
-router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
+router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRoute)
 
 
 class FeedbackIn(BaseModel):

@@ -8,12 +8,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Document, Request
+from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import Text
 from service.services import Services
 from service.store.ids import new_id
 
-router = APIRouter(prefix="/v1/rerank", tags=["rerank"])
+router = APIRouter(prefix="/v1/rerank", tags=["rerank"], route_class=KeyedRoute)
 
 
 class TextDocument(BaseModel):
@@ -46,6 +47,7 @@ class RerankIn(BaseModel):
     documents: list[GivenDocument] = Field(
         min_length=1,
         max_length=1000,
+        fail_fast=True,
         description="1 to 1,000 texts, or objects with a `text`.",
         examples=[["one", "two"]],
     )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.errors import InputError
 from pearl.templates import load_template, template_names
+from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name
@@ -17,7 +18,7 @@ from service.store import voices
 from service.store.voices import WHOLE_HISTORY, Voice
 from service.threads import in_thread
 
-router = APIRouter(prefix="/v1/voices", tags=["voices"])
+router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 
 
 class VoiceIn(BaseModel):

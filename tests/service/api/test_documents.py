@@ -216,7 +216,7 @@ BAD = [
     ({"text": "a", "timestamp": True}, "timestamp", "wrong_type"),
     ({"text": "a", "timestamp": []}, "timestamp", "wrong_type"),
     ({"text": "a", "timestamp": 1_707_379_920_000}, "timestamp", "invalid_timestamp"),  # milliseconds
-    ({"text": "a", "timestamp": 10**400}, "timestamp", "invalid_timestamp"),
+    ({"text": "a", "timestamp": 10**300}, "timestamp", "invalid_timestamp"),
     ({"text": "a", "timestamp": 4_000_000_000}, "timestamp", "future_timestamp"),
     ({"text": "a", "timestamp": "2999-01-01T00:00:00Z"}, "timestamp", "future_timestamp"),
     ({"text": "a", "colour": "blue"}, "colour", "extra_forbidden"),
@@ -246,7 +246,7 @@ def test_numbers_that_json_does_not_have(ann: Any, number: str) -> None:
         content=f'{{"text": "a", "timestamp": {number}}}',
         headers={"Content-Type": "application/json"},
     )
-    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_timestamp")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
 
 
 @pytest.mark.parametrize("body", ['"text"', "5", "null", "true", "[5]", '{"documents": 5}', '{"documents": [[]]}'])
@@ -259,8 +259,7 @@ def test_a_body_of_another_shape(ann: Any, body: str) -> None:
 def test_half_a_surrogate_pair(ann: Any) -> None:
     content = json.dumps({"text": "half: \ud83d"})
     answer = ann.post("/v1/documents", content=content, headers={"Content-Type": "application/json"})
-    assert answer.status_code == 422
-    assert answer.json()["error"]["param"] == "text"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_unicode")
 
 
 def test_a_text_of_a_megabyte_is_the_most(ann: Any) -> None:

@@ -1,0 +1,173 @@
+"""Bodies: after the key, within limits, off the event loop.
+
+A route of the class :class:`KeyedRoute` looks at the key first, from the headers; without one not a byte of the body is
+read. The body is counted while it arrives, and parsed and checked in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.message
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+import orjson
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
+
+from pearl.errors import InputError, Malformed, Overloaded, PearlError, TooLarge
+from service.api.dependencies import authenticate, get_services
+from service.api.json_scan import JsonLimits, JsonScan
+from service.api.streaming import ClientLeft
+
+SMALL = 16_384  # bytes: sooner checked than handed to a thread
+LARGE = 1_000_000  # bytes: one body of more is held at once; its texts can take four times as much when parsed
+LARGE_AT_ONCE = 1
+RETRY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """The most that a route takes. ``bytes`` None: as many as PEARL_MAX_BODY_BYTES says."""
+
+    json: JsonLimits
+    bytes: int | None = 4_000_000  # two texts of 1 MB, and room for escapes
+
+
+USUAL = BodyLimits(JsonLimits(values=500))
+# more than the usual: many documents, or a long conversation with tools that are passed over
+LIMITS = {
+    "/v1/documents": BodyLimits(JsonLimits(values=20_000), bytes=None),
+    "/v1/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),  # all of it is read by the retriever
+    "/v2/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),
+    "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
+}
+
+
+class TimedOut(InputError):
+    """The body did not arrive in time."""
+
+    http_status = 408
+    default_code = "request_timeout"
+
+
+class KeyedRoute(APIRoute):
+    """A route that wants a key, and has it before it reads the body."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, field = super().get_route_handler(), self.body_field
+        if field is None:
+            return handle
+        limits = LIMITS.get(self.path, USUAL)
+
+        async def keyed(request: Request) -> Response:
+            await authenticate(request)
+            if not _is_json(request.headers.get("content-type", "")):
+                raise InputError(
+                    "The body is not said to be JSON; send 'Content-Type: application/json'.", code="not_json"
+                )
+            async with _read(request, limits) as body:
+                if not body:
+                    return await handle(Arrived(request, body, None))  # which says that it is missing
+                check = _checked(field.validate, body)
+                value, problems = check() if len(body) <= SMALL else await anyio.to_thread.run_sync(check)
+                if problems:
+                    raise RequestValidationError(problems)
+                return await handle(Arrived(request, body, value))
+
+        return keyed
+
+
+class Arrived(Request):
+    """A request whose body is read and checked. What FastAPI takes for its JSON are the records that it describes; to
+    check those again is to look at their types."""
+
+    def __init__(self, request: Request, body: bytes, value: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self._body = body
+        self._value = value
+
+    async def json(self) -> Any:
+        return self._value
+
+
+def _is_json(content_type: str) -> bool:
+    message = email.message.Message()
+    message["content-type"] = content_type
+    subtype = message.get_content_subtype()
+    return message.get_content_maintype() == "application" and (subtype == "json" or subtype.endswith("+json"))
+
+
+@asynccontextmanager
+async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
+    """The whole body. One that is large takes one of few places until it is answered, so that memory has a bound."""
+    settings = (await get_services(request)).settings
+    most = min(limits.bytes or settings.max_body_bytes, settings.max_body_bytes)
+    length = request.headers.get("content-length", "")
+    announced = int(length) if length.isdecimal() else 0
+    if announced > most:
+        raise _too_large(most)
+    places: asyncio.Semaphore = request.app.state.large_bodies
+    pieces, received, placed = [], 0, False
+    scan = JsonScan(limits.json)
+    try:
+        async with asyncio.timeout(settings.read_timeout_s):
+            async for piece in request.stream():
+                received += len(piece)
+                if received > most:
+                    raise _too_large(most)
+                if not placed and max(announced, received) > LARGE:
+                    await _take_a_place(places, settings.read_timeout_s / 2)
+                    placed = True
+                scan.feed(piece)
+                pieces.append(piece)
+        yield b"".join(pieces) if len(pieces) != 1 else pieces[0]
+    except TimeoutError:
+        raise TimedOut(f"The body did not arrive within {settings.read_timeout_s:g} s.") from None
+    except ClientDisconnect:
+        raise ClientLeft from None
+    finally:
+        if placed:
+            places.release()
+
+
+async def _take_a_place(places: asyncio.Semaphore, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(places.acquire(), seconds)
+    except TimeoutError:
+        raise Overloaded(
+            "Too many large bodies at once; try again a little later, or send smaller ones.", retry_after=RETRY_S
+        ) from None
+
+
+def _too_large(most: int) -> PearlError:
+    return TooLarge(f"The body is over the limit of {most:,} bytes; send less at once.", code="body_too_large")
+
+
+def _checked(validate: Callable[..., tuple[Any, list[Any]]], body: bytes) -> Callable[[], tuple[Any, list[Any]]]:
+    return lambda: validate(_parsed(body), {}, loc=("body",))
+
+
+def _parsed(body: bytes) -> Any:
+    """Raises Malformed for what is not JSON in UTF-8, halves of surrogate pairs included."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        message, place = error.msg, error.pos
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        raise Malformed(f"The body is not UTF-8 (byte {error.start + 1}).", code="not_utf8") from None
+    if "surrogate" in message:
+        raise Malformed(
+            f"The body contains half of a surrogate pair (byte {place + 1}), which is not valid Unicode; re-encode it "
+            "as UTF-8.",
+            code="invalid_unicode",
+        )
+    raise Malformed(f"The body is not JSON: {message} (byte {place + 1}).", code="invalid_json")
