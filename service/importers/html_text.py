@@ -1,9 +1,13 @@
-"""HTML as plain text, the way a mail program would show it: quotes marked with ``>``, lists with ``-``."""
+"""HTML as plain text, the way a mail program would show it: quotes marked with ``>``, lists with ``-``.
+
+One pass over the marks, without a tree: HTML that was made to keep a parser busy takes linear time, too.
+"""
 
 from __future__ import annotations
 
+import html as entities
 import re
-from html.parser import HTMLParser
+import string
 
 SKIPPED = {"script", "style", "head", "title", "template"}
 BLOCKS = {
@@ -11,32 +15,115 @@ BLOCKS = {
     *("main", "nav", "ol", "pre", "section", "table", "tr", "ul"),
 }
 PARAGRAPHS = {"p", "h1", "h2", "h3", "h4", "h5", "h6"}
-MARKED_SECTION = re.compile(r"<!\[[^>]*>?")  # Word's conditional comments; the parser raises on odd ones
+SIGNATURES = ("gmail_signature", "moz-signature", "protonmail_signature_block")  # classes that mail programs give
+MAX_QUOTES = 10  # marks in front of a line: a mail is not answered more often
+TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)")
+SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 SPACE = re.compile(r"[ \t\r\n\f]+")
+LONG_NUMBER = re.compile(r"&#[xX]?[0-9A-Fa-f]{8,};?")  # no character; html.unescape raises on thousands of digits
 
 
 def html_to_text(html: str) -> str:
     """Lines of text; entities decoded, scripts, styles and comments left out."""
-    reader = _Reader()
-    reader.feed(MARKED_SECTION.sub("", html))
-    reader.close()
-    return reader.text()
+    lines = _Lines()
+    for tag, ends, attributes, text in _marks(html):
+        if text:
+            lines.add(text)
+        if tag and ends:
+            lines.close(tag)
+        elif tag:
+            lines.open(tag, attributes)
+    return lines.text()
 
 
-class _Reader(HTMLParser):
+def _marks(html: str) -> list[tuple[str, bool, str, str]]:
+    """The text up to each tag, and the tag: its name, whether it ends, its attributes."""
+    found = []
+    position = start = 0
+    find = _Finder(html)
+    while True:
+        start = html.find("<", start)
+        if start < 0:
+            found.append(("", False, "", html[position:]))
+            return found
+        if html.startswith("<!--", start):
+            end = find.after("-->", start + 2)
+            found.append(("", False, "", html[position:start]))
+        elif html.startswith(("<!", "<?"), start):  # Word's conditions and the document's type
+            end = find.after(">", start)
+            found.append(("", False, "", html[position:start]))
+        else:
+            tag = TAG.match(html, start)
+            if tag is None:
+                start += 1  # a sign of its own
+                continue
+            end = _tag_end(html, tag.end(), find)
+            name = tag[2].lower()
+            found.append((name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]))
+            if name in ("script", "style", "title") and not tag[1]:  # marks within them are none
+                closing = find.closing(name, end)
+                if closing > end:
+                    end = closing
+        position = start = end
+
+
+def _tag_end(html: str, position: int, find: _Finder) -> int:
+    """Past the ``>`` that ends a tag; one in quotes does not."""
+    while True:
+        end = find.after(">", position)
+        quote = min((at for at in (find.value(mark, position) for mark in "\"'") if at >= 0), default=end)
+        if quote >= end:
+            return end
+        closing = find.after(html[quote + 1], quote + 2, missing=-1)
+        if closing < 0:
+            return end
+        position = closing
+
+
+class _Finder:
+    """Positions in a text by search; that something does not come any more is found once."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+        self._lower = html.translate(SMALL)
+        self._next: dict[str, int] = {}
+
+    def _find(self, piece: str, position: int) -> int:
+        known = self._next.get(piece, -2)
+        if known == -1 or known >= position:
+            return known
+        self._next[piece] = self._lower.find(piece, position)
+        return self._next[piece]
+
+    def after(self, piece: str, position: int, missing: int | None = None) -> int:
+        """Past the next such piece; the end of the text where there is none."""
+        found = self._find(piece, position)
+        if found < 0:
+            return len(self._html) if missing is None else missing
+        return found + len(piece)
+
+    def value(self, quote: str, position: int) -> int:
+        """Where the next ``=`` before this quote is."""
+        return self._find(f"={quote}", position)
+
+    def closing(self, name: str, position: int) -> int:
+        """Where the next ``</name`` is, -1 for none."""
+        return self._find(f"</{name}", position)
+
+
+class _Lines:
+    """Lines as they come: ``add`` text, ``open`` and ``close`` tags."""
+
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self._lines: list[str] = []
-        self._line = ""
-        self._skipping = 0
-        self._quoting = 0
-        self._preformatted = 0
+        self._line: list[str] = []
+        self._skipping = self._quoting = self._preformatted = 0
 
     def text(self) -> str:
         self._end_line()
         return re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines)).strip("\n")
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def open(self, tag: str, attributes: str) -> None:
         if tag in SKIPPED:
             self._skipping += 1
         elif tag == "br":
@@ -47,11 +134,13 @@ class _Reader(HTMLParser):
                 self._gap()
             self._quoting += tag == "blockquote"
             self._preformatted += tag == "pre"
-            self._line = "- " if tag == "li" else ""
+            if any(name in attributes for name in SIGNATURES):
+                self._lines.append("> " * min(self._quoting, MAX_QUOTES) + "-- ")
+            self._line = ["- "] if tag == "li" else []
         elif tag in ("td", "th") and self._line:
-            self._line += " "
+            self._line.append(" ")
 
-    def handle_endtag(self, tag: str) -> None:
+    def close(self, tag: str) -> None:
         if tag in SKIPPED:
             self._skipping = max(0, self._skipping - 1)
         elif tag in BLOCKS or tag in PARAGRAPHS:
@@ -63,24 +152,25 @@ class _Reader(HTMLParser):
             if tag == "pre":
                 self._preformatted = max(0, self._preformatted - 1)
 
-    def handle_data(self, data: str) -> None:
+    def add(self, data: str) -> None:
         if self._skipping:
             return
+        data = entities.unescape(LONG_NUMBER.sub("", data))
         if not self._preformatted:
             data = SPACE.sub(" ", data)
-            self._line += data.lstrip(" ") if not self._line or self._line.endswith(" ") else data
+            self._line.append(data.lstrip(" ") if not self._line or self._line[-1].endswith(" ") else data)
             return
         first, *others = data.split("\n")
-        self._line += first
+        self._line.append(first)
         for line in others:
             self._end_line(keep_empty=True)
-            self._line = line
+            self._line = [line]
 
     def _end_line(self, keep_empty: bool = False) -> None:
-        line = self._line.replace("\N{NO-BREAK SPACE}", " ").rstrip()
+        line = "".join(self._line).replace("\N{NO-BREAK SPACE}", " ").rstrip()
         if line or keep_empty:
-            self._lines.append("> " * self._quoting + line)
-        self._line = ""
+            self._lines.append("> " * min(self._quoting, MAX_QUOTES) + line)
+        self._line = []
 
     def _gap(self) -> None:
         if self._lines and self._lines[-1].strip("> "):

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mail import parse_date, read_envelope, read_text
+from service.importers.mail import bare_subject, read_envelope
+from service.importers.mail_headers import parse_date
+from service.importers.mail_parts import parts_of, text_of
 
 
 def mail(headers: str, body: str | bytes = "") -> bytes:
@@ -90,7 +92,7 @@ TYPE = "Content-Type: text/plain; charset="
     ],
 )
 def test_the_text_of_one_part(headers, body, text):
-    assert read_text(mail(headers, body)).rstrip() == text
+    assert text_of(parts_of(mail(headers, body))).rstrip() == text
 
 
 def parts(kind: str, *each: str) -> bytes:
@@ -115,4 +117,20 @@ ATTACHED = "Content-Type: text/plain\nContent-Disposition: attachment\n\nA file"
     ],
 )
 def test_the_text_of_several_parts(raw, text):
-    assert read_text(raw).strip() == text
+    assert text_of(parts_of(raw)).strip() == text
+
+
+@pytest.mark.parametrize(
+    ("subject", "bare"),
+    [
+        ("Tea", "Tea"),
+        ("RE: AW: Re[2]:  Tea", "Tea"),
+        ("[EXTERNAL] Re: [tea] Tea", "[tea] Tea"),
+        ("[External Email] Tea", "Tea"),
+        ("[RFC PATCH v3 02/10] cup: fill it", "cup: fill it"),
+        ("Re:", ""),
+        ("Regarding: Tea", "Regarding: Tea"),
+    ],
+)
+def test_subjects(subject, bare):
+    assert bare_subject(subject) == bare

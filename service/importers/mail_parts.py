@@ -1,0 +1,133 @@
+"""The parts of a mail (MIME), taken apart without recursion, and the text that a reader sees."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pearl.errors import InputError
+from service.importers.html_text import html_to_text
+from service.importers.mail_headers import decode_bytes, parameter, split_header
+
+HTML_CHARACTERS = 1_000_000
+MAX_DEPTH = 20
+MAX_PARTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MailPart:
+    """A part that holds no others. ``choice`` numbers the alternatives among which it is one, 0 for none."""
+
+    fields: dict[str, str]
+    body: bytes
+    choice: int
+
+    @property
+    def kind(self) -> str:
+        return content_kind(self.fields)
+
+    @property
+    def is_attached(self) -> bool:
+        """True for files, the texts among them too."""
+        disposition = self.fields.get("content-disposition", "")
+        named = parameter(disposition, "filename") or parameter(self.fields.get("content-type", ""), "name")
+        return disposition.strip().lower().startswith("attachment") or bool(named)
+
+
+def content_kind(fields: dict[str, str]) -> str:
+    """The content type in lower case, ``text/plain`` where none is given."""
+    kind = fields.get("content-type", "").partition(";")[0].strip().lower()
+    return kind if "/" in kind else "text/plain"
+
+
+def parts_of(raw: bytes) -> list[MailPart]:
+    """The parts in order; a mail within the mail is one part. Raises InputError if they are nested too deep."""
+    found: list[MailPart] = []
+    waiting = [(raw, 0, 0)]
+    choices = 0
+    while waiting and len(found) < MAX_PARTS:
+        data, depth, choice = waiting.pop()
+        fields, body = split_header(data)
+        kind = content_kind(fields)
+        boundary = parameter(fields.get("content-type", ""), "boundary")
+        if not kind.startswith("multipart/"):
+            found.append(MailPart(fields, body, choice))
+        elif boundary:
+            if depth == MAX_DEPTH:
+                raise InputError(f"its parts are nested more than {MAX_DEPTH} deep.", code="damaged_message")
+            if kind == "multipart/alternative":
+                choices += 1
+                choice = choices
+            pieces = [(piece, depth + 1, choice) for piece in _pieces(body, boundary)]
+            waiting += reversed(pieces)
+    return found
+
+
+def _pieces(body: bytes, boundary: str) -> Iterator[bytes]:
+    mark = re.compile(rb"^--" + re.escape(boundary.encode(errors="replace")) + rb"(--)?[ \t]*\r?$\n?", re.MULTILINE)
+    start: int | None = None
+    for match in mark.finditer(body):
+        if start is not None:
+            yield body[start : match.start()].removesuffix(b"\n").removesuffix(b"\r")
+        start = match.end()
+        if match[1]:
+            return
+    if start is not None:
+        yield body[start:]
+
+
+def text_of(parts: list[MailPart]) -> str:
+    """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
+    shown = [part for part in parts if part.kind in ("text/plain", "text/html") and not part.is_attached]
+    texts = [_text(part) for part in shown]
+    chosen = {
+        part.choice for part, text in zip(shown, texts, strict=True) if part.kind == "text/plain" and text.strip()
+    }
+    found: list[str] = []
+    for part, text in zip(shown, texts, strict=True):
+        if part.kind == "text/html":
+            if part.choice and part.choice in chosen:
+                continue
+            chosen.add(part.choice)
+            text = html_to_text(text[:HTML_CHARACTERS])
+        found.append(text.strip("\r\n"))
+    return "\n\n".join(text for text in found if text.strip())
+
+
+def _text(part: MailPart) -> str:
+    kind = part.fields.get("content-type", "")
+    text = decode_bytes(_content(part), parameter(kind, "charset"))
+    if (parameter(kind, "format") or "").lower() == "flowed":
+        return unflow(text, delete_space=(parameter(kind, "delsp") or "").lower() == "yes")
+    return text
+
+
+def _content(part: MailPart) -> bytes:
+    encoding = part.fields.get("content-transfer-encoding", "").strip().lower()
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(part.body)
+    if encoding != "base64":
+        return part.body
+    try:
+        return binascii.a2b_base64(part.body + b"===")
+    except binascii.Error:
+        return b""
+
+
+def unflow(text: str, delete_space: bool) -> str:
+    """Join the lines that format=flowed (RFC 3676) broke: those that end in a space, at the same quote depth."""
+    lines: list[list[str]] = []
+    open_depth: int | None = None  # of the line above, where it goes on
+    for line in text.replace("\r\n", "\n").split("\n"):
+        depth = len(line) - len(line.lstrip(">"))
+        content = line[depth:].removeprefix(" ")
+        flows = content.endswith(" ") and content != "-- "
+        content = content[:-1] if flows and delete_space else content
+        if open_depth == depth and content != "-- ":
+            lines[-1].append(content)
+        else:
+            lines.append([(">" * depth + " " if depth else "") + content])
+        open_depth = depth if flows else None
+    return "\n".join("".join(pieces) for pieces in lines)

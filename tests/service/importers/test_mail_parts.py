@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.mail_parts import MAX_DEPTH, MAX_PARTS, parts_of, text_of, unflow
+
+
+def nested(depth: int) -> bytes:
+    header = 'Content-Type: multipart/mixed; boundary="B{}"\n\n'
+    return "".join(f"{header.format(level)}--B{level}\n" for level in range(depth)).encode() + b"\nTea."
+
+
+def test_parts_within_parts():
+    (part,) = parts_of(nested(MAX_DEPTH))
+    assert (part.kind, part.body) == ("text/plain", b"Tea.")
+
+
+def test_parts_nested_too_deep():
+    with pytest.raises(InputError, match="nested more than 20 deep"):
+        parts_of(nested(1_500))
+
+
+def test_no_more_parts_than_anybody_sends():
+    body = b"Content-Type: multipart/mixed; boundary=B\n\n" + b"--B\n\nx\n" * (2 * MAX_PARTS)
+    assert len(parts_of(body)) == MAX_PARTS
+
+
+def test_the_closing_mark_ends_the_parts():
+    raw = b"Content-Type: multipart/mixed; boundary=B\n\npreamble\n--B\n\nTea.\n--B--\nepilogue\n--B\n\nno part"
+    assert [part.body for part in parts_of(raw)] == [b"Tea."]
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (["text/plain\n\nplain", "text/html\n\n<p>html</p>"], "plain"),
+        (["text/html\n\n<p>html</p>", "text/plain\n\nplain"], "plain"),
+        (["text/plain\n\n ", "text/html\n\n<p>html</p>"], "html"),
+        (["text/html\n\n<p>html</p>", "text/html\n\n<p>other</p>"], "html"),
+        (["image/png\n\nx"], ""),
+        (['text/plain; name="log.txt"\n\nlog', "text/plain\n\nplain"], "plain"),
+    ],
+)
+def test_one_of_several_alternatives(parts, text):
+    body = "".join(f"--B\nContent-Type: {part}\n" for part in parts)
+    raw = f"Content-Type: multipart/alternative; boundary=B\n\n{body}--B--\n"
+    assert text_of(parts_of(raw.encode())) == text
+
+
+def test_flowed_lines():
+    assert unflow("a \nb\n> c \n> d\n>> e\n-- \nAnn", delete_space=False) == "a b\n> c d\n>> e\n-- \nAnn"
