@@ -1,26 +1,31 @@
 """What of a mail's text its author wrote, what they quoted, and where their signature starts.
 
-The words by which mail programs introduce a quote or a signature, in a dozen languages, are those of
-``mailparser_reply``; its own splitting strips indentation and drops answers written between the quoted lines,
-so only its expressions are used, on lines cut short (some of them take quadratic time on long ones).
+Everything is decided line by line, on lines cut short and with a few lines of context, so that a text that was made
+to keep a reader busy takes time that grows with its length only.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from bisect import bisect_left
 
-import mailparser_reply
-
+from service.importers.mail_introductions import find_introductions
+from service.importers.mail_phrases import DISCLAIMERS, FOOTERS, PAPER, sign_offs
 from service.importers.quotes import QUOTE_MARK, Parts, tidy
 
-MAIL_LANGUAGES: dict[str, dict[str, str]] = mailparser_reply.constants.MAIL_LANGUAGES
 LINE_CHARACTERS = 300
-HEADER_LINES = 5_000  # a quote that is introduced further down is left to its > marks
 SIGNATURE_LINES = 40  # how far from the end a signature may start
+FOOTER_LINES = 8
+FOOTER_WORDS = 10
 CONTACT_LINES = 10
-FORWARD = re.compile(r"^(?:-{2,} ?(?:Forwarded|Original) [Mm]essage ?-{2,}|Begin forwarded message:)\s*$", re.MULTILINE)
-RULE = re.compile(r"^ ?[_-]{20,}$")  # mailing lists put their own lines below one
+DISCLAIMER_WORDS = 12
+PARAGRAPHS_AT_THE_END = 4
+RULE = re.compile(r" ?[_~-]{20,}")  # mailing lists put their own lines below one
+LIST = re.compile(r"unsubscribe|mailing list|mailinglist|subscribed|listinfo|https?://|www\.|\S@\S", re.IGNORECASE)
+FOOTER_OF_A_LIST = 12
+# "BB> " of The Bat, "Bob> " of supercite, and bars: marks of a quote below its introduction
+NAMED_MARK = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
+CONTACT = re.compile(r"\+?\d[\d ()/.-]{6,}|https?://|www\.|\S@\S|\b(?:tel|fon|phone|mobil\w*|fax)\b", re.IGNORECASE)
 
 
 def split_mail(text: str) -> Parts:
@@ -29,60 +34,78 @@ def split_mail(text: str) -> Parts:
     Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are answers if the first line has one, else
     all the rest is the other mail.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = _with_marks(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     own: list[str] = []
     quoted: list[str] = []
     start = 0
     introduced = False
-    for header_start, header_end in [*_introductions(lines), (len(lines), len(lines))]:
+    for header_start, header_end in [*find_introductions(lines), (len(lines), len(lines))]:
         section = lines[start:header_start]
-        if introduced and not _starts_with_quote(section):
+        mark = _mark_of(section) if introduced else QUOTE_MARK
+        if mark is None:
             quoted += lines[start:]
             break
-        own += _without_signature([line for line in section if not QUOTE_MARK.match(line)])
-        quoted += [line for line in section if QUOTE_MARK.match(line)]
+        own += _without_ending([line for line in section if not mark.match(line)])
+        quoted += _unmarked(section, mark)
         start, introduced = header_end, True
-    return Parts(tidy(own), tidy([QUOTE_MARK.sub("", line) for line in quoted]))
+    return Parts(tidy(own), tidy(quoted))
 
 
-def _starts_with_quote(lines: list[str]) -> bool:
+def _with_marks(lines: list[str]) -> list[str]:
+    """The lines, those between ``<<`` and ``>>``, as AOL quoted, with the usual mark."""
+    ends = [number for number, line in enumerate(lines) if line.rstrip().endswith(">>")]
+    if not ends:
+        return lines
+    marked: list[str] = []
+    until = -1
+    for number, line in enumerate(lines):
+        if line.startswith("<<") and number > until and ends and ends[-1] >= number:
+            until = ends[bisect_left(ends, number)]
+        if number <= until:
+            line = "> " + line.strip().removeprefix("<<").removesuffix(">>").strip()
+        marked.append(line)
+    return marked
+
+
+def _unmarked(lines: list[str], mark: re.Pattern[str]) -> list[str]:
+    """The quoted lines without their marks, an empty one where the author wrote something between them."""
+    quoted: list[str] = []
+    for line in lines:
+        match = mark.match(line)
+        if match:
+            quoted.append(line[match.end() :])
+        elif line.strip() and quoted:
+            quoted.append("")
+    return quoted
+
+
+def latest_quoted(quoted: str) -> str:
+    """Of what was quoted the words of the mail that is answered: without its header and what it quoted itself."""
+    for _ in range(3):  # a rule, a header, and below them "On Monday Bob wrote:"
+        parts = split_mail(quoted)
+        if parts.own or not parts.quoted:
+            return parts.own
+        quoted = parts.quoted
+    return quoted
+
+
+def _mark_of(lines: list[str]) -> re.Pattern[str] | None:
+    """The mark of the quoted lines below an introduction, None if the first line has none."""
     first = next((line for line in lines if line.strip()), "")
-    return bool(QUOTE_MARK.match(first))
+    return next((mark for mark in (QUOTE_MARK, NAMED_MARK) if mark.match(first)), None)
 
 
-def _introductions(lines: list[str]) -> list[tuple[int, int]]:
-    """First and past-the-last line of what introduces another mail, in order; those within quotes do not count."""
-    short = "\n".join(line.rstrip()[:LINE_CHARACTERS] for line in lines[:HEADER_LINES])
-    found = []
-    for expression in (_expressions().HEADER_REGEX, FORWARD):
-        for match in expression.finditer(short):
-            start = match.start() + len(match.group()) - len(match.group().lstrip("\n"))
-            first = short.count("\n", 0, start)
-            last = short.count("\n", 0, match.start() + len(match.group().rstrip("\n")))
-            if not QUOTE_MARK.match(lines[first]):
-                found.append((first, last + 1))
-    return _without_overlaps(sorted(found))
-
-
-def _without_overlaps(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    kept: list[tuple[int, int]] = []
-    for span in spans:
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
+def _without_ending(lines: list[str]) -> list[str]:
+    """Cut signature, footers and disclaimers. How a person signs off ("Best, Ann") is theirs and stays."""
+    return _without_disclaimers(_without_footers(_without_signature(lines)))
 
 
 def _without_signature(lines: list[str]) -> list[str]:
-    """Cut the signature block. How a person signs off ("Best, Ann") is theirs and stays; below it, contact data go."""
     for position in range(max(0, len(lines) - SIGNATURE_LINES), len(lines)):
         line = lines[position].rstrip()[:LINE_CHARACTERS]
-        if RULE.match(line) or line in ("--", "__"):
+        if line in ("--", "__") or (RULE.fullmatch(line) and _is_list_footer(lines[position + 1 :])):
             return lines[:position]
-        if not _opens_signature(line):
-            continue
-        if not _is_sign_off(line):
-            if _is_sent_from(line):
-                return lines[:position]
+        if not (sign_offs().match(line) and _is_sign_off(line)):
             continue
         after = _past_the_name(lines, position + 1)
         if _is_contact_data(lines[after:]):
@@ -90,19 +113,18 @@ def _without_signature(lines: list[str]) -> list[str]:
     return lines
 
 
-def _opens_signature(line: str) -> bool:
-    # the expressions look for the line's start after other lines, and for its end
-    return bool(_expressions().SIGNATURE_REGEX.match(f"\n{line}\n", 1)) if line.strip() else False
-
-
-def _is_sent_from(line: str) -> bool:
-    return bool(_sent_from().match(line))
+def _is_list_footer(lines: list[str]) -> bool:
+    """A few lines with an address, or nothing; authors draw rules as well."""
+    written = [line for line in lines if line.strip() and not RULE.fullmatch(line.rstrip())]
+    return not written or (
+        len(written) <= FOOTER_OF_A_LIST and any(LIST.search(line[:LINE_CHARACTERS]) for line in written)
+    )
 
 
 def _is_sign_off(line: str) -> bool:
     """A line of its own ("Kind regards,"), not the start of a sentence ("Thanks, that works.")."""
     words = line.strip().rstrip(",.!")
-    return "," not in words and len(words.split()) <= 4 and not _is_sent_from(line)
+    return "," not in words and len(words.split()) <= 4
 
 
 def _past_the_name(lines: list[str], position: int) -> int:
@@ -118,14 +140,41 @@ def _is_contact_data(lines: list[str]) -> bool:
     return len(written) <= CONTACT_LINES and not prose
 
 
-@cache
-def _expressions() -> mailparser_reply.EmailMessage:
-    # "david" is a joke of the library's; hyphen lists are text, not signatures
-    languages = [name for name in MAIL_LANGUAGES if name != "david"]
-    return mailparser_reply.EmailMessage(text="", languages=languages, keep_hyphen_lists=True)
+def _without_footers(lines: list[str]) -> list[str]:
+    """ "Sent from my phone" goes where it is among the last lines, and contact data below it."""
+    kept = list(lines)
+    looked_at = 0
+    position = len(kept)
+    while position and looked_at < FOOTER_LINES:
+        position -= 1
+        line = kept[position].strip()[:LINE_CHARACTERS]
+        looked_at += bool(line)
+        if len(line.split()) <= FOOTER_WORDS and FOOTERS.match(line.strip("*_ ")):
+            below = [] if _is_contact_data(kept[position + 1 :]) else kept[position + 1 :]
+            kept = [*kept[:position], *below]
+    return kept
 
 
-@cache
-def _sent_from() -> re.Pattern[str]:
-    phrases = [words["sent_from"] for words in MAIL_LANGUAGES.values() if words.get("sent_from")]
-    return re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
+def _without_disclaimers(lines: list[str]) -> list[str]:
+    """Legal notices and the appeal not to print, where they are the last paragraphs."""
+    end = len(lines)
+    for _ in range(PARAGRAPHS_AT_THE_END):
+        while end and not lines[end - 1].strip():
+            end -= 1
+        start = end
+        while start and lines[start - 1].strip():
+            start -= 1
+        if not _is_disclaimer(" ".join(line[:LINE_CHARACTERS] for line in lines[start : start + SIGNATURE_LINES])):
+            break
+        lines = lines[:start]
+        end = start
+    return lines
+
+
+def _is_disclaimer(paragraph: str) -> bool:
+    if PAPER.search(paragraph):
+        return True
+    return (
+        len(paragraph.split()) >= DISCLAIMER_WORDS
+        and len({each.group() for each in DISCLAIMERS.finditer(paragraph)}) > 1
+    )

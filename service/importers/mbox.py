@@ -1,12 +1,10 @@
-"""Mail in mbox files: Gmail's Takeout, Thunderbird's folders, mutt's, and mailing list archives."""
+"""Mail: Gmail's Takeout, Thunderbird's folders, mutt's, Maildirs, mailing list archives, single mails."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from pearl.errors import InputError
 from pearl.records import Document
@@ -14,25 +12,25 @@ from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Opt
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
-from service.importers.mail import Envelope, parse_date, read_envelope, read_text
-from service.importers.mail_quotes import split_mail
+from service.importers.mail import Envelope, read_envelope
+from service.importers.mail_boxes import Box, Span, open_boxes, plain_size
+from service.importers.mail_cleaning import read_patch, unwrap, without_banners, without_images
+from service.importers.mail_endings import RepeatedEndings
+from service.importers.mail_headers import HEADER_BYTES, parse_date, parse_sender
+from service.importers.mail_kinds import ENCRYPTED, label_names, why_left_out, why_out_of
+from service.importers.mail_parts import MailPart, parts_of, text_of
+from service.importers.mail_people import OtherAddresses
+from service.importers.mail_quotes import latest_quoted, split_mail
 from service.importers.requests import as_request
-
-LINE_BYTES = 1 << 20
-HEADER_BYTES = 1 << 17
-MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest is not read
-# a line within a text that starts with "From " has no date behind it
-BOUNDARY = re.compile(rb"From .*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s.*\d\d?:\d\d.*\d{4}")
-QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
-MESSAGE_ID = re.compile(rb"^message-id:\s*<([^<>\s]+)>", re.MULTILINE | re.IGNORECASE)
 
 
 class MboxImporter:
     name = "mbox"
-    summary = "Mail in an mbox file (Gmail Takeout, Thunderbird, mutt)."
+    summary = "Mail: an mbox file, a Maildir, .eml files, a folder or zip file of them."
     examples = (
         "pearl import mbox Takeout/Mail/Sent.mbox --user ann --me ann@example.org --voice email",
-        "pearl import mbox archive.mbox --user ann --me ann@example.org --me 'Ann Lee'",
+        "pearl import mbox archive.mbox.gz --user ann --me ann@example.org --me 'Ann Lee'",
+        "pearl import mbox ~/Maildir --user ann --me ann@example.org --least-words 5",
     )
     unit = "bytes"
     needs_user = True
@@ -41,125 +39,125 @@ class MboxImporter:
     template = "message"
 
     def size(self, source: Path) -> int | None:
-        return 2 * source.stat().st_size  # it is read once to find the messages, once for their texts
+        total = plain_size(source)
+        return None if total is None else 2 * total  # read once to find the mails, once for their texts
 
     def read(self, source: Path, options: Options) -> Items:
-        me = options.identities
-        try:
-            with source.open("rb") as scanned, source.open("rb") as file, DiskIndex() as index:
-                _check_mbox(source, scanned)
-                for span in _spans(scanned, options.advance):
-                    _note_place(index, file, span)
-                scanned.seek(0)
-                for span in _spans(scanned, options.advance):
-                    yield _item(_Mailbox(file, index), span, me, options, f"{source}:{span.line}")
-        except OSError as error:
-            raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+        with open_boxes(source) as boxes, DiskIndex() as index:
+            archive = _Archive(boxes, index, Identities(options.me))
+            for number, box in enumerate(boxes):
+                for span in box.spans(options.advance):
+                    _note(archive, number, span)
+            for box in boxes:
+                for span in box.spans(options.advance):
+                    yield _item(archive, box, span, options)
+            remark = archive.others.remark()
+            if remark is not None:
+                yield remark
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where a message is: the line of its ``From `` line, counted from 1, and its bytes behind that line."""
+class _Archive:
+    """The boxes, the places of their mails by Message-ID, and what the first reading learnt."""
 
-    line: int
-    opening: bytes
-    start: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Mailbox:
-    """The file, and the places of its messages by Message-ID."""
-
-    file: IO[bytes]
+    boxes: list[Box]
     index: DiskIndex
-
-    def content(self, start: int, length: int) -> bytes:
-        self.file.seek(start)
-        return QUOTED_BOUNDARY.sub(rb"\1", self.file.read(min(length, MESSAGE_BYTES)))
+    me: Identities
+    endings: RepeatedEndings = field(default_factory=RepeatedEndings)
+    others: OtherAddresses = field(default_factory=OtherAddresses)
 
     def find(self, message_id: str) -> bytes | None:
         place = self.index.get(message_id)
         if place is None:
             return None
-        start, length = place.split()
-        return self.content(int(start), int(length))
+        number, start, length = map(int, place.split())
+        return self.boxes[number].content(start, length)
 
 
-def _item(box: _Mailbox, span: Span, me: Identities, options: Options, where: str) -> Found | LeftOut:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The text that somebody wrote, what they quoted, and the author of a patch that they passed on."""
+
+    own: str
+    quoted: str
+    author: tuple[str, str] | None = None
+
+
+def _note(archive: _Archive, number: int, span: Span) -> None:
+    """Note where a mail is, and how it ends if it is one's own."""
+    box = archive.boxes[number]
+    header = read_envelope(box.content(span.start, min(span.length, HEADER_BYTES)))
+    if header.id:
+        archive.index.put(header.id, f"{number} {span.start} {span.length}")
+    if archive.me.match(*header.sender):
+        with suppress(InputError):  # told when it is read for its text
+            archive.endings.note(_words(parts_of(box.content(span.start, span.length))).own)
+
+
+def _item(archive: _Archive, box: Box, span: Span, options: Options) -> Found | LeftOut:
+    where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
-    envelope = read_envelope(raw[:HEADER_BYTES])
+    envelope = read_envelope(raw)
     if not any(envelope.sender):
         return LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")
-    if not me.match(*envelope.sender):
+    if not options.identities.match(*envelope.sender):
+        places = [*label_names(envelope.fields), *Path(box.name).parts[-3:]]
+        archive.others.note_other(*envelope.sender, places)
         return LeftOut(where, NOT_MINE)
+    archive.others.note_own(envelope.sender[0])
     time = envelope.time if envelope.time is not None else _opening_time(span.opening)
     if time is None:
         return LeftOut(where, "damaged message", "'Date' is missing or not a date.", "Date")
-    parts = split_mail(read_text(raw))
-    if not parts.own.strip():
-        return LeftOut(where, NO_TEXT)
+    try:
+        parts = parts_of(raw)
+    except InputError as error:
+        return LeftOut.because_of(error, where)
+    reason = why_out_of(box.name) or why_left_out(envelope.fields, parts)
+    if reason is not None:
+        return LeftOut(where, reason)
+    words = _words(parts)
+    if words.author and not archive.me.match(*words.author):
+        return LeftOut(where, NOT_MINE)
+    text = archive.endings.cut(words.own)
+    if not text.strip():
+        return LeftOut(where, ENCRYPTED if b"-----BEGIN PGP MESSAGE" in raw else NO_TEXT)
     document = Document(
         id=stable_id(envelope.id) if envelope.id else content_id(raw),
-        text=parts.own,
+        text=text,
         timestamp=time,
-        request=_request(box, envelope, parts.quoted),
+        request=_request(archive, envelope, words.quoted),
         voice=options.voice,
     )
     return Found(options.owner, document, where)
 
 
-def _request(box: _Mailbox, envelope: Envelope, quoted: str) -> str | None:
-    """The answered mail's own text; if it is not in the box what is quoted of it; else the subject."""
+def _words(parts: list[MailPart]) -> _Words:
+    text = unwrap(text_of(parts).replace("\r\n", "\n").replace("\r", "\n"))
+    patch = read_patch(text)
+    split = split_mail(patch.message if patch else text)
+    author = parse_sender(patch.author) if patch and patch.author else None
+    return _Words(without_images(split.own), split.quoted, author)
+
+
+def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
+    """The answered mail's own text; if it is not in the archive what is quoted of it; else the subject."""
     for message_id in envelope.answers:
-        answered = box.find(message_id)
-        if answered is not None:
-            request = as_request(split_mail(read_text(answered)).own)
-            if request:
-                return request
-    return as_request(quoted) or as_request(envelope.subject)
+        answered = archive.find(message_id)
+        if answered is None:
+            continue
+        try:
+            request = as_request(without_banners(_words(parts_of(answered)).own))
+        except InputError:
+            continue
+        if request:
+            return request
+    return as_request(_quoted_request(quoted)) or as_request(envelope.subject)
 
 
-def _check_mbox(source: Path, file: IO[bytes]) -> None:
-    first = b"\n"
-    while first in (b"\n", b"\r\n"):
-        first = file.readline(LINE_BYTES)
-    file.seek(0)
-    if not first:
-        raise InputError(f"{source}: is empty.", code="empty_file")
-    if not first.startswith(b"From "):
-        raise InputError(f"{source}: is not an mbox file; its first line must start with 'From '.", code="not_an_mbox")
-
-
-def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
-    number = line_start = 0
-    opening: tuple[int, bytes, int] | None = None
-    at_line_start = True  # False in the middle of a line longer than LINE_BYTES
-    told = 0
-    for line in iter(lambda: file.readline(LINE_BYTES), b""):
-        number += at_line_start
-        if at_line_start and line.startswith(b"From ") and (opening is None or BOUNDARY.match(line)):
-            if opening is not None:
-                yield Span(*opening, line_start - opening[2])
-            opening = (number, line, line_start + len(line))
-        at_line_start = line.endswith(b"\n")
-        line_start += len(line)
-        if line_start - told >= LINE_BYTES:
-            advance(line_start - told)
-            told = line_start
-    advance(line_start - told)
-    if opening is not None:
-        yield Span(*opening, line_start - opening[2])
-
-
-def _note_place(index: DiskIndex, file: IO[bytes], span: Span) -> None:
-    file.seek(span.start)
-    header = file.read(min(span.length, HEADER_BYTES)).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
-    found = MESSAGE_ID.search(header)
-    if found:
-        index.put(found[1].decode(errors="replace"), f"{span.start} {span.length}")
+def _quoted_request(quoted: str) -> str:
+    return without_images(latest_quoted(without_banners(latest_quoted(unwrap(quoted)))))
 
 
 def _opening_time(opening: bytes) -> float | None:
     """The delivery time in ``From ann@example.org Fri Jul  8 12:08:34 2011``."""
-    return parse_date(opening.decode(errors="replace").split(maxsplit=2)[-1])
+    return parse_date(opening.decode(errors="replace").split(maxsplit=2)[-1]) if opening else None

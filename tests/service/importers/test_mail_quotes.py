@@ -46,7 +46,7 @@ FORWARD = "Look at this.\n\n---------- Forwarded message ---------\nBob is late 
         (TOP_POSTED, "Yes, at four.", "Tea?"),
         (TOP_POSTED.replace("\n", "\r\n"), "Yes, at four.", "Tea?"),
         (BETWEEN_THE_LINES, "Hi Bob,\n\nAt four.\n\nAlways.\n    - lemon\n    - plum", "Tea?\n\nAnd cake?"),
-        (OUTLOOK, "Fine with me.", "Is four fine?\nolder"),
+        (OUTLOOK, "Fine with me.", "Is four fine?\n> older"),
         (UNMARKED, "Yes.", "Tee?\nOder Kaffee?"),
         (FORWARD, "Look at this.", "Bob is late again."),
         ("> Tea?\nYes.", "Yes.", "Tea?"),

@@ -147,6 +147,70 @@ def test_what_is_not_an_mbox(read, tmp_path, content, message):
         read("mbox", source, "ann")
 
 
-def test_a_folder_is_not_an_mbox(read, tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        read("mbox", tmp_path, "ann")
+def test_of_hostile_mails_each_is_left_out_and_the_rest_goes_on(read, tmp_path):
+    deep = "".join(f'Content-Type: multipart/mixed; boundary="B{level}"\n\n--B{level}\n' for level in range(1_500))
+    date = "Date: Mon, 03 Mar 2025 10:12:00 +0100\n"
+    mails = [
+        f"From: {'(' * 1_000}\n{date}\nTea.\n",
+        f"From: ann@example.org\n{date}{deep}\nTea.\n",
+        f"From: ann@example.org\n{date}Content-Type: text/html\n\n&#{'9' * 5_000};{'<a ' * 9_000}\n",
+        f"From: ann@example.org\n{date}\nTea at four.\n",
+    ]
+    source = tmp_path / "a.mbox"
+    source.write_text("".join(f"From x Mon Mar  3 09:12:00 2025\n{each}\n" for each in mails))
+    reading = read("mbox", source, "ann@example.org")
+    assert reading.texts == ["Tea at four."]
+    assert reading.reasons == ["damaged message", "damaged message", "no text"]
+    assert [error.where.rpartition(":")[2] for error in reading.errors] == ["1", "7"]
+
+
+def test_other_addresses_of_the_same_person_are_told(read, tmp_path):
+    sent = mail("4", "A. <ann@home.example>", "Four.")
+    sent["X-Gmail-Labels"] = "Sent,Opened"
+    source = box(
+        tmp_path / "a.mbox",
+        mail("1", "Ann Lee <ann@work.example>", "One."),
+        mail("2", "Ann Lee <ann@work.example>", "Two."),
+        mail("3", ANN, "Three."),
+        sent,
+        mail("5", BOB, "Five."),
+        mail("6", "Ann Lee <notifications@forge.example>", "Six."),
+    )
+    reading = read("mbox", source, "ann@example.org")
+    assert reading.texts == ["Three."]
+    assert reading.remarks == [
+        "Also seen, perhaps you: ann@work.example (2), ann@home.example (1); if so, import again with --me for each."
+    ]
+    assert read("mbox", source, "ann@example.org", "ann@work.example", "ann@home.example").remarks == []
+
+
+def test_what_ends_three_mails_was_not_typed(read, tmp_path):
+    slogan = "Kettle and Daughters, purveyors of leaves and pots since 1911, wish you a pleasant cup."
+    thanks = "Thank you very much, and see you all at the next party on Monday at four."
+    source = box(
+        tmp_path / "a.mbox",
+        *(mail(str(number), ANN, f"Number {number}.\n\nBest,\nAnn\n\n{slogan}") for number in range(3)),
+        mail("3", ANN, f"{thanks}\n"),
+        mail("4", ANN, f"Five.\n\n{thanks}\n"),
+    )
+    assert read("mbox", source, "ann@example.org").texts == [
+        *(f"Number {number}.\n\nBest,\nAnn" for number in range(3)),
+        thanks,
+        f"Five.\n\n{thanks}",
+    ]
+
+
+def test_the_request_is_without_what_others_programs_added(read, tmp_path):
+    warning = "CAUTION: This email originated from outside of the organization.\n\n"
+    armoured = f"{warning}-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA1\n\nTea?\n-----BEGIN PGP SIGNATURE-----\nx\n"
+    source = box(tmp_path / "a.mbox", mail("1", BOB, armoured), mail("2", ANN, "Yes.", answers="1"))
+    assert read("mbox", source, "ann@example.org").documents[0].request == "Tea?"
+
+
+def test_somebody_elses_archive(read, tmp_path):
+    source = box(tmp_path / "a.mbox", mail("1", BOB, "Tea?"), mail("2", BOB, "Milk?"))
+    reading = read("mbox", source, "ann@example.org")
+    assert (reading.texts, reading.remarks) == ([], [])
+    assert reading.reasons == ["not written by --me"] * 2
+    assert reading.options.identities.unmatched == ("ann@example.org",)
+    assert [str(each) for each in reading.options.identities.commonest_others()] == ["Bob <bob@example.org> (2)"]

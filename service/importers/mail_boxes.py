@@ -1,0 +1,206 @@
+"""Where mails lie: an mbox file, single ``.eml`` files, a Maildir, a folder or zip file of these, any of them gzipped.
+
+What is packed is unpacked into a temporary folder, for a mail is looked up when another one answers it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pearl.errors import InputError
+from pearl.history import GZIP_MAGIC
+
+LINE_BYTES = 1 << 20
+HEAD_BYTES = 1 << 12
+MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest is not read
+BOUNDARY_CHARACTERS = 300
+PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
+TRAP_BYTES = 100_000_000
+# in this order a line that starts with "From " is no sentence
+BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
+QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
+HEADER_LINE = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,60}:[ \t]")
+SENDER_LINE = re.compile(rb"^from:", re.IGNORECASE | re.MULTILINE)
+MAILDIR = {"cur", "new"}
+NO_BOX = "is not an mbox file; its first line must start with 'From '."
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a message is: the line of its ``From `` line, counted from 1, and its bytes behind that line."""
+
+    line: int
+    opening: bytes
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A file with mails: how to name it to a person, where it lies on the disk, and whether it is one mail."""
+
+    name: str
+    path: Path
+    single: bool
+
+    def spans(self, advance: Callable[[int], None]) -> Iterator[Span]:
+        """The places of its mails in order."""
+        if self.single:
+            size = self.path.stat().st_size
+            advance(size)
+            yield Span(1, b"", 0, size)
+            return
+        with self.path.open("rb") as file:
+            yield from _spans(file, advance)
+
+    def content(self, start: int, length: int) -> bytes:
+        """The beginning of a mail, at most 4 MB of it."""
+        with self.path.open("rb") as file:
+            file.seek(start)
+            content = file.read(min(length, MESSAGE_BYTES))
+        return content if self.single else QUOTED_BOUNDARY.sub(rb"\1", content)
+
+
+@contextmanager
+def open_boxes(source: Path) -> Iterator[list[Box]]:
+    """Raises InputError when there are none, or when something packed cannot be unpacked."""
+    with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
+        try:
+            yield list(_boxes(source, Path(folder)))
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+            # zipfile raises RuntimeError for an encrypted member or an unknown compression
+            raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def plain_size(source: Path) -> int | None:
+    """The bytes of all boxes; None where some of it is packed and must be unpacked before they can be told."""
+    try:
+        if source.is_dir():
+            paths = list(_paths(source))
+            if any(_head(path).startswith(GZIP_MAGIC) for path in paths):
+                return None
+            return sum(path.stat().st_size for path in paths if _kind(path.name, path, _head(path)))
+        packed = zipfile.is_zipfile(source) or _head(source).startswith(GZIP_MAGIC)
+        return None if packed else source.stat().st_size
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def _boxes(source: Path, folder: Path) -> Iterator[Box]:
+    if source.is_dir():
+        found = [box for path in _paths(source) for box in _opened(str(path), path, folder)]
+    elif zipfile.is_zipfile(source):
+        found = list(_unzipped(source, folder))
+    else:
+        if not _head(source).strip():
+            raise InputError(f"{source}: is empty.", code="empty_file")
+        found = list(_opened(str(source), source, folder))
+        if not found:
+            raise InputError(f"{source}: {NO_BOX}", code="not_an_mbox")
+    if not found:
+        raise InputError(f"{source}: there is no mbox file, no Maildir and no .eml file in it.", code="no_files")
+    yield from found
+
+
+def _paths(source: Path) -> Iterator[Path]:
+    """The files of a folder; no link is followed, and of hidden folders only a Maildir's are read."""
+    for where, folders, files in os.walk(source):
+        here = Path(where)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") or (here / name / "cur").is_dir())
+        for name in sorted(files):
+            path = here / name
+            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _opened(name: str, path: Path, folder: Path) -> Iterator[Box]:
+    """The box in a file, none if it is something else."""
+    head = _head(path)
+    if head.startswith(GZIP_MAGIC):
+        with gzip.open(path) as packed:
+            path = _unpacked(packed, path.stat().st_size, folder)
+        head = _head(path)
+    kind = _kind(name, Path(name), head)
+    if kind:
+        yield Box(name, path, kind == "mail")
+
+
+def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
+    with zipfile.ZipFile(source) as packed:
+        for member in packed.infolist():
+            name = f"{source}/{member.filename}"
+            if member.is_dir():
+                continue
+            with packed.open(member) as stream:
+                head = stream.read(HEAD_BYTES)
+            if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
+                with packed.open(member) as stream:
+                    path = _unpacked(stream, member.compress_size, folder)
+                yield from _opened(name, path, folder)
+
+
+def _unpacked(stream: IO[bytes] | gzip.GzipFile, packed_bytes: int, folder: Path) -> Path:
+    handle, name = tempfile.mkstemp(dir=folder)
+    most = max(TRAP_BYTES, PACKED_AT_MOST * packed_bytes)
+    with os.fdopen(handle, "wb") as file:
+        while piece := stream.read(1 << 20):
+            if file.tell() > most:
+                raise InputError(f"a file in it is more than {PACKED_AT_MOST} times its packed size.", code="too_large")
+            file.write(piece)
+    return Path(name)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
+
+
+def _kind(name: str, path: Path, head: bytes) -> str | None:
+    """``mbox``, ``mail`` for a single one, or None."""
+    start = head.lstrip(b"\xef\xbb\xbf\r\n")
+    if start.startswith(b"From "):
+        return "mbox"
+    is_named = name.lower().removesuffix(".gz").endswith(".eml") or path.parent.name in MAILDIR
+    is_mail = bool(HEADER_LINE.match(start) and SENDER_LINE.search(start))
+    return "mail" if is_mail and (is_named or path.suffix == "") else None
+
+
+def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
+    number = line_start = 0
+    opening: tuple[int, bytes, int] | None = None
+    at_line_start = True  # False in the middle of a line longer than LINE_BYTES
+    told = 0
+    for line in iter(lambda: file.readline(LINE_BYTES), b""):
+        number += at_line_start
+        if at_line_start and line.startswith(b"From ") and (opening is None or _is_boundary(line)):
+            if opening is not None:
+                yield Span(*opening, line_start - opening[2])
+            opening = (number, line[:BOUNDARY_CHARACTERS], line_start + len(line))
+        at_line_start = line.endswith(b"\n")
+        line_start += len(line)
+        if line_start - told >= LINE_BYTES:
+            advance(line_start - told)
+            told = line_start
+    advance(line_start - told)
+    if opening is not None:
+        yield Span(*opening, line_start - opening[2])
+
+
+def _is_boundary(line: bytes) -> bool:
+    position = 0
+    for expression in BOUNDARY:
+        match = expression.search(line, position, BOUNDARY_CHARACTERS)
+        if match is None:
+            return False
+        position = match.end()
+    return True

@@ -1,0 +1,152 @@
+"""Where a quoted mail is introduced: "On Monday Bob wrote:", the header of the other mail, a rule with a word in it.
+
+In any language: a line directly above a quote that ends in a colon and holds an address, a date with its time, or a
+verb that says who wrote. Where no marked line follows, only the forms of mail programs count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from service.importers.mail_phrases import (
+    FIRST_PERSON,
+    FORWARD_LINES,
+    JOINED_VERBS,
+    LABELS,
+    OPENERS,
+    SEPARATORS,
+    VERBS,
+)
+from service.importers.quotes import QUOTE_MARK
+
+LINE_CHARACTERS = 300
+ATTRIBUTION_LINES = 4
+ATTRIBUTION_CHARACTERS = 400
+HEADER_LINES = 12
+INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+RULE = re.compile(r"\s*[_=\-\u2010-\u2015]{5,}\s*")
+DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015_ \t*"
+LABEL = re.compile(r"[\s*_|]{0,8}([^\s:：*][^:：*]{0,29}?)\s{0,3}\*?[:：]\*?(?:\s|$|[^\s/])")
+ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}")
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+SHORT_DATE = re.compile(r"(?<!\d)\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})(?!\d)")
+TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
+WORD = re.compile(r"[^\s,;<>\[\]\"]+")
+SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')  # introduces a quote, and has its mark itself
+NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
+
+
+def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """First and past-the-last line of each, in order; those next to each other are one."""
+    short = [INVISIBLE.sub("", line[:LINE_CHARACTERS]).strip() for line in lines]
+    marked = [bool(QUOTE_MARK.match(line)) and not SUPERCITE.match(line) for line in lines]
+    following = _following(short)
+    spans: list[tuple[int, int]] = []
+    position = 0
+    while position < len(lines):
+        end = None if marked[position] or not short[position] else _introduction(short, marked, following, position)
+        if end is None:
+            position += 1
+            continue
+        start = position
+        if spans and not any(short[spans[-1][1] : start]):
+            start = spans.pop()[0]
+        spans.append((start, end))
+        position = end
+    return spans
+
+
+def _following(short: list[str]) -> list[int]:
+    """For each line the number of the next one that is not empty."""
+    following = [len(short)] * (len(short) + 1)
+    for number in range(len(short) - 1, -1, -1):
+        following[number] = number + 1 if number + 1 < len(short) and short[number + 1] else following[number + 1]
+    return following
+
+
+def _introduction(short: list[str], marked: list[bool], following: list[int], start: int) -> int | None:
+    """Past the last line of what introduces a quote at this line; None if nothing does."""
+    below = following[start]
+    line = short[start]
+    if RULE.fullmatch(line):
+        return _header_end(short, marked, below, least=2)
+    if FORWARD_LINES.fullmatch(line) or _is_separator(line):
+        return _header_end(short, marked, below, least=2) or start + 1
+    return _header_end(short, marked, start, least=3) or _attribution_end(short, marked, following, start)
+
+
+def _is_separator(line: str) -> bool:
+    inner = line.strip(DASHES)
+    dashes = line.partition(inner)[0] if inner else ""
+    return len(dashes.strip()) >= 2 and len(inner) < 60 and bool(SEPARATORS.fullmatch(inner.rstrip(":")))
+
+
+def _header_end(short: list[str], marked: list[bool], start: int, least: int) -> int | None:
+    """Past the last field of a mail's header at this line, with a sender and at least so many fields."""
+    kinds: list[str] = []
+    end = start
+    for number in range(start, min(start + HEADER_LINES, len(short))):
+        if not short[number] or marked[number]:
+            break
+        kind = _label(short[number])
+        if kind is None and number == start:
+            return None
+        if kind is not None:
+            kinds.append(kind)
+            end = number + 1
+    return end if "from" in kinds and len(set(kinds)) >= least else None
+
+
+def _label(line: str) -> str | None:
+    match = LABEL.match(line)
+    return LABELS.get(match[1].casefold().strip("* ")) if match else None
+
+
+def _attribution_end(short: list[str], marked: list[bool], following: list[int], start: int) -> int | None:
+    for end in range(start + 1, min(start + ATTRIBUTION_LINES, len(short)) + 1):
+        if not short[end - 1] or marked[end - 1]:
+            return None
+        if short[end - 1][-1] not in ":：":
+            continue
+        below = following[end - 1]
+        is_marked = below < len(short) and below - end <= 2 and (marked[below] or bool(NAMED_QUOTE.match(short[below])))
+        if _opens(short, start, end) and _attributes(" ".join(short[start:end]), is_marked):
+            return end
+        return None
+    return None
+
+
+def _opens(short: list[str], start: int, end: int) -> bool:
+    """False if what introduces the quote starts at a later line, and this one is the author's."""
+    if end - start == 1:
+        return True
+    if any(_first_word(short[number]) in OPENERS and _has_date(short[number]) for number in range(start + 1, end)):
+        return False
+    first = short[start]
+    return _first_word(first) in OPENERS or bool(ADDRESS.search(first) or _has_date(first)) or first[-1:] == "<"
+
+
+def _first_word(line: str) -> str:
+    return next(iter(WORD.findall(line.lstrip(DASHES + ">*[(")[:40])), "").casefold().rstrip(".,:")
+
+
+def _has_date(text: str) -> bool:
+    return bool(YEAR.search(text) or SHORT_DATE.search(text) or (TIME.search(text) and re.search(r"\d\d? ", text)))
+
+
+def _attributes(text: str, is_marked: bool) -> bool:
+    """True if the text says who wrote what follows; without marks below it only what is surely a program's."""
+    if len(text) > ATTRIBUTION_CHARACTERS:
+        return False
+    words = [word.casefold().rstrip(":：") for word in WORD.findall(text)]
+    verb = any(word in VERBS for word in words) or any(joined in text[-20:] for joined in JOINED_VERBS)
+    address, date, time = ADDRESS.search(text), _has_date(text), TIME.search(text)
+    opens = _first_word(text) in OPENERS
+    if is_marked:
+        named = bool(re.fullmatch(r"(?:[A-Z]\w+ ){2,3}\w+(?: \w+)? ?:", text))
+        return bool(address or (date and time) or (verb and (opens or date or len(words) <= 5)) or named)
+    if not FIRST_PERSON.isdisjoint(words):
+        return False
+    dated = address or (verb and time)
+    return bool((date and dated) or (verb and opens and (date or address or len(words) <= 6)))

@@ -1,0 +1,106 @@
+"""Mails that their sender did not write as mails: drafts and trash, automatic answers, invitations, receipts."""
+
+from __future__ import annotations
+
+import re
+
+from service.importers.mail_headers import decode_words, parameter
+from service.importers.mail_parts import MailPart
+
+SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
+AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"
+# Gmail's Takeout writes labels in the language of the account
+LABELS = {
+    SPAM: "spam|junk|spamverdacht|courrier indésirable|correo no deseado|posta indesiderata|スパム|迷惑メール|"
+    "垃圾邮件|垃圾郵件|스팸함|спам|ongewenst|skräppost|søppelpost|roskaposti|wiadomości-śmieci",
+    DRAFT: "draft|drafts|entwürfe|entwurf|brouillons|borradores|rascunhos|bozze|concepten|utkast|kladder|luonnokset|"
+    "wersje robocze|koncepty|черновики|чернетки|taslaklar|πρόχειρα|下書き|草稿|임시보관함|ciorne|piszkozatok",
+    TRASH: "trash|bin|deleted|papierkorb|corbeille|papelera|lixeira|lixo|reciclagem|cestino|prullenbak|papirkurv|"
+    "papperskorgen|papperskorg|roskakori|kosz|koš|корзина|кошик|çöp kutusu|κάδος απορριμμάτων|ゴミ箱|已删除邮件|"
+    "垃圾桶|휴지통|coș de gunoi|kuka",
+    CHAT: "chat|chats|hangouts|tchat|чат|чаты|チャット|聊天|채팅|sohbet",
+}
+LABEL = re.compile(r'"[^"]*"|[^,"]+')
+MOZILLA_DELETED = 0x0008
+AUTOMATIC_SUBJECT = re.compile(
+    r"(?:automatic reply|automated reply|auto(?:matic)?[ -]?(?:reply|response)|out of (?:the )?office|"
+    r"automatische antwort|abwesenheits(?:notiz|meldung)|réponse automatique|absence du bureau|respuesta automática|"
+    r"fuera de (?:la )?oficina|resposta automática|risposta automatica|fuori sede|automatisch antwoord|"
+    r"afwezig(?:heid)?|autosvar|automatiskt svar|automatisk svar|automaattinen vastaus|poissa|autoodpowiedź|"
+    r"automatyczna odpowiedź|automatická odpověď|автоответ|автоматический ответ|otomatik yanıt|自動応答|自動返信|"
+    r"自动回复|自动答复|자동 회신)\b",
+    re.IGNORECASE,
+)
+CALENDAR_SUBJECT = re.compile(
+    r"(?:accepted|declined|tentative|tentatively accepted|(?:updated )?invitation|cancell?ed event|zugesagt|abgesagt|"
+    r"angenommen|abgelehnt|mit vorbehalt|termin(?:einladung)?|einladung|accepté|refusé|aceptado|aceptada|rechazado|"
+    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): .*@ ",
+    re.IGNORECASE,
+)
+
+
+def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:
+    """The reason why a mail is no text of its sender's, in the words of the summary; None if it is one."""
+    return _place(fields) or _automatic(fields) or _kind(fields, parts)
+
+
+def why_out_of(box: str) -> str | None:
+    """The reason why nothing in a box is imported: a folder or file named Trash, a Maildir's flag; None for others."""
+    *folders, name = box.casefold().split("/")[-4:]
+    flags = name.rpartition(":2,")[2] if ":2," in name else ""
+    if "t" in flags or "d" in flags:
+        return TRASH if "t" in flags else DRAFT
+    places = {folder.removeprefix(".").removesuffix(".sbd") for folder in folders}
+    places.add(name.removesuffix(".gz").removesuffix(".mbox"))
+    return next((reason for reason, names in LABELS.items() if not places.isdisjoint(names.split("|"))), None)
+
+
+def label_names(fields: dict[str, str]) -> list[str]:
+    """Gmail's labels of a mail in lower case."""
+    return [label.strip('" ').casefold() for label in LABEL.findall(decode_words(fields.get("x-gmail-labels", "")))]
+
+
+def _place(fields: dict[str, str]) -> str | None:
+    """Where it lies: Gmail's labels, Thunderbird's and other programs' marks of what is deleted."""
+    for reason, names in LABELS.items():
+        if not set(label_names(fields)).isdisjoint(names.split("|")):
+            return reason
+    status = fields.get("x-mozilla-status", "")[:8]
+    if re.fullmatch(r"[0-9A-Fa-f]+", status) and int(status, 16) & MOZILLA_DELETED:
+        return TRASH
+    marks = fields.get("x-status", "")[:20] + fields.get("status", "")[:20]
+    return TRASH if "D" in marks else DRAFT if "T" in fields.get("x-status", "")[:20] else None
+
+
+def _automatic(fields: dict[str, str]) -> str | None:
+    submitted = fields.get("auto-submitted", "no").partition(";")[0].strip().lower()
+    said = (
+        submitted not in ("", "no")
+        or fields.get("x-autoreply", "no").strip().lower() not in ("", "no")
+        or "x-autorespond" in fields
+        or fields.get("precedence", "").strip().lower() == "auto_reply"
+        or AUTOMATIC_SUBJECT.match(decode_words(fields.get("subject", "")).strip())
+    )
+    return AUTOMATIC if said else None
+
+
+def _kind(fields: dict[str, str], parts: list[MailPart]) -> str | None:
+    whole = fields.get("content-type", "").partition(";")[0].strip().lower()
+    kinds = {part.kind for part in parts}
+    if whole == "multipart/report" or "message/disposition-notification" in kinds:
+        return RECEIPT
+    if whole == "multipart/encrypted" or whole in ("application/pkcs7-mime", "application/x-pkcs7-mime"):
+        return ENCRYPTED
+    if any(kind.startswith("text/vnd.google.email-reaction") for kind in kinds):
+        return REACTION
+    invites = any(
+        part.kind == "text/calendar" and not _is_file(part) and parameter(part.fields.get("content-type", ""), "method")
+        for part in parts
+    )
+    answers = CALENDAR_SUBJECT.match(decode_words(fields.get("subject", "")).strip())
+    meeting = fields.get("content-class", "").strip().lower() == "urn:content-classes:calendarmessage"
+    return CALENDAR if invites or answers or meeting else None
+
+
+def _is_file(part: MailPart) -> bool:
+    return part.fields.get("content-disposition", "").strip().lower().startswith("attachment")

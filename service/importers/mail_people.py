@@ -1,0 +1,51 @@
+"""Who else in an archive may be its owner: other addresses under the same name, or in the folder of what was sent."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from service.importers.base import Remark
+
+MOST_ADDRESSES = 10_000  # that are counted: memory must not grow with the source
+SHOWN = 5
+SENT = re.compile(
+    r"sent(?: (?:items|mail|messages))?|gesendet(?:e (?:objekte|elemente))?|envoyés?|(?:messages|éléments) envoyés|"
+    r"enviados?|itens enviados|posta inviata|inviati|verzonden(?: items)?|skickat|sendt|lähetetyt|wysłane|odeslané|"
+    r"отправленные|надіслані|gönderilmiş postalar|送信済みメール|已发邮件|寄件備份|보낸편지함",
+    re.IGNORECASE,
+)
+MACHINE = re.compile(r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|bounces?)\b", re.IGNORECASE)
+
+
+class OtherAddresses:
+    """Counts the mails of senders who were not named with ``--me`` and may be the same person."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()  # by which the person's own mails are signed
+        self._others: Counter[tuple[str, str]] = Counter()
+        self._sent: Counter[str] = Counter()
+
+    def note_own(self, name: str) -> None:
+        if " " in name:  # "Ann" alone may be anybody's
+            self._names.add(name.casefold())
+
+    def note_other(self, name: str, address: str, places: list[str]) -> None:
+        """``places`` are the labels and folders of the mail."""
+        key = (name.casefold(), address.casefold())
+        if not address or MACHINE.match(address):
+            return
+        if key in self._others or len(self._others) < MOST_ADDRESSES:
+            self._others[key] += 1
+            self._sent[key[1]] += any(SENT.fullmatch(place) for place in places)
+
+    def remark(self) -> Remark | None:
+        """The likeliest addresses with their mails; None if there is none."""
+        found: Counter[str] = Counter()
+        for (name, address), mails in self._others.items():
+            if name in self._names or self._sent[address]:
+                found[address] += mails
+        if not found:
+            return None
+        shown = ", ".join(f"{address} ({mails:,})" for address, mails in found.most_common(SHOWN))
+        return Remark(f"Also seen, perhaps you: {shown}; if so, import again with --me for each.")

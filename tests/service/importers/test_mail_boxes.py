@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import gzip
+import zipfile
+
+import pytest
+
+from pearl.errors import InputError
+from service.importers.mail_boxes import open_boxes
+
+MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
+OPENING = "From x Mon Mar  3 09:12:00 2025\n"
+ANN, BOB = "Ann Lee <ann@example.org>", "Bob <bob@example.org>"
+
+
+def mail(number: int, sender: str, text: str, answers: int | None = None) -> str:
+    return MAIL.format(sender, number, f"In-Reply-To: <{answers}@example.org>\n" if answers else "", text)
+
+
+INBOX = OPENING + mail(1, BOB, "Is there marmalade?")
+SENT = OPENING + mail(2, ANN, "Two jars.", 1) + "\n" + OPENING + mail(3, ANN, "From one to three.")
+
+
+def texts(reading):
+    return sorted(reading.texts)
+
+
+def test_a_gzipped_mbox(read, tmp_path):
+    source = tmp_path / "Sent.mbox.gz"
+    source.write_bytes(gzip.compress((INBOX + "\n" + SENT).encode()))
+    reading = read("mbox", source, "ann@example.org")
+    assert texts(reading) == ["From one to three.", "Two jars."]
+    assert reading.documents[0].request == "Is there marmalade?"
+    assert reading.found[0].where == f"{source}:9"
+
+
+def test_a_folder_of_boxes_answers_one_from_another(read, tmp_path):
+    (tmp_path / "a.sbd").mkdir()
+    (tmp_path / "Inbox").write_text(INBOX)
+    (tmp_path / "Inbox.msf").write_text("// an index of Thunderbird's")
+    (tmp_path / "a.sbd" / "Sent").write_text(SENT)
+    (tmp_path / "old.gz").write_bytes(gzip.compress((OPENING + mail(4, ANN, "Long ago.")).encode()))
+    (tmp_path / "link").symlink_to(tmp_path / "Inbox")
+    (tmp_path / ".hidden").write_text(OPENING + mail(5, ANN, "Hidden."))
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert texts(reading) == ["From one to three.", "Long ago.", "Two jars."]
+    assert "Is there marmalade?" in [document.request for document in reading.documents]
+
+
+def test_a_zip_file_as_takeout_sends_it(read, tmp_path):
+    source = tmp_path / "takeout.zip"
+    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("Takeout/Mail/All mail Including Spam and Trash.mbox", INBOX + "\n" + SENT)
+        packed.writestr("Takeout/archive_browser.html", "<html></html>")
+        packed.writestr("Takeout/Mail/one.eml", mail(6, ANN, "A single one."))
+    reading = read("mbox", source, "ann@example.org")
+    assert texts(reading) == ["A single one.", "From one to three.", "Two jars."]
+
+
+def test_a_maildir_with_its_flags(read, tmp_path):
+    for folder in ("cur", "new", "tmp", ".Sent/cur", ".Trash/cur"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "cur" / "1.host:2,S").write_text(mail(1, BOB, "Is there marmalade?"))
+    (tmp_path / ".Sent" / "cur" / "2.host:2,RS").write_text(mail(2, ANN, "Two jars.\nFrom one.", 1))
+    (tmp_path / ".Sent" / "cur" / "3.host:2,ST").write_text(mail(3, ANN, "Deleted."))
+    (tmp_path / "new" / "4.host:2,D").write_text(mail(4, ANN, "A draft."))
+    (tmp_path / ".Trash" / "cur" / "5.host:2,S").write_text(mail(5, ANN, "Deleted, too."))
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert reading.texts == ["Two jars.\nFrom one."]
+    assert reading.documents[0].request == "Is there marmalade?"
+    assert sorted(reading.reasons) == ["draft", "in the trash", "in the trash", "not written by --me"]
+
+
+@pytest.mark.parametrize("name", ["Trash", "Papierkorb.mbox", "Drafts.sbd/old", "Junk"])
+def test_what_a_mail_program_keeps_for_itself(read, tmp_path, name):
+    path = tmp_path / "Mail" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(SENT)
+    reading = read("mbox", tmp_path, "ann@example.org")
+    assert reading.texts == []
+    assert len(reading.reasons) == 2
+
+
+def test_a_single_mail(read, tmp_path):
+    source = tmp_path / "tea.eml"
+    source.write_text(mail(1, ANN, "Tea."))
+    assert read("mbox", source, "ann@example.org").texts == ["Tea."]
+
+
+def test_a_folder_without_mail(read, tmp_path):
+    (tmp_path / "tea.txt").write_text("Tea.")
+    with pytest.raises(InputError, match="there is no mbox file, no Maildir"):
+        read("mbox", tmp_path, "ann")
+
+
+@pytest.mark.parametrize("cut", [12, 40])
+def test_a_damaged_gzip_file(read, tmp_path, cut):
+    source = tmp_path / "a.mbox.gz"
+    source.write_bytes(gzip.compress(SENT.encode())[:-cut])
+    with pytest.raises(InputError, match="cannot be read"):
+        read("mbox", source, "ann")
+
+
+def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("service.importers.mail_boxes.TRAP_BYTES", 1_000_000)
+    source = tmp_path / "a.mbox.gz"
+    source.write_bytes(gzip.compress(OPENING.encode() + b"\0" * 10_000_000))
+    with pytest.raises(InputError, match="more than 200 times its packed size"), open_boxes(source):
+        pass
+
+
+def test_what_was_unpacked_is_gone_afterwards(read, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    source = tmp_path / "a.mbox.gz"
+    source.write_bytes(gzip.compress(SENT.encode()))
+    assert len(read("mbox", source, "ann@example.org").texts) == 2
+    assert not list((tmp_path / "temporary").iterdir())
