@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from pearl.errors import InputError
+from service.importers.folders import folder_entries
 
 
 class CountingReader(io.RawIOBase):
@@ -76,6 +77,4 @@ def open_archive(source: Path) -> Iterator[Archive]:
 
 
 def _folder_files(folder: Path) -> dict[str, int]:
-    return {
-        path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    return {entry.name: entry.path.stat().st_size for entry in folder_entries(folder) if not entry.is_link}

@@ -5,26 +5,21 @@ Most commits have no body; with ``subjects`` their subject is the text, and the 
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
+from service.importers.git_process import git_answer, run_git, split_at_nul
 from service.importers.identities import Identities
 from service.importers.quotes import tidy
 from service.importers.requests import as_request
 
 # hash, parents, author's time, name and address as written and as .mailmap has them, subject, body, its trailers
 FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%s", "%b", "%(trailers)")
-CHUNK_BYTES = 1 << 16
 NO_BODY = "no body"
 # what git, a forge or a bot wrote, not the author
 GENERATED_SUBJECT = re.compile(
@@ -50,7 +45,7 @@ class GitImporter:
 
     def size(self, source: Path) -> int | None:
         try:
-            return int(_answer(source, "rev-list", "--count", "HEAD"))
+            return int(git_answer(source, "rev-list", "--count", "HEAD"))
         except InputError:
             return None
 
@@ -113,9 +108,9 @@ def _changes(paths: tuple[str, ...]) -> str:
 
 
 def _check_repository(source: Path) -> None:
-    _answer(source, "rev-parse", "--git-dir")
+    git_answer(source, "rev-parse", "--git-dir")
     try:
-        _answer(source, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        git_answer(source, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except InputError:
         raise InputError(f"{source}: the repository has no commits.", code="no_commits") from None
 
@@ -124,7 +119,7 @@ def _configured_identities(source: Path) -> tuple[str, ...]:
     found = []
     for key in ("user.email", "user.name"):
         try:
-            found.append(_answer(source, "config", key).strip())
+            found.append(git_answer(source, "config", key).strip())
         except InputError:
             continue
     if not any(found):
@@ -147,9 +142,9 @@ def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:
         "--no-color",
     )
     names = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv") if with_paths else ()
-    with _run(source, *arguments, *names) as output:
+    with run_git(source, *arguments, *names) as output:
         fields: list[str] = []
-        for field in _split_at_nul(output):
+        for field in split_at_nul(output):
             if field or 0 < len(fields) < len(FIELDS):
                 fields.append(field)
             elif fields:
@@ -165,48 +160,3 @@ def _commit(fields: list[str]) -> Commit:
     body = body.removesuffix(trailers.rstrip()) if trailers.strip() else body
     paths = tuple(path.removeprefix("\n") for path in fields[len(FIELDS) :])
     return Commit(hash_, parents, time, tuple(authors), subject, tidy(body.split("\n")), paths)
-
-
-def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    rest = b""
-    while chunk := stream.read(CHUNK_BYTES):
-        *whole, rest = (rest + chunk).split(b"\0")
-        for field in whole:
-            # a commit whose declared encoding is wrong is still worth reading
-            yield field.decode(errors="replace")
-
-
-def _answer(source: Path, *arguments: str) -> str:
-    with _run(source, *arguments) as output:
-        return output.read().decode(errors="replace")
-
-
-@contextmanager
-def _run(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
-    """What git writes; its process ends with the block. Raises InputError with git's own words if it fails."""
-    # a hook's GIT_DIR would send us to another repository
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
-    for name in ("GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        environment.pop(name, None)
-    environment["LC_ALL"] = "C"
-    # the repository may be anyone's: nothing in its configuration may start a program, and nothing is fetched
-    safely = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
-    command = ["git", "-C", str(source), "--no-pager", *safely, *arguments]
-    with tempfile.TemporaryFile() as complaints:
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=environment
-            )
-        except OSError as error:
-            raise InputError(f"git cannot be run ({error}); is it installed?", code="git_missing") from error
-        with process:
-            assert process.stdout is not None
-            try:
-                yield process.stdout
-            except BaseException:
-                process.kill()
-                raise
-        if process.returncode:
-            complaints.seek(0)
-            said = complaints.read(2_000).decode(errors="replace").strip().splitlines() or ["it failed without a word"]
-            raise InputError(f"{source}: git {arguments[0]}: {said[0].removeprefix('fatal: ')}", code="git_failed")

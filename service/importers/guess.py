@@ -11,9 +11,10 @@ import orjson
 
 from pearl.errors import InputError
 from service.importers.lookalikes import advice
+from service.importers.note_kinds import NOTE_SUFFIXES
 from service.importers.sight import Sight, look
 
-NOTES = r".*\.(?:md|markdown|mdown|mkd|mkdn|mdwn|mdx|qmd|rmd|org)"
+NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
     r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"

@@ -17,6 +17,7 @@ from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
+from service.importers.folders import folder_entries
 from service.importers.identities import Identities
 from service.importers.ids import stable_id
 from service.importers.quotes import split_quotes
@@ -174,7 +175,8 @@ def _full_name(id_: str, prefix: str) -> str:
 def _dumps(source: Path) -> list[Path]:
     if source.is_file():
         return [source]
-    return sorted(path for path in source.rglob("*") if path.suffix.lower() in DUMPS and path.is_file())
+    entries = folder_entries(source)
+    return [entry.path for entry in entries if entry.path.suffix.lower() in DUMPS and not entry.is_link]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pearl.errors import InputError
-from service.importers.markdown import PART_CHARACTERS
+from service.importers.note_blocks import PART_CHARACTERS
 
 POST = """---
 title: On tea
@@ -94,7 +94,7 @@ def test_dates(read, tmp_path, date, seconds):
 
 
 def test_a_folder_is_read_in_order_without_hidden_and_other_files(read, tmp_path):
-    for name in ("b.md", "a/z.markdown", ".obsidian/x.md", "c.txt", "A.MD"):
+    for name in ("b.md", "a/z.markdown", ".obsidian/x.md", "c.pdf", "A.MD"):
         write(tmp_path, name, "Tea.")
     assert [document.id for document in read("markdown", tmp_path).documents] == ["A.MD", "a/z.markdown", "b.md"]
 
@@ -144,6 +144,138 @@ def test_another_authors_file_is_left_out(read, tmp_path):
     write(tmp_path, "c.md", "Nobody's.")
     assert read("markdown", tmp_path, "ann lee").texts == ["Mine.", "Nobody's."]
     assert len(read("markdown", tmp_path).texts) == 3
+
+
+def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
+    secret = write(tmp_path, "secret/passwd.md", "root:x:0:0")
+    write(tmp_path, "vault/tea.md", "Tea.")
+    (tmp_path / "vault" / "link.md").symlink_to(secret)
+    (tmp_path / "vault" / "linked").symlink_to(secret.parent)
+    reading = read("markdown", tmp_path / "vault")
+    assert reading.texts == ["Tea."]
+    assert reading.reasons == ["symbolic link", "symbolic link"]
+    (tmp_path / "way").symlink_to(tmp_path / "vault")
+    assert read("markdown", tmp_path / "way").texts == ["Tea."]  # a link that was named is meant
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.md", "---\ndraft: true\n---\nTea.", "draft"),
+        ("a.md", "+++\ndraft = true\n+++\nTea.", "draft"),
+        ("a.md", "---\npublished: false\n---\nTea.", "draft"),
+        ("a.md", "Title: Tea\nStatus: draft\nDate: 2024-03-01\n\nTea.", "draft"),
+        ("_drafts/a.md", "Tea.", "draft"),
+        ("templates/daily.md", "Tea.", "template"),
+        ("archetypes/default.md", "Tea.", "template"),
+        ("a.md", '---\ntitle: "{{ replace .Name }}"\ncreated: <% tp.date.now() %>\n---\nTea.', "template"),
+        ("node_modules/kettle/README.md", "Tea.", "part of a package or theme"),
+        ("LICENSE.md", "Permission.", "part of a package or theme"),
+        ("Cup.excalidraw.md", "Tea.", "drawing or board"),
+        ("board.md", "---\nkanban-plugin: basic\n---\n- tea", "drawing or board"),
+        ("Clippings/a.md", "Tea.", "clipping of somebody else's text"),
+        ("a.md", "---\ntags:\n  - clippings\n---\nTea.", "clipping of somebody else's text"),
+        (
+            "a.md",
+            "---\nsource: https://example.org\nauthor:\n  - '[[Bob]]'\n---\nTea.",
+            "clipping of somebody else's text",
+        ),
+        (
+            "a.md",
+            "# Teas\n\n- [[Green]]\n- [[Black|the black]]\n- [White](w.md)\n- https://example.org",
+            "only links",
+        ),
+        ("a.md", "![[Green]]\n![[cup.png]]", "no text"),
+        ("a.md", "See [Green](green.md).", "only links"),
+    ],
+)
+def test_what_is_no_finished_text_of_its_owner(read, tmp_path, name, text, reason):
+    write(tmp_path, "own.md", "Mine.")
+    write(tmp_path, name, text)
+    reading = read("markdown", tmp_path)
+    assert (reading.texts, reading.reasons, reading.errors) == (["Mine."], [reason], [])
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "author: Bob",
+        "authors: [Bob, Carl]",
+        "authors:\n  - name: Bob\n    url: https://example.org",
+        "Author: '[[Bob]]'",
+        "author:\n  name: Bob",
+        "by: '[Bob](https://example.org/bob)'",
+        "creator: Bob <bob@example.org>",
+    ],
+)
+def test_any_form_of_author_is_understood(read, tmp_path, author):
+    write(tmp_path, "a.md", f"---\n{author}\n---\nBob's.")
+    write(tmp_path, "b.md", f"---\n{author.replace('Bob', 'Ann Lee').replace('bob@', 'ann@')}\n---\nMine.")
+    reading = read("markdown", tmp_path, "ann lee")
+    assert reading.texts == ["Mine."]
+    assert reading.options.identities.commonest_others()[0].name.startswith("Bob")
+
+
+def test_several_authors_without_me_are_told(read, tmp_path):
+    for number, author in enumerate(("Bob", "Ann", "Bob")):
+        write(tmp_path, f"{number}.md", f"---\nauthor: {author}\ndate: 2024-03-01\n---\nTea.")
+    assert read("markdown", tmp_path).remarks == [
+        "The files name 2 authors: Bob (2), Ann (1). Say with --me which of them is the user."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        ("2024-03-01-on-tea.md", "on tea"),
+        ("On Tea - and Milk.md", "On Tea - and Milk"),
+        ("posts/on-tea/index.md", "on tea"),
+        ("version_2.20200202.3.md", "version 2.20200202.3"),
+        ("2024-03-01.md", "2024 03 01"),
+    ],
+)
+def test_the_title_of_a_file_without_one(read, tmp_path, name, request_):
+    write(tmp_path, name, "Tea.")
+    assert read("markdown", tmp_path).documents[0].request == request_
+
+
+def test_text_files_are_no_markdown(read, tmp_path):
+    path = write(tmp_path, "tea.txt", "# Tea *now*\n\n> quoted\n\n    Indented.\n")
+    assert read("markdown", path).texts == ["# Tea *now*\n\n    Indented."]
+
+
+def test_org_files(read, tmp_path):
+    org = """#+TITLE: On tea
+#+DATE: [2024-03-01 Fri 09:30]
+:PROPERTIES:
+:ID: 0b1c
+:END:
+# a comment
+* TODO Pour [#A]                                                   :tea:
+SCHEDULED: <2024-03-02 Sat>
+  I like [[https://example.org][green tea]] and [[id:0b1c][the pot]]. [[file:cup.png]]
+#+begin_src c
+boil();
+#+end_src
+#+BEGIN_QUOTE
+Bob said so.
+#+END_QUOTE
+- one
+  - two
+"""
+    (document,) = read("markdown", write(tmp_path, "tea.org", org)).documents
+    assert (document.request, document.timestamp) == ("On tea", 1709285400.0)
+    assert document.text == ("# Pour [#A]\n\nI like [green tea](https://example.org) and the pot.\n\n- one\n  - two")
+
+
+def test_hostile_front_matter_costs_only_its_file(read, tmp_path):
+    write(tmp_path, "good.md", "Good.")
+    write(tmp_path, "toml.md", f"+++\na = {'[' * 5_000}{']' * 5_000}\n+++\nTea.")
+    write(tmp_path, "yaml.md", f"---\na: {'[' * 5_000}{']' * 5_000}\n---\nTea.")
+    write(tmp_path, "long.md", "+++\na" + ".a" * 50_000 + " = 1\n+++\nTea.")
+    reading = read("markdown", tmp_path)
+    assert reading.texts == ["Good."]
+    assert [error.reason for error in reading.errors] == ["invalid front matter"] * 3
 
 
 def test_a_folder_without_markdown(read, tmp_path):

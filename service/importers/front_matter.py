@@ -1,0 +1,151 @@
+"""What a note says about itself: YAML, TOML or JSON front matter, and the headers of Pelican, Nikola and ikiwiki."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from pearl.errors import InputError
+
+MAX_HEAD_CHARACTERS = 16_000  # more is no front matter, and parsers of TOML are slow with what is made to slow them
+KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
+HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
+NIKOLA_LINE = re.compile(r"\.\. ([a-z_]{1,30}): ?(.*)$")
+IKIWIKI_META = re.compile(r'\[\[!meta\s+(\w{1,30})="([^"\[\]]{0,500})"\s*\]\]')
+PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The fields, their names normalized as by :func:`field_name`, and the text below.
+
+    Raises InputError when front matter is there but cannot be understood.
+    """
+    text = text.lstrip("\n")
+    for read in (_yaml, _toml, _json, _nikola, _pelican):
+        found = read(text)
+        if found is not None:
+            fields, body = found
+            return _normalized(fields), body
+    return _normalized(dict(IKIWIKI_META.findall(text[:MAX_HEAD_CHARACTERS])) | _properties(text)), text
+
+
+def field_name(name: object) -> str:
+    """``published_at``, ``publishedAt`` and "Published at" are one field."""
+    return re.sub(r"[\W_]", "", str(name)).lower()
+
+
+def _normalized(fields: dict[Any, Any]) -> dict[str, Any]:
+    return {field_name(name): value for name, value in fields.items()}
+
+
+def _between(text: str, mark: str) -> tuple[str, str] | None:
+    """What stands between two lines that are the mark, and what is below them."""
+    if not re.match(re.escape(mark) + r"[ \t]*\n", text):
+        return None
+    start = text.index("\n") + 1
+    end = re.compile(rf"^{re.escape(mark)}[ \t]*$", re.MULTILINE).search(text, start)
+    return None if end is None else (text[start : end.start()], text[end.end() :].removeprefix("\n"))
+
+
+def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
+    found = _between(text, "---") or _hexo(text)
+    if found is None:
+        return None
+    head, body = found
+    fields = _parsed(head, lambda head: yaml.load(head, Loader=yaml.CBaseLoader))
+    if not isinstance(fields, dict) or not fields:
+        return None  # without fields it is only a line across the page
+    return fields, body
+
+
+def _hexo(text: str) -> tuple[str, str] | None:
+    """Hexo's form without the first line of dashes."""
+    first = KEY_LINE.match(text.partition("\n")[0])
+    if not first or first[1].lower() not in HEADER_FIELDS:
+        return None
+    head, mark, _ = text[:MAX_HEAD_CHARACTERS].partition("\n---\n")
+    lines = [line for line in head.split("\n") if line.strip()]
+    if not mark or not all(KEY_LINE.match(line) or line.startswith((" ", "-")) for line in lines):
+        return None
+    return head, text[len(head) + len(mark) :]
+
+
+def _toml(text: str) -> tuple[dict[str, Any], str] | None:
+    found = _between(text, "+++")
+    return None if found is None else (_parsed(found[0], tomllib.loads), found[1])
+
+
+def _json(text: str) -> tuple[dict[str, Any], str] | None:
+    if not re.match(r'\{\s*"', text):
+        return None
+    try:
+        fields, end = json.JSONDecoder(strict=False).raw_decode(text[:MAX_HEAD_CHARACTERS])
+    except (ValueError, RecursionError):
+        return None
+    return (fields, text[end:]) if isinstance(fields, dict) and text.startswith("\n", end) else None
+
+
+def _nikola(text: str) -> tuple[dict[str, Any], str] | None:
+    """``.. title: Tea`` on lines of a comment at the beginning."""
+    if not text.startswith("<!--"):
+        return None
+    head, mark, _ = text[4 : 4 + MAX_HEAD_CHARACTERS].partition("-->")
+    matches = (NIKOLA_LINE.match(line.strip()) for line in head.split("\n"))
+    fields = {match[1]: match[2] for match in matches if match}
+    return (fields, text[4 + len(head) + len(mark) :]) if mark and fields else None
+
+
+def _pelican(text: str) -> tuple[dict[str, Any], str] | None:
+    """``Title: Tea`` and its like on the first lines, an empty line below them."""
+    head, mark, _ = text[:MAX_HEAD_CHARACTERS].partition("\n\n")
+    fields: dict[str, Any] = {}
+    for line in head.split("\n"):
+        match = KEY_LINE.match(line)
+        if match:
+            fields[match[1]] = match[2]
+        elif not line.startswith((" ", "\t")):
+            return None
+    known = {name.lower() for name in fields} & HEADER_FIELDS
+    if not known & {"title", "date"} or (len(known) < 2 and len(fields) > 1):
+        return None
+    return fields, text[len(head) + len(mark) :]
+
+
+def _properties(text: str) -> dict[str, str]:
+    """Logseq's and Dataview's ``name:: value`` lines at the beginning."""
+    fields = {}
+    for line in text[:MAX_HEAD_CHARACTERS].split("\n"):
+        match = PROPERTY_LINE.match(line.strip())
+        if match:
+            fields[match[1]] = match[2].strip()
+        elif line.strip():
+            break
+    return fields
+
+
+def _parsed(head: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        if len(head) > MAX_HEAD_CHARACTERS:
+            raise ValueError(f"it has {len(head):,} characters; the limit is {MAX_HEAD_CHARACTERS:,}")
+        return parse(head)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        fields = {} if isinstance(error, RecursionError) else _single_lines(head)
+        if fields:
+            return fields
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"cannot be understood: {reason}", param="front matter", code="invalid_front_matter") from None
+
+
+def _single_lines(head: str) -> dict[str, str]:
+    """The fields on lines of their own, where a title with a colon in it makes the whole no YAML."""
+    fields = {}
+    for line in head[:MAX_HEAD_CHARACTERS].split("\n"):
+        match = KEY_LINE.match(line)
+        if match and match[2] and match[2][0] not in "[{&*!|>%@`":
+            fields[match[1]] = match[2].strip().strip("\"'")
+    return fields

@@ -1,0 +1,68 @@
+"""Running git on a repository that may be anybody's: nothing in it starts a program, nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from pearl.errors import InputError
+
+CHUNK_BYTES = 1 << 16
+MAX_FIELD_BYTES = 4_000_000  # more than a text may have, so that a longer one is refused rather than cut
+
+
+def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
+    """The fields that end with NUL, of a huge one its beginning; bytes that are not UTF-8 are replaced."""
+    pieces: list[bytes] = []
+    kept = 0
+    while chunk := stream.read(CHUNK_BYTES):
+        first, *others = chunk.split(b"\0")
+        if kept < MAX_FIELD_BYTES:
+            pieces.append(first)
+            kept += len(first)
+        for following in others:
+            # a commit whose declared encoding is wrong is still worth reading
+            yield b"".join(pieces).decode(errors="replace")
+            pieces, kept = [following], len(following)
+
+
+def git_answer(source: Path, *arguments: str) -> str:
+    """All that git writes. Raises InputError with git's own words if it fails."""
+    with run_git(source, *arguments) as output:
+        return output.read().decode(errors="replace")
+
+
+@contextmanager
+def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
+    """What git writes; its process ends with the block. Raises InputError with git's own words if it fails."""
+    # a hook's GIT_DIR would send us to another repository
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
+    for name in ("GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        environment.pop(name, None)
+    environment["LC_ALL"] = "C"
+    # the repository may be anyone's: nothing in its configuration may start a program, and nothing is fetched
+    safely = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
+    command = ["git", "-C", str(source), "--no-pager", *safely, *arguments]
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=environment
+            )
+        except OSError as error:
+            raise InputError(f"git cannot be run ({error}); is it installed?", code="git_missing") from error
+        with process:
+            assert process.stdout is not None
+            try:
+                yield process.stdout
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            complaints.seek(0)
+            said = complaints.read(2_000).decode(errors="replace").strip().splitlines() or ["it failed without a word"]
+            raise InputError(f"{source}: git {arguments[0]}: {said[0].removeprefix('fatal: ')}", code="git_failed")

@@ -1,0 +1,98 @@
+"""The blocks of a Markdown text that its author wrote, without code, quotes and pictures; and their division."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from markdown_it import MarkdownIt
+
+from service.importers.html_text import html_to_text
+from service.importers.note_markup import clean_inline
+from service.importers.quotes import split_quotes, tidy
+
+PART_CHARACTERS = 8_000  # a longer text is divided before a heading or paragraph: prompts have no room for it whole
+DROPPED = {"fence", "code_block", "blockquote_open"}
+LINK = re.compile(r"\[([^\[\]]{0,500})\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)")
+ADDRESS = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
+WORD = re.compile(r"\w[\w'’-]{0,100}")
+LINKS_WITH_FEW_WORDS = 3
+EMPHASIS = re.compile(r"(\*{1,3}|~~|`{1,2})(?=\S)([^*~`\n]{1,300})(?<=\S)\1")
+UNDERSCORED = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_\n]{1,300})(?<=\S)\1(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, list, table or heading as it stands in the source; ``heading`` is a heading's text.
+
+    ``links`` is how many links are in it, ``words`` how many words outside of them.
+    """
+
+    text: str
+    heading: str | None = None
+    links: int = 0
+    words: int = 0
+
+
+def without_code(body: str) -> str:
+    """The body with empty lines where code blocks stand, so that nothing in them is taken for markup."""
+    lines = body.split("\n")
+    for token in _parser().parse(body):
+        if token.type == "fence" and token.map:
+            first, last = token.map
+            lines[first:last] = [""] * (last - first)
+    return "\n".join(lines)
+
+
+def own_blocks(body: str) -> list[Block]:
+    """The blocks in their own Markdown, without code blocks, quotes, pictures and link definitions."""
+    tokens = _parser().parse(body)
+    lines = body.split("\n")
+    dropped = {number for token in tokens if token.type in DROPPED and token.map for number in range(*token.map)}
+    blocks = []
+    for position, token in enumerate(tokens):
+        if token.level or token.map is None or token.type == "hr":
+            continue
+        text = "\n".join(lines[number] for number in range(*token.map) if number not in dropped)
+        if token.type == "html_block":
+            text = split_quotes(html_to_text(text)).own
+        rest, links = LINK.subn(" ", text)
+        rest, addresses = ADDRESS.subn(" ", rest)
+        text = tidy(clean_inline(text).split("\n"))
+        if text.strip(" \t\n-*+|:="):
+            heading = plain(tokens[position + 1].content) if token.type == "heading_open" else None
+            blocks.append(Block(text, heading, links + addresses, len(WORD.findall(rest))))
+    return blocks
+
+
+def plain(words: str) -> str:
+    """Inline Markdown without its marks, on one line."""
+    words = EMPHASIS.sub(r"\2", LINK.sub(r"\1", clean_inline(words)))
+    return " ".join(UNDERSCORED.sub(r"\2", EMPHASIS.sub(r"\2", words)).split())
+
+
+def only_links(blocks: list[Block]) -> bool:
+    """True for a page that leads to others and says next to nothing itself."""
+    texts = [block for block in blocks if block.heading is None]
+    return any(block.links for block in texts) and sum(block.words for block in texts) <= LINKS_WITH_FEW_WORDS
+
+
+def divide(blocks: list[Block]) -> list[str]:
+    """The text, divided where it gets longer than PART_CHARACTERS; a heading goes with what follows it."""
+    parts: list[list[str]] = [[]]
+    length = 0
+    for position, block in enumerate(blocks):
+        following = len(blocks[position + 1].text) if block.heading and position + 1 < len(blocks) else 0
+        if parts[-1] and length + len(block.text) + following > PART_CHARACTERS:
+            parts.append([])
+            length = 0
+        parts[-1].append(block.text)
+        length += len(block.text)
+    return ["\n\n".join(part) for part in parts if part]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # only the lines of the blocks are wanted: what is within them, where slow cases hide, is not parsed
+    return MarkdownIt("commonmark").disable("inline")

@@ -1,0 +1,101 @@
+"""Files of a blog or vault that are no finished text of its owner: drafts, templates, clippings; and who wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx", ".qmd", ".rmd", ".org")
+SUFFIXES = (*NOTE_SUFFIXES, ".txt")
+DRAFT, TEMPLATE, CLIPPING = "draft", "template", "clipping of somebody else's text"
+NO_PROSE, NOT_OWN = "drawing or board", "part of a package or theme"
+DRAFT_FOLDERS = {"_drafts", "drafts", "draft"}
+TEMPLATE_FOLDERS = {
+    "templates",
+    "template",
+    "_templates",
+    "archetypes",
+    "scaffolds",
+    "_includes",
+    "_layouts",
+    "layouts",
+}
+PACKAGE_FOLDERS = {"node_modules", "bower_components", "vendor", "themes", "_site", "site-packages", "examplesite"}
+CLIPPING_FOLDERS = {
+    *("clippings", "readwise", "omnivore", "instapaper", "pocket", "raindrop", "matter", "kindle", "kindle highlights"),
+    *("web clips", "webclips"),
+}
+CLIPPING_TAGS = {"clippings", "clipping", "clipped", "readwise", "omnivore", "instapaper", "raindrop", "highlights"}
+CLIPPING_FIELDS = {"readwiseurl", "omnivore", "datesaved", "kindlesync", "clipped", "clippedat", "highlightsurl"}
+LEGAL = re.compile(r"(?:licen[cs]e|copying|code[-_ ]of[-_ ]conduct|pull_request_template)(?:\.[\w-]+)?$")
+TEMPLATE_MARK = re.compile(r"<%[^\n%]{0,300}%>|\{\{\s*(?:title|date|time|\.\w+|Title|now|cursor)[^{}\n]{0,80}\}\}")
+NAMES_WITHIN = re.compile(r"[,;&]|\band\b|\n")
+MAX_AUTHORS = 50
+
+
+def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
+    """The reason to leave a file out, None for a text. ``name`` is its path, ``head`` its front matter as it stands."""
+    folders = {part.lower() for part in PurePosixPath(name).parts[:-1]}
+    stem = PurePosixPath(name).stem.lower()
+    if folders & PACKAGE_FOLDERS or LEGAL.match(stem):
+        return NOT_OWN
+    if folders & TEMPLATE_FOLDERS or stem in ("template", "_template") or TEMPLATE_MARK.search(head):
+        return TEMPLATE
+    if stem.endswith(".excalidraw") or fields.keys() & {"excalidrawplugin", "kanbanplugin"}:
+        return NO_PROSE
+    if folders & DRAFT_FOLDERS or _is_draft(fields):
+        return DRAFT
+    tags = set(_tags(fields))
+    if folders & CLIPPING_FOLDERS or tags & CLIPPING_TAGS or fields.keys() & CLIPPING_FIELDS:
+        return CLIPPING
+    return None
+
+
+def has_foreign_source(fields: Mapping[str, Any]) -> bool:
+    """True where the front matter says the address that the text was taken from."""
+    addresses = (fields.get(name) for name in ("source", "sourceurl", "url", "link", "originalurl"))
+    return any(isinstance(each, str) and each.strip("\"'[(").startswith(("http://", "https://")) for each in addresses)
+
+
+def authors(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Everybody that the fields name as author, in any of the forms that engines and programs write."""
+    found: list[str] = []
+    for name in ("author", "authors", "by", "byline", "creator", "writer", "writtenby", "postedby"):
+        found += _names(fields.get(name))
+    return tuple(dict.fromkeys(each for each in found if each))[:MAX_AUTHORS]
+
+
+def _is_draft(fields: Mapping[str, Any]) -> bool:
+    said = {name: str(fields[name]).strip().lower() for name in ("draft", "published", "status") if name in fields}
+    return (
+        said.get("draft") in ("true", "yes", "1")
+        or said.get("published") in ("false", "no")
+        or said.get("status") in ("draft", "drafts", "hidden", "skip", "unpublished")
+    )
+
+
+def _tags(fields: Mapping[str, Any]) -> Iterable[str]:
+    for name in ("tags", "tag", "category", "categories", "type", "filetags"):
+        value = fields.get(name)
+        for each in value[:MAX_AUTHORS] if isinstance(value, list) else re.split(r"[,\s:]+", str(value or "")[:2_000]):
+            if isinstance(each, str):
+                yield each.strip("#\"'[] ").rpartition("/")[2].lower()
+
+
+def _names(value: Any, depth: int = 0) -> list[str]:
+    if isinstance(value, str):
+        # "[[Jane Doe]]", "[Jane](https://...)", "Jane Doe and Bob", "Jane <jane@example.org>"
+        text = re.sub(r"\]\([^()\n]{0,500}\)", "]", value[:1_000]).replace("[", "").replace("]", "")
+        whole = [re.sub(r"\|.*", "", each).strip(" \"'@") for each in NAMES_WITHIN.split(text)]
+        addresses = [address for each in whole for address in re.findall(r"[^\s<>]{1,100}@[^\s<>]{1,100}", each)]
+        return [*(re.sub(r"\s*<[^<>]{0,200}>", "", each) for each in whole), *addresses]
+    if depth > 1:
+        return []
+    if isinstance(value, list):
+        return [name for each in value[:MAX_AUTHORS] for name in _names(each, depth + 1)]
+    if isinstance(value, dict):
+        said = (value.get(key) for key in ("name", "title", "email", "github", "handle", "key", "login"))
+        return [name for each in said for name in _names(each, depth + 1)]
+    return []

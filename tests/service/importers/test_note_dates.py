@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pearl.texts import format_timestamp
+from service.importers.note_dates import FIELDS, date_in_fields, dates_in_log
+
+
+@pytest.mark.parametrize(
+    "name", ["published_at", "pubDate", "publishedAt", "created", "date created", "Date", "lastmod"]
+)
+def test_fields_that_date_a_note(read, tmp_path, name):
+    (tmp_path / "tea.md").write_text(f"---\n{name}: 2024-03-01\n---\nTea.")
+    assert format_timestamp(read("markdown", tmp_path).documents[0].timestamp) == "2024-03-01T00:00:00Z"
+
+
+def test_when_it_was_published_comes_before_when_it_was_begun_or_changed():
+    fields = {"updated": "2024-05-01", "created": "2024-01-01", "pubdate": "2024-03-01", "published": "true"}
+    found = date_in_fields(fields)
+    assert found is not None
+    assert format_timestamp(found) == "2024-03-01T00:00:00Z"
+    assert date_in_fields({"date": "soon", "created": "2024-03-01"}) == found
+    assert len(set(FIELDS)) == len(FIELDS)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch) -> Path:
+    """A clone of a blog: every file in it is of today."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    folder = tmp_path / "blog"
+    (folder / "posts").mkdir(parents=True)
+    (folder / "posts" / "tea.md").write_text("A post about tea, long enough to be known again when it is renamed.")
+    (folder / "2023").mkdir()
+    (folder / "2023" / "milk.md").write_text("Milk.")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Write", date="2023-06-01T10:00:00Z")
+    git(folder, "mv", "posts/tea.md", "posts/on tea.md")
+    git(folder, "commit", "-qm", "Rename", date="2023-07-01T10:00:00Z")
+    return folder
+
+
+def git(folder: Path, *arguments: str, date: str = "2023-06-01T10:00:00Z") -> None:
+    names = {f"GIT_{who}_{what}": "ann" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    subprocess.run(["git", *arguments], cwd=folder, env=os.environ | names | dates, check=True, capture_output=True)
+
+
+def dates(reading) -> dict[str, str]:
+    return {document.id: format_timestamp(document.timestamp)[:10] for document in reading.documents}
+
+
+def test_in_a_clone_the_git_log_dates_not_the_file(read, clone):
+    (clone / "untracked.md").write_text("Written now.")
+    os.utime(clone / "untracked.md", (1_700_000_000, 1_700_000_000))
+    reading = read("markdown", clone)
+    assert dates(reading) == {
+        "2023/milk.md": "2023-06-01",
+        "posts/on tea.md": "2023-06-01",  # as old as under its old name
+        "untracked.md": "2023-11-14",
+    }
+    assert reading.remarks == [
+        "Files that say nowhere when they were written: 1; the time of the file itself is taken."
+    ]
+    assert dates(read("markdown", clone / "posts")) == {"on tea.md": "2023-06-01"}
+    assert dates(read("markdown", clone / "posts" / "on tea.md")) == {"on tea.md": "2023-06-01"}
+
+
+def test_a_clone_whose_log_cannot_be_read_gives_no_dates(read, clone):
+    (clone / ".git" / "HEAD").write_text("nonsense")
+    (clone / "2024-03-01.md").write_text("Dated.")
+    reading = read("markdown", clone)
+    assert dates(reading) == {"2024-03-01.md": "2024-03-01"}
+    assert reading.reasons == ["no date", "no date"]
+
+
+def test_dates_in_log(clone):
+    assert dates_in_log(clone) == {"posts/on tea.md": 1685613600.0, "2023/milk.md": 1685613600.0}

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from service.importers.note_blocks import divide, own_blocks, plain, without_code
+from service.importers.note_markup import clean_markup
+
+
+def cleaned(text: str, **options: bool) -> str:
+    return "\n\n".join(divide(own_blocks(clean_markup(without_code(text), **options))))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        # Hugo
+        ('Tea.\n\n{{< figure src="cup.png" >}}\n\nMilk.', "Tea.\n\nMilk."),
+        ("{{% note %}}\nMind the *heat*.\n{{% /note %}}", "Mind the *heat*."),
+        ("Tea {{< icon cup >}} now.", "Tea  now."),
+        ("Tea.\n{{< highlight go >}}\nboil()\n{{< /highlight >}}\nMilk.", "Tea.\n\nMilk."),
+        ("Tea.\n\n{{< quote Bob >}}Bob's words.{{< /quote >}}", "Tea."),
+        # Liquid
+        ("Tea.\n{% highlight ruby %}\nboil\n{% endhighlight %}\nMilk.", "Tea.\n\nMilk."),
+        ("{% raw %}Tea.{% endraw %} {% include cup.html %}", "Tea."),
+        ("See [the pot]({% post_url 2024-03-01-pot %}).", "See the pot."),
+        (
+            "Write `{% raw %}` first.\n\nThen `{{ page.title }}`.",
+            "Write `{% raw %}` first.\n\nThen `{{ page.title }}`.",
+        ),
+        ("```\n{% highlight %}\n```\nTea.\n```\n{% endhighlight %}\n```", "Tea."),
+        ("An open {% highlight %} stays harmless.", "An open  stays harmless."),
+        ("Braces {{ without an end.", "Braces {{ without an end."),
+        ("Tea.\n{: .lead}\n\n## Pots {#pots}\n\nMilk.", "Tea.\n\n## Pots\n\nMilk."),
+        # Obsidian
+        ("I like [[Green tea]] and [[Black tea|the black]].", "I like Green tea and the black."),
+        ("See [[notes/Pots#Lids]] and [[#Lids]].", "See Pots and Lids."),
+        ("Tea.\n\n![[cup.png|200]]\n\n![[Green tea#^a1b2]]", "Tea."),
+        ("Tea is fine. ^a1b2c3\n\n^d4e5", "Tea is fine."),
+        ("Tea %%not for you%% and ==milk==.\n\n%%\nnor this\n%%", "Tea  and milk."),
+        ("> [!note]- Mind\n> The pot is hot.\n> > quoted\n\n> Bob's words.", "Mind\nThe pot is hot."),
+        ("> [!quote] Bob\n> His words.\n\nMine.", "Mine."),
+        ("#tea #milk\n\nTea.", "Tea."),
+        # Logseq, Dataview
+        ("- tags:: tea\n- Tea is fine.\n  id:: 65f0\n  collapsed:: true", "- Tea is fine."),
+        ("- Tea ((65f0c0de-0000-4000-8000-000000000000)) {{embed ((x))}}", "- Tea"),
+        ("- Tea.\n  :LOGBOOK:\n  CLOCK: [2024]\n  :END:\n- Milk.", "- Tea.\n- Milk."),
+        # ikiwiki
+        ('[[!meta title="Tea"]]\n\nTea. [[!tag tea]]', "Tea."),
+        ('[[!toggleable text="""\nHidden tea.\n"""]]', "Hidden tea."),
+        # Docusaurus, Material for MkDocs
+        (":::note Mind\n\nThe pot is hot.\n\n:::", "The pot is hot."),
+        ('!!! note "Mind"\n\n    The pot is hot.\n\n    Very.\n\nMilk.', "Mind\n\nThe pot is hot.\n\nVery.\n\nMilk."),
+        ("Tea{ .annotate } with [milk](milk.md){ .button }.", "Tea with [milk](milk.md)."),
+        # links and pictures by reference
+        (
+            "I like [green\ntea] and [milk][m].\n\n![cup]\n\n[green tea]: g.md\n[m]: m.md\n[cup]: c.png",
+            "I like green\ntea and milk.",
+        ),
+        ("A [box] stays.", "A [box] stays."),
+        ("[![cup](c.png)](big.png)\n\nTea.", "Tea."),
+        ("Tea[^1] now.\n\n[^1]: Or later.", "Tea now.\n\nOr later."),
+        # HTML
+        ("Tea <b>now</b> <https://example.org> <br/>1 < 2", "Tea now <https://example.org> 1 < 2"),
+        ("<!-- more -->\nTea. <!-- not\nthis -->", "Tea."),
+        ("<div>\n<blockquote>Bob's.</blockquote>\nMine.\n</div>", "Mine."),
+    ],
+)
+def test_what_engines_and_programs_put_into_markdown_goes(text, kept):
+    assert cleaned(text) == kept
+
+
+def test_mdx():
+    text = "import Cup from '../cup'\nexport const meta = {\n  a: 1\n}\n\n# Tea\n\n<Cup size={2} />\n\n"
+    text += "import tea from China.\n{/* not this */}"
+    assert cleaned(text, mdx=True) == "# Tea\n\nimport tea from China."
+
+
+def test_ikiwiki_writes_the_words_first():
+    assert cleaned("See [[the black|black_tea]].", text_first=True) == "See the black."
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Milk & *tea*", "Milk & tea"),
+        ("**Tea** with `snake_case_name` and _milk_", "Tea with snake_case_name and milk"),
+        ("[Tea](tea.md) <em>now</em>", "Tea now"),
+    ],
+)
+def test_plain(words, shown):
+    assert plain(words) == shown
