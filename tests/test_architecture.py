@@ -24,7 +24,7 @@ ROOMS = {
     "eval": ("stats", "report", "asking", "recorded", "retrieval", "drafts", "judges", "commands"),
 }
 # modules that start a program: git, the documentation's generator, and the command line itself
-STARTS_PROGRAMS = {"service/importers/git.py", "training/finish.py", "training/recipes/commits.py"}
+STARTS_PROGRAMS = {"service/importers/git_process.py", "training/finish.py", "training/recipes/commits.py"}
 # what only trains; torch itself and what loads it may come when a model is loaded, not before
 TRAINING_LIBRARIES = {
     "accelerate",

@@ -58,9 +58,8 @@ class ImporterGroup(TyperGroup):
                 code="missing_file",
             )
         guess = guess_importer(Path(args[0]))
-        Console(stderr=True).print(
-            Text(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}"), soft_wrap=True
-        )
+        told = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
+        Console(stderr=True).print(Text(told), soft_wrap=True)
         return guess.kind, _command(guess.kind), args
 
     def format_commands(self, context: Any, formatter: Any) -> None:
