@@ -26,6 +26,7 @@ COMMANDS = {
     "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
     "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
+    "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),
 }
 

@@ -121,6 +121,8 @@ class Database:
 def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     try:
         parsed = make_url(url)
+        if parsed.drivername in ("postgresql", "postgres"):  # as everybody writes it; psycopg is the driver we have
+            parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite":
             if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
@@ -135,7 +137,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
         raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
     raise InputError(
-        f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql+psycopg://...",
+        f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql://...",
         code="invalid_database_url",
     )
 

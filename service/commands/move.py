@@ -1,0 +1,90 @@
+"""``pearl move``"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pearl.errors import PearlError
+from pearl.options import JSON_OPTION, write_json
+from pearl.settings import Settings, load_settings
+from service.commands.common import open_database
+from service.commands.shown import counted
+from service.store import transfer
+from service.store.database import Database
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl move --to postgresql://pearl:password@db/pearl
+  PEARL_DATABASE_URL=postgresql://pearl:password@db/pearl pearl move --to sqlite:////home/ada/pearl.db
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def move(
+    to: str = typer.Option(
+        ..., "--to", metavar="URL", help="The empty database to fill: postgresql://... or sqlite:///FILE."
+    ),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Copy everything into another database: users, keys, histories, embeddings, drafts, feedback.
+
+    Stop `pearl serve` first: what it writes meanwhile stays behind. The old database stays as it is. All is copied and
+    counted in one transaction, or nothing.
+    """
+    settings = load_settings()
+    with (
+        open_database(settings) as source,
+        _target(to, settings) as target,
+        _progress(transfer.rows_of(source)) as advance,
+    ):
+        counts = transfer.copy_all(source, target, advance)
+    if json:
+        write_json(json, {"tables": counts})
+    else:
+        for table, rows in counts.items():
+            typer.echo(f"{rows:>9,}  {table}")
+    typer.echo(
+        f"Copied {counted(sum(counts.values()), 'row')}, counted on both sides. Set PEARL_DATABASE_URL to use it.",
+        err=True,
+    )
+
+
+@contextmanager
+def _target(url: str, settings: Settings) -> Iterator[Database]:
+    """The target with its schema made. Raises InputError where it is not empty, StoreError where it does not open."""
+    with _naming_the_option():
+        database = Database(url, timeout_s=settings.database_timeout_s)
+    try:
+        with _naming_the_option():
+            transfer.check_usable(database)
+            database.migrate()
+        yield database
+    finally:
+        database.close()
+
+
+@contextmanager
+def _naming_the_option() -> Iterator[None]:
+    """Errors that name the setting, as the source's do, name the option instead."""
+    try:
+        yield
+    except PearlError as error:
+        raise type(error)(error.message.replace("PEARL_DATABASE_URL", "--to"), param="to", code=error.code) from error
+
+
+@contextmanager
+def _progress(rows: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while it is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("copying", total=rows)
+        yield lambda amount: progress.advance(task, amount)

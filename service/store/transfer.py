@@ -1,0 +1,120 @@
+"""Everything of one database into another, of either kind, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, insert, inspect, select, text
+from sqlalchemy.exc import DataError, IntegrityError
+
+from pearl.errors import InputError, StoreError
+from service.store.database import Database
+from service.store.tables import metadata
+
+ROWS_AT_ONCE = 100  # in memory; a document may have a megabyte
+VERSION_TABLE = "alembic_version"
+
+
+def copy_all(source: Database, target: Database, advance: Callable[[int], None] = lambda rows: None) -> dict[str, int]:
+    """The number of rows by table; they are in the target with their ids, or nothing is.
+
+    Both have their schema up to date. Raises InputError when the target is not empty, StoreError when something cannot
+    be copied or the counts differ.
+    """
+    with source.read() as reading, target.write() as writing:
+        _check_empty(writing)
+        counts = {table.name: _copy(table, reading, writing, advance) for table in metadata.sorted_tables}
+        _carry_on_numbering(reading, writing)
+        for table in metadata.sorted_tables:
+            if not counts[table.name] == _count(reading, table) == _count(writing, table):
+                raise StoreError(f"The counts of '{table.name}' differ after copying; nothing was written.")
+    return counts
+
+
+def check_usable(target: Database) -> None:
+    """Before its schema is made: raises InputError for a database that holds something already."""
+    with target.read() as connection:
+        names = set(inspect(connection).get_table_names())
+        if names and VERSION_TABLE not in names:
+            raise InputError("The target holds tables of another program; name an empty database.", param="to")
+        _check_empty(connection, names)
+
+
+def rows_of(database: Database) -> int:
+    """The number of rows of all tables."""
+    with database.read() as connection:
+        return sum(_count(connection, table) for table in metadata.sorted_tables)
+
+
+def _check_empty(connection: Connection, among: set[str] | None = None) -> None:
+    filled = [
+        table.name
+        for table in metadata.sorted_tables
+        if (among is None or table.name in among) and connection.execute(select(table.c[0]).limit(1)).first()
+    ]
+    if filled:
+        raise InputError(
+            f"The target is not empty: there are rows in {', '.join(filled)}. Name an empty database.", param="to"
+        )
+
+
+def _copy(table: Table, reading: Connection, writing: Connection, advance: Callable[[int], None]) -> int:
+    copied = 0
+    try:
+        with reading.execute(select(table).execution_options(yield_per=ROWS_AT_ONCE)) as rows:
+            for batch in rows.partitions():
+                for alike in _by_columns([dict(row._mapping) for row in batch]):
+                    writing.execute(insert(table), alike)
+                copied += len(batch)
+                advance(len(batch))
+    except (DataError, IntegrityError) as error:
+        raise StoreError(
+            f"A row of '{table.name}' cannot be copied ({type(error.orig).__name__}); nothing was written."
+        ) from error
+    return copied
+
+
+def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rows without what is NULL in them (None would become a JSON null), in groups that have the same columns."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        given = {name: value for name, value in row.items() if value is not None}
+        groups.setdefault(tuple(given), []).append(given)
+    yield from groups.values()
+
+
+def _count(connection: Connection, table: Table) -> int:
+    return connection.scalar(select(func.count()).select_from(table)) or 0
+
+
+def _carry_on_numbering(reading: Connection, writing: Connection) -> None:
+    """Let the target give no id that the source ever gave, as far as the source knows."""
+    for table in metadata.sorted_tables:
+        column = table.autoincrement_column
+        if column is None:
+            continue
+        highest = reading.scalar(select(func.max(column))) or 0
+        last = max(highest, _last_number(reading, table.name, column.name))
+        if not last:
+            continue
+        if writing.dialect.name == "postgresql":
+            writing.execute(
+                text("SELECT setval(pg_get_serial_sequence(:table, :column), :last)"),
+                {"table": table.name, "column": column.name, "last": last},
+            )
+        elif table.dialect_options["sqlite"]["autoincrement"]:
+            named = {"table": table.name, "last": last}
+            writing.execute(text("DELETE FROM sqlite_sequence WHERE name = :table"), named)
+            writing.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)"), named)
+
+
+def _last_number(connection: Connection, table: str, column: str) -> int:
+    if connection.dialect.name == "sqlite":
+        known = text("SELECT seq FROM sqlite_sequence WHERE name = :table")
+        return int(connection.scalar(known, {"table": table}) or 0)
+    sequence = connection.scalar(
+        text("SELECT pg_get_serial_sequence(:table, :column)"), {"table": table, "column": column}
+    )
+    # the name is the catalogue's own, quoted where it must be
+    return int(connection.scalar(text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")) or 0)
