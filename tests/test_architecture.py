@@ -162,6 +162,7 @@ create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""
         ["imports"],
         ["voices"],
         ["users"],
+        ["move"],
         ["rank"],
         ["eval", "retrieval"],
     ],

@@ -14,18 +14,23 @@ from rich.text import Text
 from pearl.errors import InputError
 
 EXCERPT = 70  # characters
+PIPED_WIDTH = 160  # characters a line where no terminal sets the width
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on standard output; numbers are on the right."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     listed = [list(row) for row in rows]
     for position, name in enumerate(columns):
         numbers = bool(listed) and all(isinstance(row[position], int) for row in listed)
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        # an id is there to be copied, so it is the last to be broken
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold", no_wrap=name == "id")
     for row in listed:
         table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(str(cell))) for cell in row))
-    Console().print(table)
+    console.print(table)
 
 
 def show_fields(fields: Iterable[tuple[str, object]]) -> None:
