@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from pearl.history import parse_document, parse_lines
+from pearl.private_files import private_file, private_folder
 from pearl.records import Document
 from pearl.settings import Settings
 from service.store import documents, keys, users, voices
@@ -38,13 +39,14 @@ def load_sample(database: Database, settings: Settings) -> str:
 
 def _key(database: Database, file: Path) -> str:
     if file.exists():
+        private_file(file)
         key = file.read_text(encoding="utf-8").strip()
         with database.read() as connection:
             if keys.is_valid(connection, key):
                 return key
     with database.write() as connection:
         key = keys.create_for_user(connection, USER)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)
+    private_folder(file.parent)
+    private_file(file)
     file.write_text(key + "\n", encoding="utf-8")
     return key

@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
+from pearl.private_files import private_file, private_folder
 from service.store import erasures, schema
 
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
@@ -126,7 +127,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
         if parsed.get_backend_name() == "sqlite":
             if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            _keep_private(Path(parsed.database))
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
             event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
             event.listen(engine, "begin", _begin_sqlite)
@@ -142,10 +143,19 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     )
 
 
+def _keep_private(file: Path) -> None:
+    private_folder(file.parent)
+    private_file(file)
+    for companion in ("-wal", "-shm"):  # new ones take the mode of the database
+        if (beside := file.with_name(file.name + companion)).exists():
+            private_file(beside)
+
+
 def _prepare_sqlite(timeout_s: float, connection: Any, record: Any) -> None:
     connection.isolation_level = None  # the driver's own BEGIN comes too late; ours is in _begin_sqlite
     _switch_to_wal(connection, time.monotonic() + timeout_s)
-    for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
+    # FULL: what was acknowledged is on the disk, also when the power fails
+    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sqlite3
@@ -280,3 +281,41 @@ def test_a_copy_of_the_file_is_a_database(sqlite_database, tmp_path):
     copy = Database(f"sqlite:///{tmp_path / 'copy.db'}")
     assert names(copy) == ["ann"]
     copy.close()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in [folder, *folder.iterdir()]}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o000])
+def test_a_new_database_is_its_owners_alone(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        database = Database(f"sqlite:///{tmp_path / 'home' / 'pearl.db'}")
+        database.migrate()
+        add_user(database, "ann")
+        assert modes(tmp_path / "home") == {
+            "home": 0o700,
+            "pearl.db": 0o600,
+            "pearl.db-wal": 0o600,
+            "pearl.db-shm": 0o600,
+        }
+        database.close()
+    finally:
+        os.umask(before)
+
+
+def test_one_that_others_could_read_is_closed_at_the_start(sqlite_database, tmp_path):
+    add_user(sqlite_database, "ann")
+    tmp_path.chmod(0o755)
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)
+    again = Database(f"sqlite:///{tmp_path / 'pearl.db'}")
+    assert set(modes(tmp_path).values()) == {0o700, 0o600}
+    assert names(again) == ["ann"]
+    again.close()
+
+
+def test_what_is_acknowledged_is_on_the_disk(sqlite_database):
+    with sqlite_database.read() as connection:
+        assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL

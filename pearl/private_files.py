@@ -1,0 +1,41 @@
+"""Files and folders that only their owner may read: histories, keys, drafts."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+OTHERS = 0o077
+
+# what PEARL puts into PEARL_HOME; a folder with anything else in it is somebody's, who may share it
+OWN = ("pearl.", "sample.key", "models", "generations.jsonl", "judge-replies.")
+
+
+def private_folder(folder: Path) -> None:
+    """Make the folder, closed to others. One that exists is closed only if it is ours and holds nothing but PEARL's own
+    files: the files are private in any case."""
+    try:
+        folder.mkdir(FOLDER_MODE, parents=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        with suppress(OSError):
+            if all(entry.name.startswith(OWN) for entry in folder.iterdir()):
+                _close(folder, FOLDER_MODE)
+
+
+def private_file(path: Path) -> None:
+    """Make the file, empty and closed to others, or close one that is ours. Where neither can be done, whoever opens
+    it next says why."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+    with suppress(OSError):
+        _close(path, FILE_MODE)
+
+
+def _close(path: Path, mode: int) -> None:
+    found = path.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & OTHERS:
+        path.chmod(mode)
