@@ -32,6 +32,9 @@ class Metrics:
         self.stages = Histogram(
             "pearl_draft_stage_seconds", "Time of a draft's stages.", ("stage",), buckets=STAGES, registry=self.registry
         )
+        self.failures = Counter(
+            "pearl_llm_failures", "Calls of the chat model that failed.", ("code",), registry=self.registry
+        )
         self.tokens = Counter("pearl_llm_tokens", "Tokens of the chat model.", ("kind",), registry=self.registry)
 
     def count_draft(self, draft: Draft) -> None:

@@ -18,6 +18,7 @@ from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
+from service.model_watch import WatchedModel
 from service.store.database import Database
 from service.threads import FairThreads, in_thread
 
@@ -48,10 +49,11 @@ class Services:
         self._precedence = Precedence()
         self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
         self.ranking = FairThreads(settings.retrieval_queue)
+        self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
         self.drafter = Drafter(
             self.database,
             self.histories,
-            model or make_chat_model(settings, self._precedence.of_request),
+            self.model,
             self.ranking,
             retrieval_budget_ms=settings.retrieval_budget_ms,
         )
@@ -59,6 +61,9 @@ class Services:
         self.loaded = threading.Event()
         self.load_error: str | None = None
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
+
+    def _count_failure(self, code: str) -> None:
+        self.metrics.failures.labels(code).inc()
 
     # a draft on the command line counts nothing, and the libraries for it take long to load
 
@@ -116,7 +121,7 @@ class Services:
 
     def _load(self) -> None:
         try:
-            for part in (self.drafter.model, self.retriever(), *((self.encoder,) if self.needs_encoder else ())):
+            for part in (self.model, self.retriever(), *((self.encoder,) if self.needs_encoder else ())):
                 load = getattr(part, "load", None)
                 if load is not None:
                     load()
@@ -136,7 +141,7 @@ class Services:
     async def stop(self) -> None:
         await in_thread(self._embedder.stop)
         await in_thread(self._flush_uses)
-        await self.drafter.model.close()
+        await self.model.close()
         self.database.close()
 
     def _flush_uses(self) -> None:

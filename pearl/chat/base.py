@@ -59,9 +59,14 @@ class ChatModel(Protocol):
     ``continues``: it goes on with an answer that the last message, of the assistant, begins.
     """
 
-    name: str
-    context_tokens: int
-    continues: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def context_tokens(self) -> int: ...
+
+    @property
+    def continues(self) -> bool: ...
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, at least; an estimate errs upwards."""

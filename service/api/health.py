@@ -32,7 +32,7 @@ class Readiness(BaseModel):
         description="`ready` when drafts can be written.", examples=["ready"]
     )
     checks: dict[str, str] = Field(
-        description="`ok`, or what is missing.", examples=[{"database": "ok", "models": "ok"}]
+        description="`ok`, or what is missing.", examples=[{"database": "ok", "models": "ok", "llm": "ok"}]
     )
 
 
@@ -48,8 +48,10 @@ async def health() -> Health:
     responses={503: {"model": Readiness, "description": "Not yet, or not any more."}},
 )
 async def ready(services: ServicesDep) -> Response:
+    """The chat model is known from the last calls, or asked, at most every ten seconds."""
     checks = {"database": await in_thread(_database, services), "models": _models(services)}
     waiting = checks["models"] == "loading" and checks["database"] == "ok"
+    checks["llm"] = "not asked" if waiting else await services.model.trouble() or "ok"
     status = "ready" if set(checks.values()) == {"ok"} else "starting" if waiting else "failed"
     return JSONResponse({"status": status, "checks": checks}, 200 if status == "ready" else 503)
 

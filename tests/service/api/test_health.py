@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import socket
 import threading
 from typing import Any
 
+import pytest
+
 from pearl import __version__
+from pearl.chat.choose import make_chat_model
 from pearl.chat.fake import FakeChatModel
-from pearl.errors import InputError
+from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, InputError
+from pearl.settings import load_settings
 
 
 class LoadingModel(FakeChatModel):
@@ -33,12 +38,63 @@ def test_ready_once_the_models_are_loaded(house: Any, until: Any) -> None:
     answer = client.get("/health/ready")
     assert (answer.status_code, answer.json()) == (
         503,
-        {"status": "starting", "checks": {"database": "ok", "models": "loading"}},
+        {"status": "starting", "checks": {"database": "ok", "models": "loading", "llm": "not asked"}},
     )
     assert client.get("/health").status_code == 200
     model.may_load.set()
     until(lambda: client.get("/health/ready").status_code == 200)
-    assert client.get("/health/ready").json() == {"status": "ready", "checks": {"database": "ok", "models": "ok"}}
+    assert client.get("/health/ready").json() == {
+        "status": "ready",
+        "checks": {"database": "ok", "models": "ok", "llm": "ok"},
+    }
+
+
+def test_a_chat_model_that_is_away(pearl: Any, until: Any) -> None:
+    pearl.model.unwell = ChatError("The model's endpoint cannot be reached.", code="llm_unreachable")
+    until(lambda: pearl.client.get("/health/ready").json()["status"] == "failed")
+    answer = pearl.client.get("/health/ready")
+    assert (answer.status_code, answer.json()["checks"]["llm"]) == (503, "The model's endpoint cannot be reached.")
+    assert 'pearl_llm_failures_total{code="llm_unreachable"} 1.0' in pearl.as_user("ann").get("/metrics").text
+
+
+def test_an_endpoint_that_nobody_listens_at(house: Any, until: Any) -> None:
+    """The real client, at an address of which no service answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        settings = load_settings(llm="openai", llm_base_url=address, llm_model="m", llm_max_retries=0)
+        pearl = house(make_chat_model(settings))
+        until(lambda: pearl.client.get("/health/ready").json()["status"] == "failed")
+        answer = pearl.client.get("/health/ready")
+    assert answer.status_code == 503
+    assert "cannot be reached; check PEARL_LLM_BASE_URL" in answer.json()["checks"]["llm"]
+
+
+def test_what_real_calls_show_counts(pearl: Any, until: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """An endpoint that lists its models and writes nothing is not ready, until a draft is written again."""
+    ann = pearl.as_user("ann")
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    pearl.model.replies.append(ChatError("The model's endpoint answered with status 500; try again later."))
+    assert ann.post("/v1/drafts", {"request": "a secret request"}).status_code == 502
+    answer = pearl.client.get("/health/ready")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["llm"].startswith("The last draft failed: The model's endpoint answered with status")
+    assert [record.getMessage() for record in caplog.records if record.name == "pearl.chat"] == [
+        "llm_error: The model's endpoint answered with status 500; try again later."
+    ]
+    assert 'pearl_llm_failures_total{code="llm_error"} 1.0' in ann.get("/metrics").text
+    assert ann.post("/v1/drafts", {"request": "write"}).status_code == 200
+    assert pearl.client.get("/health/ready").status_code == 200
+
+
+@pytest.mark.parametrize("failure", [ChatRejected("No."), ChatRefused("No."), ChatRateLimited("Wait.")])
+def test_what_one_request_met_says_nothing_of_the_next(pearl: Any, until: Any, failure: ChatError) -> None:
+    until(lambda: pearl.client.get("/health/ready").status_code == 200)
+    pearl.model.replies.append(failure)
+    ann = pearl.as_user("ann")
+    assert ann.post("/v1/drafts", {"request": "write"}).status_code >= 500
+    assert pearl.client.get("/health/ready").status_code == 200
+    assert f'pearl_llm_failures_total{{code="{failure.code}"}} 1.0' in ann.get("/metrics").text
 
 
 def test_models_that_cannot_be_loaded(house: Any, until: Any) -> None:
