@@ -138,6 +138,11 @@ class Settings(BaseSettings):
     idempotency_hours: float = Field(
         default=24.0, gt=0, description="How long the answer to an Idempotency-Key is remembered, hours."
     )
+    log_format: str = Field(
+        default="text",
+        pattern="^(text|json)$",
+        description="Log lines, the server's own included: `text`, or `json`, one object a line.",
+    )
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$", description="Least severe log line.")
 
     @field_validator("rate_limit")

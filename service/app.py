@@ -22,6 +22,7 @@ from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
+from service.logs import configure_logging
 from service.observe import Observe
 from service.services import THREADS, Services
 from service.threads import in_thread
@@ -107,9 +108,3 @@ def app_from_environment() -> FastAPI:
     settings = load_settings()
     configure_logging(settings)
     return create_app(settings)
-
-
-def configure_logging(settings: Settings) -> None:
-    """One line an event on standard error. Libraries below warning level stay silent: some log prompts."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level=logging.WARNING)
-    logging.getLogger("pearl").setLevel(settings.log_level.upper())

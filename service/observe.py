@@ -48,7 +48,14 @@ class Observe:
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._metrics.requests.labels(method, route, str(status)).inc()
             self._metrics.seconds.labels(route).observe(seconds)
-            log.info("%s %s %d %.1f ms %s", method, route, status, seconds * 1000, request_id)
+            fields = {
+                "method": method,
+                "route": route,
+                "status": status,
+                "ms": round(seconds * 1000, 1),
+                "request_id": request_id,
+            }
+            log.info("%s %s %d %.1f ms %s", *fields.values(), extra={"fields": fields})
 
 
 def _request_id(scope: Scope) -> str:
