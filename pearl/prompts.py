@@ -27,14 +27,26 @@ CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """An answered turn of a conversation; None for an answer that nothing was asked for."""
+
+    request: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
-    """What is to be written. ``documents`` are best first; ``prior`` are earlier turns of a conversation."""
+    """What is to be written. ``documents`` are best first; ``prior`` are earlier turns of a conversation, oldest first.
+
+    ``follow_up``: the part of the request that was asked last, where what was asked before is among ``prior``.
+    """
 
     template: Template
     request: str
     documents: tuple[Document, ...] = ()
     instructions: str = ""
-    prior: tuple[Message, ...] = ()
+    prior: tuple[Exchange, ...] = ()
+    follow_up: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +63,18 @@ class Prompt:
 def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
-    When room is short the oldest of the prior turns go first, then documents are cut, all to the same length.
-    Raises ContextExceeded when the request alone does not fit.
+    When room is short the oldest of the prior turns go first, of which all but the last share half of the room; then
+    documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
     """
     system = _system(brief)
-    task = Message("user", _task(brief.template, brief.request, brief.instructions))
+    task = Message("user", _task(brief.template, brief.follow_up or brief.request, brief.instructions))
     room = _room((system, task), model, max_tokens)
-    prior = _latest_that_fit(brief.prior, room, model.count_tokens)
+    prior = _latest_that_fit(brief, room, model.count_tokens)
+    if brief.follow_up and not prior:  # what it follows up on must be said in the request
+        whole = Message("user", _task(brief.template, brief.request, brief.instructions))
+        added = _tokens((whole,), model.count_tokens) - _tokens((task,), model.count_tokens)
+        if added <= room:
+            task, room = whole, room - added
     room -= _tokens(prior, model.count_tokens)
     shown, shortened = _documents_that_fit(brief, _answered_turn, room, model.count_tokens)
     turns = [message for turn in reversed(shown) for message in turn]
@@ -168,14 +185,17 @@ def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
     return sum(count(message.content) + MESSAGE_OVERHEAD for message in messages)
 
 
-def _latest_that_fit(prior: Sequence[Message], room: int, count: CountTokens) -> tuple[Message, ...]:
-    kept: list[Message] = []
-    for message in reversed(prior):
-        room -= count(message.content) + MESSAGE_OVERHEAD
-        if room < 0:
+def _latest_that_fit(brief: Brief, room: int, count: CountTokens) -> tuple[Message, ...]:
+    """The last of the prior turns, with their texts as data: the last if it fits, earlier ones up to half the room."""
+    kept: tuple[Message, ...] = ()
+    used = 0
+    for exchange in reversed(brief.prior):
+        turn = _answered_turn(brief, exchange.request, exchange.text)
+        used += _tokens(turn, count)
+        if used > (room // 2 if kept else room):
             break
-        kept.append(message)
-    return tuple(reversed(kept))
+        kept = (*turn, *kept)
+    return kept
 
 
 def _documents_that_fit(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from pearl.chat.base import ChatModel, Chunk, Decoding, Message, complete
+from pearl.chat.base import ChatModel, Chunk, Decoding, complete
 from pearl.clock import Clock
 from pearl.errors import ChatError, ChatRefused, ContextExceeded
 from pearl.marks import CLOSING, MarkFilter
@@ -34,6 +34,7 @@ from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
 from service.threads import FairThreads, in_thread
+from service.turns import NOTHING_BEFORE, Conversation, in_context
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
@@ -52,7 +53,7 @@ class Commission:
     instructions: str = ""
     k: int | None = None
     revise: str = AUTO
-    prior: tuple[Message, ...] = ()
+    before: Conversation = NOTHING_BEFORE
     stop: tuple[str, ...] = ()
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
 
@@ -116,7 +117,7 @@ class Drafter:
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
         retrieving = Clock(self._budget_ms)
         with clock.stage("retrieve_ms"):
-            voice, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
+            voice, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
         clock.timings |= retrieving.timings
         calibration = self._histories.calibration
         template = load_template(voice.template)
@@ -125,10 +126,11 @@ class Drafter:
         chosen = most if asked else choose(ranking, template.k, calibration)
         brief = Brief(
             template,
-            commission.request,
+            request,
             tuple(found.document for found in chosen),
             "\n".join(filter(None, (voice.instructions.strip(), commission.instructions.strip()))),
-            commission.prior,
+            commission.before.exchanges,
+            commission.request if request != commission.request else "",
         )
         with clock.stage("prompt_ms"):
             # in a thread: counting the tokens of a long request takes a while
@@ -166,17 +168,24 @@ class Drafter:
 
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
-            await in_thread(self._record, user, commission, draft, kept)
+            await in_thread(self._record, user, replace(commission, request=request), draft, kept)
         yield Finished(replace(draft, timings=clock.read()))
 
-    def _retrieve(self, user: User, commission: Commission, clock: Clock) -> tuple[voices.Voice, list[ScoredDocument]]:
+    def _retrieve(
+        self, user: User, commission: Commission, clock: Clock
+    ) -> tuple[voices.Voice, str, list[ScoredDocument]]:
+        """The voice, the request as it follows from the conversation, and its ranking."""
         voice = voices.Voice("", template=DEFAULT_TEMPLATE)
         if commission.voice is not None:
             with self._database.read() as connection:
                 voice = voices.get(connection, user.id, commission.voice)
         with clock.stage("history_ms"):
             history = self._histories.get(user.id, commission.voice)
-        return voice, history.rank(Request(commission.request), clock)
+
+        def rank(text: str) -> list[ScoredDocument]:
+            return history.rank(Request(text), clock)
+
+        return voice, *in_context(commission.before.asked, commission.request, rank, self._histories.calibration)
 
     async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """With questions for the user; without any, where the model has none, the draft is written and revised."""

@@ -1,7 +1,7 @@
 """``POST /v1/chat/completions`` and ``GET /v1/models``: a writing tool works by changing its base URL.
 
-The last user message is the request, system messages are instructions, what stands between them is conversation. The
-model id names the voice; ``pearl`` stands for the whole history.
+The last user message is the request, together with the earlier ones that it follows up on; system messages are
+instructions. The model id names the voice; ``pearl`` stands for the whole history.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from pearl.chat.base import Decoding, Message
+from pearl.chat.base import Decoding
 from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft
@@ -32,6 +32,7 @@ from service.services import Services
 from service.store import voices
 from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
+from service.turns import conversation
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
@@ -79,7 +80,7 @@ class ChatIn(BaseModel):
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
-        description="The last one, from the user, is the request.",
+        description="The last one, from the user, is the request, with the earlier ones that it follows up on.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
     )
     stream: bool = Field(False, description="Server-sent events.", examples=[False])
@@ -114,8 +115,8 @@ class ChatIn(BaseModel):
             request=check_text(last.text(), param="messages"),
             voice=voice,
             instructions="\n".join(message.text() for message in before if message.role in ("system", "developer")),
-            prior=tuple(
-                Message(message.role, message.text()) for message in before if message.role in ("user", "assistant")
+            before=conversation(
+                [(message.role, message.text()) for message in before if message.role in ("user", "assistant")]
             ),
             stop=tuple(filter(None, stop)),
             decoding=Decoding(

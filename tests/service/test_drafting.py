@@ -25,6 +25,7 @@ from pearl.templates import template_names
 from retriever.artifact import artifact_retriever
 from retriever.base import UNCALIBRATED, Calibration
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
+from service.turns import conversation
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "Mind the tide, Otti.")
 EDITED = "- lacks the day\n\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
@@ -212,12 +213,15 @@ def test_what_the_history_says_stays_in_its_fence(pearl: Any, write: Any) -> Non
     assert "< /document>" in answer.content
 
 
-def test_earlier_turns_of_a_conversation_come_before_the_request(pearl: Any, write: Any) -> None:
-    prior = (Message("user", "Write to Tomas."), Message("assistant", "Dear Tomas"))
-    write("Shorter.", prior=prior)
+def test_a_follow_up_is_ranked_and_recorded_with_the_request_before(pearl: Any, write: Any) -> None:
+    before = conversation([("user", "swap with Bea"), ("assistant", "Dear Bea")])
+    run = write("Shorter.", before=before)
     ((messages, _),) = pearl.model.calls
-    assert messages[-3:-1] == list(prior)
-    assert "Shorter." in messages[-1].content
+    assert "<request>\nswap with Bea\n</request>" in messages[-3].content
+    assert messages[-2] == Message("assistant", "<document>\nDear Bea\n</document>")
+    assert "<request>\nShorter.\n</request>" in messages[-1].content
+    assert run.shown[0] == "d1"
+    assert pearl.rows("drafts")[0].request == "swap with Bea\n\nShorter."
 
 
 @pytest.mark.parametrize(

@@ -161,13 +161,63 @@ def test_system_messages_are_instructions_and_the_rest_is_conversation(pearl: An
     ]
     assert ann.post("/v1/chat/completions", {"model": "pearl", "messages": messages}).status_code == 200
     ((asked, _),) = pearl.model.calls
-    assert [(message.role, message.content) for message in asked[-3:-1]] == [
-        ("user", "Write to Tomas."),
-        ("assistant", "Dear Tomas"),
+    assert "<request>\nWrite to Tomas.\n</request>" in asked[-3].content
+    assert [(message.role, message.content) for message in asked[-2:-1]] == [
+        ("assistant", "<document>\nDear Tomas\n</document>"),
     ]
     assert "Be brief.\nNo bells." in asked[-1].content
     assert "<request>\nShorter.\n</request>" in asked[-1].content
-    assert pearl.rows("drafts")[0].request == "Shorter."
+    assert pearl.rows("drafts")[0].request == "Write to Tomas.\n\nShorter."
+
+
+def test_a_follow_up_keeps_the_evidence_and_trains_on_the_whole_request(served: Any, client: openai.OpenAI) -> None:
+    first = client.chat.completions.create(model="pearl", messages=[{"role": "user", "content": "swap with Bea"}])
+    turns = [
+        {"role": "user", "content": "swap with Bea"},
+        {"role": "assistant", "content": first.choices[0].message.content},
+        {"role": "user", "content": "Shorter please"},
+    ]
+    second = client.chat.completions.create(model="pearl", messages=turns)
+    shown = [answer.model_extra["pearl"]["retrieval"]["documents"] for answer in (first, second)]
+    assert shown[0][0]["id"] == shown[1][0]["id"] == "d1"
+    ann = served.house.as_user("ann")
+    sent = {"draft_id": second.id, "outcome": "edited", "final_text": "Swap with Bea, yes."}
+    body = httpx2.post(f"{served.address}/v1/feedback", json=sent, headers=ann.headers)
+    assert body.status_code == 201, body.text
+    learned = [row for row in served.house.rows("documents") if row.text == "Swap with Bea, yes."]
+    assert [row.request for row in learned] == ["swap with Bea\n\nShorter please"]
+
+
+@pytest.mark.parametrize(
+    ("turns", "request_text"),
+    [
+        ([("assistant", "Good day.")], "Shorter please"),
+        ([("assistant", "Good day."), ("assistant", "Hello?")], "Shorter please"),
+        ([("user", "  "), ("assistant", "Good day.")], "Shorter please"),
+        ([("user", "Write to Bea."), ("user", "today")], "Write to Bea.\n\ntoday\n\nShorter please"),
+        ([("user", "Write to Bea.")] * 2, "Write to Bea.\n\nWrite to Bea.\n\nShorter please"),
+    ],
+)
+def test_turns_out_of_the_ordinary(pearl: Any, ann: Any, turns: Any, request_text: str) -> None:
+    messages = [{"role": role, "content": text} for role, text in [*turns, ("user", "Shorter please")]]
+    assert ann.post("/v1/chat/completions", {"model": "pearl", "messages": messages}).status_code == 200
+    assert pearl.rows("drafts")[0].request == request_text
+    roles = [message.role for message in pearl.model.calls[0][0]]
+    assert roles == ["system", *["user", "assistant"] * ((len(roles) - 2) // 2), "user"]
+
+
+def test_two_thousand_turns(pearl: Any, ann: Any) -> None:
+    pearl.add("ann", "Kettle's on. Swap with Bea.")
+    turns = [
+        {"role": role, "content": f"{text} {number}"}
+        for number in range(1000)
+        for role, text in (("user", "swap"), ("assistant", "Dear Bea"))
+    ]
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": [*turns, *ASK]})
+    assert answer.status_code == 200
+    assert [document["id"] for document in answer.json()["pearl"]["retrieval"]["documents"]] == ["d1"]
+    asked = pearl.rows("drafts")[0].request.split("\n\n")
+    assert asked == ["swap 0", *(f"swap {number}" for number in range(995, 1000)), ASK[0]["content"]]
 
 
 def test_decoding_is_passed_on(pearl: Any, ann: Any) -> None:

@@ -1,0 +1,71 @@
+"""The turns of a conversation: which of them belong to what is asked for now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pearl.prompts import Exchange
+from pearl.records import ScoredDocument
+from retriever.base import UNCALIBRATED, Calibration
+
+FOLLOW_UPS = 6  # of the user's turns behind the first only this many are looked at, the last ones
+# A turn is a new subject when its best document scores this much higher for it alone than for it together with what
+# was asked before; docs/experiments.md says where the number comes from.
+NEW_SUBJECT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The turns before the message to answer: the user's messages, and the exchanges that came of them, each oldest
+    first."""
+
+    asked: tuple[str, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+
+
+NOTHING_BEFORE = Conversation()
+
+
+def conversation(turns: Sequence[tuple[str, str]]) -> Conversation:
+    """Order (role, text) turns, oldest first. Messages in a row are one request; an answer before any has none."""
+    asked: list[str] = []
+    exchanges: list[Exchange] = []
+    waiting: list[str] = []
+    for role, text in turns:
+        if not text.strip():
+            continue
+        if role == "user":
+            asked.append(text)
+            waiting.append(text)
+        else:
+            exchanges.append(Exchange("\n\n".join(waiting) or None, text))
+            waiting = []
+    return Conversation(tuple(asked), tuple(exchanges))
+
+
+def in_context(
+    earlier: Sequence[str],
+    message: str,
+    rank: Callable[[str], list[ScoredDocument]],
+    calibration: Calibration,
+) -> tuple[str, list[ScoredDocument]]:
+    """The request that a message makes together with those before it, and its ranking.
+
+    Each message follows up on the request so far, and is ranked with it, unless it alone scores better by NEW_SUBJECT:
+    then it is the request. Scores of a retriever that was not trained cannot say that.
+    """
+    if len(earlier) > FOLLOW_UPS:
+        earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]
+    if not earlier:
+        return message, rank(message)
+    request, *rest = earlier
+    for turn in (*rest, message):
+        together = f"{request}\n\n{turn}"
+        ranking = rank(together)
+        if calibration != UNCALIBRATED and ranking:
+            alone = rank(turn)
+            if alone[0].score >= ranking[0].score + NEW_SUBJECT:
+                together, ranking = turn, alone
+        request = together
+    return request, ranking
