@@ -105,3 +105,55 @@ def test_messages_before_the_damage_are_kept(read, tmp_path):
 def test_what_is_not_discords(read, tmp_path):
     with pytest.raises(InputError, match="neither a Discord data package"):
         read("discord", tmp_path, "ann")
+
+
+def at(minute, id_, name, text, **fields):
+    return {**message(id_, name, text, **fields), "timestamp": f"2024-03-01T10:{minute:02}:00+00:00"}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_message_answers_what_others_said_before_it(read, tmp_path, backwards):
+    messages = [
+        at(0, "1", "bob", "Who makes tea?"),
+        at(1, "2", "carl", "And when?"),
+        at(2, "3", "bot", "beep", isBot=True),
+        at(3, "4", "ann", "I do."),
+        at(4, "5", "ann", "At four."),
+        at(5, "6", "bob", "Fine."),
+        at(6, "7", "ann", "To Carl.", answers="2", kind="Reply"),
+        at(40, "8", "ann", "Much later."),
+        at(41, "9", "ann", "lol"),
+    ]
+    source = tmp_path / "tea.json"
+    source.write_text(exported(*(reversed(messages) if backwards else messages)))
+    reading = read("discord", source, "ann")
+    assert {document.text: document.request for document in reading.documents} == {
+        "I do.": "Who makes tea?\n\nAnd when?",
+        "At four.": "Who makes tea?\n\nAnd when?",
+        "To Carl.": "And when?",
+        "Much later.": None,
+    }
+    assert reading.reasons.count("no more than an interjection") == 1
+
+
+def test_somebody_elses_package_is_refused(read, tmp_path):
+    source = package(tmp_path, c1=json.dumps([sent(5, "Tea at four.")]))
+    (tmp_path / "account").mkdir()
+    account = {"id": "42", "username": "bob", "global_name": "Bob", "email": "bob@example.org", "discriminator": "0"}
+    (tmp_path / "account" / "user.json").write_text(json.dumps(account))
+    reading = read("discord", source)
+    assert (reading.texts, reading.remarks) == (["Tea at four."], ["The package is that of Bob."])
+    for me in ("bob", "42", "BOB@example.org"):
+        assert read("discord", source, me).texts == ["Tea at four."]
+    with pytest.raises(InputError, match="is the data package of Bob, who is not --me ann"):
+        read("discord", source, "ann")
+
+
+@pytest.mark.parametrize(
+    "bad", ['{"ID": [[1]], "Timestamp": "2024-03-01 09:00:00", "Contents": "a"}', "[" * 9_999 + "]" * 9_999]
+)
+def test_what_is_nested_costs_only_its_message(read, tmp_path, bad):
+    source = package(tmp_path, c1=f"[{bad}, {json.dumps(sent(9, 'Tea at four.'))}]")
+    reading = read("discord", source)
+    assert reading.texts == ["Tea at four."]
+    assert len(reading.errors) == 1
