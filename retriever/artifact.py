@@ -71,6 +71,11 @@ class Artifact:
         return Calibration(self.threshold, self.floor, self.ask_below, self.margin)
 
     @property
+    def is_split_by_time(self) -> bool:
+        """True where the figures are of the users that it was trained on."""
+        return bool(self.training.get("split", {}).get("by") == "time")
+
+    @property
     def cascade(self) -> Cascade:
         return Cascade(self.reranked, self.weight, self.reach)
 
@@ -85,10 +90,11 @@ class Artifact:
             if isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
         )
         histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
+        held_back = "later texts of the same users" if self.is_split_by_time else "users held back"
         return (
             f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
             f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
-            f"trained on {histories or 'unknown'}" + (f"; on users held back: {figures}" if figures else "")
+            f"trained on {histories or 'unknown'}" + (f"; on {held_back}: {figures}" if figures else "")
         )
 
 

@@ -26,7 +26,7 @@ from training.scoring import (
     read_scores,
     score_units,
 )
-from training.split import users_of
+from training.split import BY_USERS, written_in
 from training.templates import auxiliary_template
 
 
@@ -79,10 +79,10 @@ class Corpus:
         scorer, description = prepared(model(), prompts, options, self.histories, units, self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
             done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on)
-        # the last user of an interrupted run is left out: some candidates of a request are not all
+        # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
-        partly = {unit.user_id for unit in units if unit.name not in names}
-        complete = [unit for unit in done if unit.user_id not in partly]
+        partly = {unit.group for unit in units if unit.name not in names}
+        complete = [unit for unit in done if unit.group not in partly]
         merge_scores(complete, out.with_suffix(".parts"), out, description)
         return self.scored_before(options.split, folder, normalize)
 
@@ -122,19 +122,24 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
     return found
 
 
-def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str] | None:
-    """The auxiliary model and the template that all scores were made with; None where there are none.
+def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str, str] | None:
+    """The auxiliary model, the template and the way of splitting that all scores were made with; None where there are
+    none.
 
     Raises InputError where they were made in different ways.
     """
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for corpus in corpora:
         for split in splits:
             _, description = read_scores(scores_file(folder, corpus.name, split))
             options: Any = description.get("options")
             if options:
                 made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
-                found[made_with] = str(description["model"]), str(options["template"])
+                found[made_with] = (
+                    str(description["model"]),
+                    str(options["template"]),
+                    str(options.get("way", BY_USERS)),
+                )
     if len(found) > 1:
         raise InputError(
             f"--work {folder}: the histories were not all scored in the same way; score them in one run.", param="work"
@@ -142,10 +147,10 @@ def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) 
     return next(iter(found.values()), None)
 
 
-def histories_of(corpora: Sequence[Corpus], split: str) -> dict[str, Sequence[Document]]:
-    """Of a split's users, whose names carry the corpus's."""
+def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
+    """What may be learned from in a split, by users, whose names carry the corpus's."""
     return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora
-        for user, documents in users_of(corpus.histories, split).items()
+        for user, documents in written_in(corpus.histories, split, way, seed).items()
     }

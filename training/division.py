@@ -7,30 +7,36 @@ from dataclasses import dataclass
 
 from pearl.errors import InputError
 from training.examples import Example
-from training.split import DEV, SPLITS, TEST, TRAIN
+from training.split import BY_TIME, BY_USERS, DEV, SPLITS, TRAIN
 
-NOBODY_TO_LEARN_FROM = "no user of the training split has enough documents"
-NOBODY_TO_CHOOSE_BY = "no other user is left to choose by"
-OVER = "the budget ended before a user was scored"
+NOTHING_TO_LEARN_FROM = {
+    BY_USERS: "no user of the training split has enough documents",
+    BY_TIME: "the first part of the histories has too few documents with requests",
+}
+NOTHING_TO_CHOOSE_BY = {
+    BY_USERS: "no other user is left to choose by",
+    BY_TIME: "no later text is left to choose by",
+}
+SAME = {BY_USERS: "the same users", BY_TIME: "the same texts"}
+OVER = {BY_USERS: "the budget ended before a user was scored", BY_TIME: "the budget ended before a request was scored"}
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """``learned`` and ``asked`` name the splits whose users ``train`` and ``dev`` are of; ``notes`` say what could not
-    be as it should."""
+    """``learned`` and ``asked`` name the splits that ``train`` and ``dev`` are of; ``notes`` say what could not be as
+    it should."""
 
     learned: str
     asked: str
     train: list[Example]
     dev: list[Example]
-    test: list[Example]
+    way: str
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Mapping[str, list[Example]], unscored: Set[str] = frozenset()) -> Division:
-        """From the examples of each split; ``unscored`` are those for which the budget ended too early.
-
-        Whoever is learned from is not measured with. Raises InputError for none.
+    def of(cls, found: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS) -> Division:
+        """From the examples of each split; ``unscored`` are those for which the budget ended too early, ``way`` is how
+        they were made. Raises InputError for none.
         """
         learned = next((split for split in SPLITS if found.get(split)), None)
         if learned is None:
@@ -41,11 +47,10 @@ class Division:
             )
         notes = []
         if learned != TRAIN:
-            why = f"{OVER} of the training split" if TRAIN in unscored else NOBODY_TO_LEARN_FROM
+            why = f"{OVER[way]} of the training split" if TRAIN in unscored else NOTHING_TO_LEARN_FROM[way]
             notes.append(f"{why}: learned from those of '{learned}'")
         dev = found.get(DEV, []) if learned == TRAIN else []
         if not dev:
-            why = f"{OVER} to choose by" if learned == TRAIN and DEV in unscored else NOBODY_TO_CHOOSE_BY
-            notes.append(f"{why}: y0, tau and early stopping were chosen on the same users")
-        test = found.get(TEST, []) if learned != TEST else []
-        return cls(learned, DEV if dev else learned, found[learned], dev or found[learned], test, tuple(notes))
+            why = f"{OVER[way]} to choose by" if learned == TRAIN and DEV in unscored else NOTHING_TO_CHOOSE_BY[way]
+            notes.append(f"{why}: y0, tau and early stopping were chosen on {SAME[way]}")
+        return cls(learned, DEV if dev else learned, found[learned], dev or found[learned], way, tuple(notes))

@@ -68,8 +68,33 @@ def scored_examples(
     return examples
 
 
+def clusters_of(examples: Sequence[Example]) -> list[str]:
+    """What is drawn together when examples are resampled: users, or requests where all are of one user."""
+    users = [example.user_id for example in examples]
+    return users if len(set(users)) > 1 else [f"{each.user_id} {each.request_id}" for each in examples]
+
+
+def check_gains(examples: Sequence[Example], what: str) -> None:
+    """Raises InputError where there is no gain, or none but 0: nothing can be learned or measured with them."""
+    if not examples:
+        raise InputError(
+            f"There is no gain of {what}: no request there has enough documents before it; give more history.",
+            code="no_gains",
+        )
+    if not any(np.any(example.gains) for example in examples):
+        raise InputError(
+            f"Every gain of {what} is 0 ({len(examples):,} requests): to the auxiliary model the targets are as likely "
+            "with a document as without; check the template and that the texts are not empty.",
+            code="no_gains",
+        )
+
+
 def write_gains(examples: Sequence[Example], path: Path) -> None:
-    """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``."""
+    """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``.
+
+    Raises InputError where there is no gain but 0.
+    """
+    check_gains(examples, f"'{path.name}'")
     with opened(path) as file:
         for example in examples:
             line = {

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError, PearlError
-from pearl.history import read_json_lines
 from pearl.templates import template_names
 from retriever.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.corpus import corpus_name
@@ -83,13 +82,9 @@ def measured(options: TrainingOptions) -> Artifact:
 
 
 def _gains(options: TrainingOptions, split: str) -> list[str]:
-    """The options that name the split's files; a history without a request in it has an empty one."""
-    found = []
-    for path in options.histories:
-        file = gains_file(options.work, split, corpus_name(path))
-        if next(read_json_lines(file), None) is not None:
-            found += ["--gains", str(file)]
-    return found
+    """The options that name the split's files; a history without a request in it has none."""
+    files = [gains_file(options.work, split, corpus_name(path)) for path in options.histories]
+    return [word for file in files if file.exists() for word in ("--gains", str(file))]
 
 
 def _run(arguments: list[str], report: Path) -> dict[str, Any]:

@@ -8,16 +8,22 @@ from pathlib import Path
 from training.first_stage import CALIBRATED
 from training.groups import SUM, SelectionOptions
 from training.selection import KEPT_SHARE, NEGATIVES, POSITIVES
-from training.split import DEV, TEST, TRAIN
+from training.split import BY_USERS, DEV, TEST, TRAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is scored of a split: targets a user, users a corpus, and candidates a request at least."""
+    """What is scored of a split: targets a user, users a corpus, and candidates a request at least; ``by_time``: about
+    so many targets of all users together, where these are few."""
 
     targets: int
     users: int | None
     least: int
+    by_time: int = 120
+
+    def targets_of(self, users: int, way: str) -> int:
+        """How many targets a user has."""
+        return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class TrainingOptions:
     dtype: str = "auto"
     seed: int = 0
     plans: dict[str, Plan] = field(
-        default_factory=lambda: {TRAIN: Plan(3, None, 5), DEV: Plan(3, 40, 8), TEST: Plan(2, 90, 12)}
+        default_factory=lambda: {TRAIN: Plan(3, None, 5, 240), DEV: Plan(3, 40, 8, 90), TEST: Plan(2, 90, 12, 120)}
     )
 
     @property

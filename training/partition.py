@@ -16,6 +16,22 @@ WAYS = (LATEST, ROLLING)
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of every user's history, in shares of it: targets lie from ``first`` on, and what lies from ``last`` on
+    is not looked at."""
+
+    first: float = 0.0
+    last: float = 1.0
+
+    def places(self, documents: int) -> tuple[int, int]:
+        """The first place of a target, and the place behind the last document."""
+        return round(self.first * documents), round(self.last * documents)
+
+
+WHOLE = Part()
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
     """A user's targets and the documents that may be their candidates, both oldest first.
 
@@ -43,6 +59,7 @@ def partition(
     targets: int = TARGETS_PER_USER,
     least: int = 1,
     seed: int = 0,
+    part: Part = WHOLE,
 ) -> Partition | None:
     """At most ``targets`` texts that answer a request and have ``least`` candidates.
 
@@ -50,12 +67,20 @@ def partition(
     4.1 trains. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before it,
     as section 5.1 evaluates and as the service sees a history. At random where any document has no time. A text that
     is on the target side is never a candidate, also under another id. None for a user without a target left.
+
+    Of a ``part`` rolling targets are drawn from all of it, at most half of its texts, for the others are candidates.
     """
+    ordered = in_order(user_id, documents, seed)
+    first, last_place = part.places(len(ordered))
+    ordered = ordered[:last_place]
     temporal = all(document.timestamp is not None for document in documents)
-    ordered = sorted(documents, key=lambda document: document.timestamp or 0.0) if temporal else list(documents)
-    if not temporal:
-        random.Random(f"{seed}:{user_id}").shuffle(ordered)
-    positions = _choose(user_id, ordered, way, targets, least, seed)
+    answering = [place for place, document in enumerate(ordered) if document.request and place >= first]
+    if part != WHOLE and way == ROLLING:
+        answering = [place for place in answering if place >= least]
+        targets = min(targets, max(len(answering) // 2, 1))
+        positions = _drawn(user_id, answering, targets, seed)
+    else:
+        positions = _choose(user_id, answering, len(ordered), way, targets, least, seed)
     texts = {ordered[position].text for position in positions}
     candidates = [(position, document) for position, document in enumerate(ordered) if document.text not in texts]
     last = min(positions, default=0) if way == LATEST else len(ordered)
@@ -71,11 +96,24 @@ def partition(
     )
 
 
-def _choose(user_id: str, ordered: list[Document], way: str, targets: int, least: int, seed: int) -> list[int]:
-    answering = [position for position, document in enumerate(ordered) if document.request]
+def in_order(user_id: str, documents: Sequence[Document], seed: int) -> list[Document]:
+    """The documents oldest first; in random order where any has no time."""
+    if all(document.timestamp is not None for document in documents):
+        return sorted(documents, key=lambda document: document.timestamp or 0.0)
+    ordered = list(documents)
+    random.Random(f"{seed}:{user_id}").shuffle(ordered)
+    return ordered
+
+
+def _choose(
+    user_id: str, answering: list[int], documents: int, way: str, targets: int, least: int, seed: int
+) -> list[int]:
     if way == LATEST:
         return answering[-targets:]
     if way != ROLLING:
         raise InputError(f"There is no partition '{way}'; there are {', '.join(WAYS)}.", param="partition")
-    later = [position for position in answering if position >= max(len(ordered) // 2, least)]
-    return sorted(random.Random(f"{seed}:{user_id}:targets").sample(later, min(targets, len(later))))
+    return _drawn(user_id, [place for place in answering if place >= max(documents // 2, least)], targets, seed)
+
+
+def _drawn(user_id: str, places: list[int], targets: int, seed: int) -> list[int]:
+    return sorted(random.Random(f"{seed}:{user_id}:targets").sample(places, min(targets, len(places))))

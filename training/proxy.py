@@ -19,6 +19,7 @@ from retriever.lexical import words
 from training.candidates import sample_candidates
 from training.examples import Example, Floats
 from training.measure import pearson
+from training.partition import WHOLE, Part
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target
 DOCUMENT_WORDS = 125  # and of a document
@@ -33,8 +34,10 @@ def unlabelled_examples(
     candidates: int,
     least: int,
     seed: int,
+    part: Part = WHOLE,
 ) -> list[Example]:
-    """Past texts as targets, ``targets`` a user at random, with what was written before each; all gains are 0.
+    """Past texts of a part of the histories as targets, ``targets`` a user at random, with what was written before
+    each; all gains are 0.
 
     The users' names carry the corpus's. A user with fewer than ``least`` earlier texts, or without times, gives none.
     """
@@ -42,8 +45,11 @@ def unlabelled_examples(
     for user in sorted(histories):
         if any(document.timestamp is None for document in histories[user]):
             continue
-        ordered = sorted(histories[user], key=lambda document: document.timestamp or 0.0)[-LONGEST_HISTORY:]
-        places = [place for place in range(least, len(ordered)) if ordered[place].request]
+        ordered = sorted(histories[user], key=lambda document: document.timestamp or 0.0)
+        first, end = part.places(len(ordered))
+        first -= max(end - LONGEST_HISTORY, 0)
+        ordered = ordered[:end][-LONGEST_HISTORY:]
+        places = [place for place in range(max(least, first), len(ordered)) if ordered[place].request]
         for place in sorted(random.Random(f"{seed}:{user}:proxy").sample(places, min(targets, len(places)))):
             target = ordered[place]
             before = [document for document in ordered[:place] if document.text != target.text]

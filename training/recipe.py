@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -12,8 +12,8 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
+from pearl.records import Document
 from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
-from retriever.auxiliary import AuxiliaryModel, load_auxiliary
 from retriever.calibrated import CalibratedParts
 from retriever.cascade import Cascade
 from retriever.cross_encoder import CrossEncoderModel
@@ -25,19 +25,18 @@ from retriever.word_weights import WordWeights
 from training.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
 from training.division import Division
 from training.embeddings import KeptEncoder
-from training.examples import Example, write_gains
+from training.examples import Example, check_gains
 from training.expectation import Learned, learn_expectation
 from training.features import texts_of, thinned
 from training.first_stage import RELEVANCE, Data, compute_signals, fit_first_stage
 from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
+from training.labelled import Auxiliary, scored_split, splitting_of, write_gains_of
 from training.measure import floors, measure
-from training.options import TrainingOptions, gains_file
-from training.partition import ROLLING
+from training.options import TrainingOptions
 from training.progress import progress_of
 from training.proxy import ProxyScale, unlabelled_examples
-from training.scoring import ScoringOptions
 from training.second_stage import (
     RELEVANCE_SHARE,
     SecondStage,
@@ -46,24 +45,15 @@ from training.second_stage import (
     fit_second_stage,
     save_cross_encoder,
 )
-from training.split import DEV, TEST, TRAIN, users_of
+from training.split import BY_TIME, BY_USERS, DEV, PARTS, TEST, TRAIN, part_of, users_of
 from training.staging import alone_in, check_replaceable, replaced
 from training.templates import auxiliary_template
+from training.worth import worth_on
 
-# the share of the budget that has passed when a step ends
-SCORED_TRAIN, SCORED_DEV, SCORED_TEST, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.30, 0.38, 0.52, 0.62, 0.85, 0.92
+# the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left
+SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.32, 0.42, 0.52, 0.80, 0.88
+MOST_PROXIES = 900  # of all users together, where they are split by time
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
-
-
-class Auxiliary:
-    """The auxiliary model, loaded when the first pair is to be scored."""
-
-    def __init__(self, options: TrainingOptions) -> None:
-        self._options = options
-
-    @cached_property
-    def model(self) -> AuxiliaryModel:
-        return load_auxiliary(self._options.aux, device=self._options.device, dtype=self._options.dtype)
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -74,13 +64,14 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     with alone_in(options.work, "work"):
         check_scored(corpora, (TRAIN, DEV), options.work)
         encoder = _kept(model, options)
-        aux, template = scored_with(corpora, (TRAIN, DEV), options.work) or (options.aux, options.template)
+        made = scored_with(corpora, (TRAIN, DEV), options.work)
+        aux, template, way = made or (options.aux, options.template, BY_USERS)
         options = replace(options, aux=aux, template=template)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
             for split in (TRAIN, DEV)
         }
-        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work))
+        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), way)
         return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console)
 
 
@@ -95,18 +86,25 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     corpora, model = _read(options)
     with alone_in(options.work, "work"):
         encoder = _kept(model, options)
-        auxiliary = Auxiliary(options)
-        found = {
-            TRAIN: _scored(corpora, TRAIN, options, auxiliary, budget, (0.0, SCORED_TRAIN), console),
-            DEV: _scored(corpora, DEV, options, auxiliary, budget, (SCORED_TRAIN, SCORED_DEV), console),
-            TEST: _scored(corpora, TEST, options, auxiliary, budget, (SCORED_DEV, SCORED_TEST), console),
-        }
-        division = Division.of(found, left_unscored(corpora, found, options.work))
-        for split, examples in ((DEV, division.dev), (TEST, division.test)):
-            for corpus in corpora:
-                own = [example for example in examples if example.user_id.startswith(f"{corpus.name}:")]
-                write_gains(own, gains_file(options.work, split, corpus.name))
-        return fit_artifact(corpora, division, encoder, options, budget, console)
+        way = splitting_of(corpora, options)
+        scored = partial(scored_split, corpora, way, options, Auxiliary(options), budget, console)
+        found = {TRAIN: scored(TRAIN, 0.0, SCORED_TRAIN), DEV: scored(DEV, SCORED_TRAIN, SCORED_DEV)}
+        if not any(found.values()):
+            found[TEST] = scored(TEST, SCORED_DEV, EMBEDDED_BY)
+        division = Division.of(found, left_unscored(corpora, found, options.work), way)
+        write_gains_of(division.dev, DEV, corpora, options)
+        artifact = fit_artifact(corpora, division, encoder, options, budget, console)
+        if division.learned == TEST:
+            return artifact  # what is learned from is not measured with
+        tested = scored(TEST, EXPECTED_BY, 1.0)
+        write_gains_of(tested, TEST, corpora, options)
+        notes = artifact.training["notes"]
+        if not tested and left_unscored(corpora, (TEST,), options.work):
+            notes = [*notes, "the budget ended before a request was scored to measure with: there are no figures"]
+            _say(notes[-1], console)
+        training = artifact.training | {"test_requests": len(tested), "notes": notes}
+        write_manifest(options.out, replace(artifact, training=training))
+        return read_manifest(options.out)
 
 
 def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder]:
@@ -121,6 +119,14 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder]:
     if not options.first_stage_only:
         check_base(options.base)
     corpora = [Corpus.read(path) for path in options.histories]
+    documents = [each for corpus in corpora for own in corpus.histories.values() for each in own]
+    if not any(document.request for document in documents):
+        raise InputError(
+            f"--history: none of {len(documents):,} documents has the request that it answered; make requests with "
+            "'pearl train requests' first.",
+            param="history",
+            code="no_requests",
+        )
     names = [corpus.name for corpus in corpora]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -141,15 +147,18 @@ def fit_artifact(
     console: Console,
 ) -> Artifact:
     """Fit both stages on scored examples and write the artifact."""
-    notes = [*division.notes, *_untimed(corpora)]
+    check_gains(division.train, "what is trained on")
+    notes = [*_split_by_time(corpora, division.way), *division.notes, *_untimed(corpora)]
     for note in notes:
         _say(note, console)
     train, dev = division.train, division.dev
     scale = ProxyScale.fit(train)
-    targets = options.proxy_targets
-    proxies = [each for corpus in corpora for each in _proxies(corpus, division.learned, targets, options)]
-    more = [each for corpus in corpora for each in _proxies(corpus, division.asked, targets // 3, options)]
-    words = WordWeights.count(_training_texts(corpora, division.learned))
+    histories = histories_of(corpora, division.learned, division.way, options.seed)
+    proxies, more = (
+        [each for corpus in corpora for each in _proxies(corpus, split, part, division.way, options)]
+        for split, part in ((division.learned, 1), (division.asked, 3))
+    )
+    words = WordWeights.count(_texts(histories))
     proxies, more = _embedded((proxies, more), [*train, *dev], encoder, budget, console)
     warm, warm_dev = (list(map(scale.label, examples)) for examples in (proxies, more))
     data = Data(train, dev, thinned(warm, options.seed), warm_dev)
@@ -170,7 +179,7 @@ def fit_artifact(
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
     elif not options.first_stage_only:
-        model, relevance = _warm_started(corpora, division.learned, fitting, options, budget)
+        model, relevance = _warm_started(corpora, histories, fitting, options, budget)
         left = budget.seconds_until(FITTED)
         second = fit_second_stage(
             model,
@@ -189,6 +198,7 @@ def fit_artifact(
     cascade = Cascade() if second is None else second.cascade
     gains = [each.gains for each in signals.dev]
     floor, ask_below = floors(scores, gains)
+    worth = worth_on(scores, dev, encoder, own=division.asked != division.learned, seed=options.seed)
     artifact = Artifact(
         name=options.out.name,
         encoder=encoder.name,
@@ -202,6 +212,7 @@ def fit_artifact(
         reranked=cascade.most,
         weight=cascade.weight,
         reach=cascade.reach,
+        do_not_use=worth.doubts,
         training={
             "auxiliary": options.aux,
             "base": None if options.first_stage_only else options.base,
@@ -222,8 +233,10 @@ def fit_artifact(
             "relevance": relevance,
             "second_stage": None if second is None else second.report,
             "dev": asdict(measure(scores, gains)),
+            "worth": worth.to_json(),
+            "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
             "versions": {name: version(name) for name in LIBRARIES},
-            "test_requests": len(division.test),
+            "test_requests": 0,
             "notes": notes,
         },
     )
@@ -233,7 +246,6 @@ def fit_artifact(
             save_cross_encoder(second.model, folder / CROSS_ENCODER, dev_pairs(data.dev, options.seed))
             if options.loss != RELEVANCE:  # which reads everything
                 parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, fitting.max_tokens))
-                histories = histories_of(corpora, division.learned)
                 learned = learn_expectation(histories, parts, encoder, budget.until(EXPECTED_BY), console, options.seed)
         write_signals(folder, words, head, None if learned is None else learned.expectation)
         write_manifest(folder, artifact if learned is None else _with(artifact, learned))
@@ -252,6 +264,17 @@ def _say(note: str, console: Console) -> None:
     console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
 
 
+def _split_by_time(corpora: Sequence[Corpus], way: str) -> list[str]:
+    if way == BY_USERS:
+        return []
+    users = sum(len(corpus.histories) for corpus in corpora)
+    return [
+        f"too few users for a split by users ({users:,}), so each history is split by time: its first "
+        f"{PARTS[TRAIN].last:.0%} are trained on, its texts until {PARTS[DEV].last:.0%} are chosen by, the last are "
+        "measured with; the figures hold for later texts of the same users, not for anybody else"
+    ]
+
+
 def _untimed(corpora: Sequence[Corpus]) -> list[str]:
     found = {corpus.name: untimed_users(corpus.histories) for corpus in corpora}
     return [
@@ -263,61 +286,34 @@ def _untimed(corpora: Sequence[Corpus]) -> list[str]:
 
 
 def _warm_started(
-    corpora: Sequence[Corpus], learned: str, fitting: CrossEncoderOptions, options: TrainingOptions, budget: Budget
+    corpora: Sequence[Corpus],
+    histories: Mapping[str, Sequence[Document]],
+    fitting: CrossEncoderOptions,
+    options: TrainingOptions,
+    budget: Budget,
 ) -> tuple[Any, dict[str, Any]]:
     left = budget.seconds_until(FITTED)
     seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
     folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
-    return fit_relevance(options.base, histories_of(corpora, learned), fitting, folder, seconds, options.device)
+    return fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
 
 
-def _scored(
-    corpora: Sequence[Corpus],
-    split: str,
-    options: TrainingOptions,
-    auxiliary: Auxiliary,
-    budget: Budget,
-    shares: tuple[float, float],
-    console: Console,
-) -> list[Example]:
-    """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget."""
-    since, until = shares
-    plan = options.plans[split]
-    found: list[Example] = []
-    for number, corpus in enumerate(corpora, start=1):
-        what = ScoringOptions(
-            options.template,
-            split,
-            ROLLING,
-            plan.targets,
-            options.candidates,
-            plan.least,
-            plan.users,
-            seed=options.seed,
-        )
-        go_on = budget.until(since + (until - since) * number / len(corpora))
-        found += corpus.scored(what, lambda: auxiliary.model, options.work, go_on, console, options.normalize)
-    return found
-
-
-def _proxies(corpus: Corpus, split: str, targets: int, options: TrainingOptions) -> list[Example]:
+def _proxies(corpus: Corpus, split: str, part: int, way: str, options: TrainingOptions) -> list[Example]:
+    histories = corpus.histories if way == BY_TIME else users_of(corpus.histories, split)
     return unlabelled_examples(
         corpus.name,
-        users_of(corpus.histories, split),
-        targets=targets,
+        histories,
+        targets=(options.proxy_targets if way == BY_USERS else MOST_PROXIES // len(histories)) // part,
         candidates=options.candidates,
         least=options.plans[TRAIN].least,
         seed=options.seed,
+        part=part_of(split, way),
     )
 
 
-def _training_texts(corpora: Sequence[Corpus], learned: str) -> list[str]:
-    """What words are weighed by: all that the users wrote who are learned from."""
-    return [
-        f"{document.request or ''} {document.text}"
-        for documents in histories_of(corpora, learned).values()
-        for document in documents
-    ]
+def _texts(histories: Mapping[str, Sequence[Document]]) -> list[str]:
+    """What words are weighed by."""
+    return [f"{document.request or ''} {document.text}" for own in histories.values() for document in own]
 
 
 def _embedded(

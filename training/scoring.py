@@ -11,7 +11,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from pearl.records import Document
 from retriever.auxiliary import AuxiliaryModel, Group, Likelihood
 from training.candidates import sample_candidates
 from training.partition import LATEST, Partition, partition
-from training.split import TRAIN, users_of
+from training.split import BY_USERS, TRAIN, part_of, users_of, written_in
 from training.staging import replaced_file
 from training.templates import AuxiliaryTemplate
 
@@ -40,12 +40,14 @@ SCHEMA = pa.schema(
 METADATA = b"pearl"
 NOTHING_TO_SCORE = "nothing_to_score"
 DOCUMENTS_PER_UNIT = 32
+TARGETS_PER_PIECE = 8
 LIBRARIES = ("torch", "transformers", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """What is scored. Token limits cut the texts; ``candidates`` None scores all of a user's."""
+    """What is scored. Token limits cut the texts; ``candidates`` None scores all of a user's. ``way``: how the splits
+    are made."""
 
     template: str
     split: str | None = None
@@ -59,6 +61,7 @@ class ScoringOptions:
     request_tokens: int = 256
     examples: int = 2
     seed: int = 0
+    way: str = BY_USERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Unit:
     pairs: tuple[tuple[Document, frozenset[str]], ...]  # request's target, ids of its candidates in this unit
 
     @property
+    def group(self) -> str:
+        """The units of one name hold all candidates of their requests."""
+        return self.name.rpartition("-")[0]
+
+    @property
     def size(self) -> int:
         return sum(len(ids) for _, ids in self.pairs)
 
@@ -80,7 +88,8 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
 
     Raises InputError when no user has both a target and a candidate.
     """
-    mine = users_of(histories, options.split)
+    mine = users_of(histories, options.split if options.way == BY_USERS else None)
+    part = part_of(options.split, options.way)
     names = sorted(mine)
     random.Random(options.seed).shuffle(names)  # so that the first users of an unfinished run are a fair sample
     parts = (
@@ -91,6 +100,7 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
             targets=options.targets,
             least=options.least_candidates,
             seed=options.seed,
+            part=part,
         )
         for name in names
     )
@@ -98,13 +108,38 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
     if not usable:
         raise InputError(
             f"No user has a document that answers a request and {options.least_candidates} before it; there is "
-            "nothing to score.",
+            f"nothing to score{_without_requests(mine)}.",
             code=NOTHING_TO_SCORE,
         )
-    return [unit for number, part in enumerate(usable) for unit in _units(number, part, options)]
+    if options.way == BY_USERS:
+        return [unit for number, own in enumerate(usable) for unit in _units(f"{number:06d}", own, options)]
+    # a few targets of each user at a time: an unfinished run then has whole requests, from all over the histories
+    pieces = [
+        (place, number, piece) for number, own in enumerate(usable) for place, piece in enumerate(_pieces(own, options))
+    ]
+    return [
+        unit
+        for place, number, piece in sorted(pieces, key=lambda each: each[:2])
+        for unit in _units(f"{number:06d}-{place:04d}", piece, options)
+    ]
 
 
-def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Unit]:
+def _without_requests(histories: Mapping[str, Sequence[Document]]) -> str:
+    documents = [document for own in histories.values() for document in own]
+    if not documents or any(document.request for document in documents):
+        return ""
+    return f" (none of {len(documents):,} documents has a request: make them with 'pearl train requests')"
+
+
+def _pieces(part: Partition, options: ScoringOptions) -> Iterator[Partition]:
+    targets = list(zip(part.targets, part.before, strict=True))
+    random.Random(f"{options.seed}:{part.user_id}:pieces").shuffle(targets)
+    for start in range(0, len(targets), TARGETS_PER_PIECE):
+        some, before = zip(*targets[start : start + TARGETS_PER_PIECE], strict=True)
+        yield replace(part, targets=some, before=before)
+
+
+def _units(name: str, part: Partition, options: ScoringOptions) -> Iterator[Unit]:
     wanted = [
         (
             target,
@@ -123,7 +158,7 @@ def _units(number: int, part: Partition, options: ScoringOptions) -> Iterator[Un
         some = tuple(documents[start : start + DOCUMENTS_PER_UNIT])
         here = frozenset(document.id for document in some)
         pairs = tuple((target, ids & here) for target, ids in wanted if ids & here)
-        yield Unit(f"{number:06d}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
+        yield Unit(f"{name}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
 
 
 def target_texts(units: Iterable[Unit]) -> set[str]:
@@ -136,10 +171,10 @@ def few_shot_examples(
 ) -> tuple[str, ...]:
     """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
 
-    By users of the training split where there are any. None is one of the ``targets``, which a prompt must not hold,
+    Of the training split where it has any. None is one of the ``targets``, which a prompt must not hold,
     as long as there are other texts.
     """
-    writers = users_of(histories, TRAIN) or histories
+    writers = written_in(histories, TRAIN, options.way, options.seed) or histories
     texts = sorted({document.text for documents in writers.values() for document in documents})
     draw = random.Random(f"{options.seed}:examples")
     drawn = draw.sample(texts, min(options.examples, len(texts)))
@@ -236,11 +271,14 @@ def describe(
     model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
 ) -> dict[str, object]:
     """What a scores file was made with; another answer to any of it means other scores."""
+    told = asdict(options)
+    if options.way == BY_USERS:
+        del told["way"]  # as earlier versions had it, whose scores are these
     return {
         "model": model.name,
         "fingerprint": model.fingerprint,
         "template": asdict(template),
-        "options": asdict(options),
+        "options": told,
         "history_sha256": history,
     }
 

@@ -24,7 +24,7 @@ from retriever.head import Floats, SignalHead
 from retriever.model_files import model_fingerprint
 from retriever.quantized import write_weights
 from training.activations import input_ranges
-from training.examples import Example
+from training.examples import Example, clusters_of
 from training.first_stage import DISTILL, RELEVANCE, Anchor, Data, Signals, groups_of, loss_of, requests_of
 from training.fit_cross_encoder import (
     CrossEncoderOptions,
@@ -137,7 +137,7 @@ def fit_second_stage(
         for weight in WEIGHTS
     }
     fits = {weight: measure(each, gains) for weight, each in scores.items()}
-    users = [example.user_id for example in data.dev]
+    users = clusters_of(data.dev)
     better = {each: better_in(scores[each], first, gains, users, options.seed) for each in WEIGHTS}
     # reading costs every draft time, so what it adds on dev must not be chance
     usable = [each for each in WEIGHTS if each > 0 and (keep or better[each] >= SURE)] or [0.0]

@@ -43,6 +43,8 @@ def read_gains(path: Path) -> tuple[GainsRecord, ...]:
     records = tuple(parse_lines(path, partial(parse_record, now=time.time())))
     if not records:
         raise InputError(f"{path}: there is no record in it.", code="empty_file")
+    if not any(gain for record in records for gain in record.gains):
+        raise InputError(f"{path}: every gain in it is 0, so every order is as good.", param="gain", code="no_gains")
     return records
 
 

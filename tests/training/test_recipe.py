@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,10 +20,14 @@ from rich.console import Console
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
+from retriever.auxiliary import load_auxiliary
 from retriever.encoder import SentenceEncoder
+from training.corpus import Corpus
 from training.options import Plan, TrainingOptions
+from training.partition import ROLLING
 from training.recipe import fit_retriever, train_retriever
-from training.split import DEV, TEST, TRAIN
+from training.scoring import TARGETS_PER_PIECE, ScoringOptions
+from training.split import BY_TIME, DEV, TEST, TRAIN
 from training.staging import alone_in
 
 PLANS = {TRAIN: Plan(2, None, 4), DEV: Plan(2, None, 4), TEST: Plan(1, None, 4)}
@@ -124,25 +129,25 @@ def test_scores_of_different_kinds_are_not_fitted_together(options: Any, history
 
 
 @pytest.mark.parametrize(
-    ("users", "learned", "tested"),
-    [
-        ({"train": 1}, None, 0),
-        ({"dev": 1}, "'dev'", 0),
-        ({"test": 1}, "'test'", 0),
-        ({"dev": 1, "test": 1}, "'dev'", 1),
-    ],
+    "users", [{"train": 1}, {"dev": 1}, {"test": 1}, {"dev": 1, "test": 1}, {"train": 2, "dev": 1}]
 )
-def test_histories_of_one_or_two_users(
-    options: Any, history: Any, users: dict[str, int], learned: str | None, tested: int
-) -> None:
-    wanted = options(history(**users, documents=9))
+def test_histories_of_few_users_are_split_by_time(options: Any, history: Any, users: dict[str, int]) -> None:
+    wanted = options(history(**users, documents=16))
     artifact, said = run(wanted)
-    assert "Note: no other user is left to choose by" in said
-    assert ("learned from those of" in said) == (learned is not None)
-    assert learned is None or learned in said
-    assert artifact.training["test_requests"] == tested
-    assert len(artifact.training["notes"]) == said.count("Note: ")
+    number = sum(users.values())
+    assert f"Note: too few users for a split by users ({number}), so each history is split by time" in said
+    assert artifact.training["split"] == {"by": "time", "learned": "train", "asked": "dev"}
+    assert artifact.training["test_requests"] >= number
+    assert len(artifact.training["notes"]) == said.count("Note: ") == 1
     assert np.isfinite(scores_of(wanted)).all()
+
+
+def test_where_no_later_text_is_left_to_choose_by(options: Any, history: Any) -> None:
+    """Six texts: the fifth is trained on, and the sixth measured with."""
+    wanted = options(history(train=1, documents=6))
+    artifact, said = run(wanted)
+    assert "Note: no later text is left to choose by: y0, tau and early stopping were chosen on the same texts" in said
+    assert artifact.do_not_use[0] == "nothing was left to choose by but what it was trained on"
 
 
 def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, history: Any) -> None:
@@ -158,7 +163,7 @@ def test_two_histories_are_learned_from_together(options: Any, history: Any, tmp
     artifact, _ = run(options(one, other))
     assert artifact.training["requests"]["train"] == 4
     assert [each["file"] for each in artifact.training["histories"]] == ["mine.jsonl", "yours.jsonl.gz"]
-    assert gzip.decompress((tmp_path / "work" / "gains-dev-yours.jsonl.gz").read_bytes()) == b""
+    assert not (tmp_path / "work" / "gains-dev-yours.jsonl.gz").exists()  # an empty one would be read by nobody
 
 
 def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path) -> None:
@@ -201,6 +206,34 @@ def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history
     assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
     assert artifact.training["second_stage"] is None
     assert np.isfinite(scores_of(wanted)).all()
+
+
+def test_when_the_time_is_over_nothing_is_scored_to_measure_with(options: Any, history: Any) -> None:
+    wanted = options(history(train=2, dev=1, test=1, documents=9))
+    run(wanted)
+    assert read_manifest(wanted.out).training["test_requests"] == 1
+    for left in wanted.work.glob("*-test*"):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    artifact, said = run(replace(wanted, budget_minutes=0.001))
+    note = "the budget ended before a request was scored to measure with: there are no figures"
+    assert f"Note: {note}" in said
+    assert (artifact.training["notes"][-1], artifact.training["test_requests"]) == (note, 0)
+    assert not list(wanted.work.glob("gains-test-*"))
+
+
+def test_an_unfinished_run_of_one_user_has_whole_requests(options: Any, history: Any, causal_folder: Path) -> None:
+    """Some requests at a time are scored with all their candidates, so that what is done can be used."""
+    corpus = Corpus.read(history(train=1, documents=80))
+    wanted = options(corpus.name)
+    told = ScoringOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
+    answers = iter([True, True, False])
+    model = load_auxiliary(str(causal_folder))
+    found = corpus.scored(
+        told, lambda: model, wanted.work, lambda: next(answers, False), Console(file=StringIO()), "sum"
+    )
+    assert len(found) == 2 * TARGETS_PER_PIECE
+    assert {len(example.gains) for example in found} == {4}
+    assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%
 
 
 def test_an_interruption_leaves_the_artifact_that_was_there(

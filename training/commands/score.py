@@ -23,7 +23,7 @@ def score(
     out: Path = typer.Option(..., metavar="SCORES.parquet", help="Where the scores go; parts stand beside it."),
     aux: str = typer.Option("embedded", help="The auxiliary model: embedded, or a transformers model or folder."),
     template: str = typer.Option("post", help="Its prompts: comment, commit, post, or a TOML file."),
-    split: str | None = typer.Option(None, help="train, dev or test: its users only; all by default."),
+    split: str | None = typer.Option(None, help="train, dev or test: its users, or its part of few users' texts."),
     partition: str = typer.Option("latest", help="latest or rolling: which texts are targets."),
     targets: int = typer.Option(8, min=1, help="Texts of a user that are targets."),
     candidates: int = typer.Option(20, min=0, help="Candidates scored per request; 0 scores all."),
@@ -40,19 +40,29 @@ def score(
     from retriever.auxiliary import load_auxiliary
     from training.histories import fingerprint, read_histories, untimed_users
     from training.scoring import merge_scores, plan_units, prepared, score_units
-    from training.split import users_of
+    from training.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
     from training.staging import alone_in, check_file
     from training.templates import auxiliary_template
 
     check_file("out", out)
-    options = ScoringOptions(
-        template, split, partition, targets, candidates or None, least_candidates, users, seed=seed
-    )
+    check_split(split)
     prompts = auxiliary_template(template)
     histories = read_histories(history)
+    way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), seed)
+    options = ScoringOptions(
+        template, split, partition, targets, candidates or None, least_candidates, users, seed=seed, way=way
+    )
     units = plan_units(histories, options)
     console = Console(stderr=True)
-    if untimed := untimed_users(users_of(histories, split)):
+    if way == BY_TIME and split is not None:
+        part = PARTS[split]
+        console.print(
+            f"Too few users for a split by users ({len(histories):,}): '{split}' are the texts between "
+            f"{part.first:.0%} and {part.last:.0%} of each history.",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if untimed := untimed_users(users_of(histories, split) if way == BY_USERS else histories):
         console.print(
             f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
             f"are targets and which candidates is chosen at random, by seed {seed}.",

@@ -1,0 +1,132 @@
+"""A person who trains on their own history: each step with the real command, on what the step before wrote."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.errors import InputError
+from retriever.artifact import read_manifest
+from training.examples import write_gains
+from training.scoring import read_scores
+
+DOCUMENTS = 40
+LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin
+
+
+@pytest.fixture
+def alone(writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path) -> dict[str, Any]:
+    """Options of a training on one user's history."""
+    return {
+        "history": write_lines(writings(["ann"], documents=DOCUMENTS), "mine.jsonl"),
+        "aux": causal_folder,
+        "encoder": sentence_folder,
+        "candidates": 5,
+        "first_stage_only": None,
+    }
+
+
+def place(id: str) -> int:
+    return int(id.removeprefix("ann-"))
+
+
+def requests_in(scores: Path) -> set[int]:
+    return {place(id) for id in read_scores(scores)[0]["request_id"].to_pylist()}
+
+
+def test_one_user_trains_measures_fits_again_and_ranks(
+    train: Callable[..., Any], run_pearl: Callable[..., Any], write_lines: Any, alone: dict[str, Any], tmp_path: Path
+) -> None:
+    ran = train("retriever", **alone, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (0, "")
+    artifact, work = read_manifest(tmp_path / "model"), tmp_path / "model.work"
+    assert "Note: too few users for a split by users (1), so each history is split by time" in ran.err
+    assert artifact.training["notes"][0].startswith("too few users for a split by users (1)")
+    assert artifact.training["split"] == {"by": "time", "learned": "train", "asked": "dev"}
+    assert "; on later texts of the same users: top1_gain " in ran.err
+    assert "on users held back" not in ran.err
+
+    learned, chosen, tested = (requests_in(work / f"mine-{split}.parquet") for split in ("train", "dev", "test"))
+    assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
+    assert len(learned) > 3  # which is what a user among many has
+    assert artifact.figures["requests"] == len(tested) == artifact.training["test_requests"]
+    for line in gzip.decompress((work / "gains-test-mine.jsonl.gz").read_bytes()).splitlines():
+        record = json.loads(line)
+        assert all(place(document["id"]) < place(record["id"]) for document in record["documents"])
+
+    assert artifact.do_not_use[0] == f"{len(chosen)} scored requests to choose by, fewer than 30"
+    assert f"Do not use this artifact: {artifact.do_not_use[0]}" in ran.err
+    assert artifact.training["worth"]["requests"] == len(chosen)
+
+    options = {name: alone[name] for name in ("history", "encoder", "first_stage_only")}
+    again = train("fit", **options, work=work, out=tmp_path / "again")
+    assert again.status == 0
+    fitted = read_manifest(tmp_path / "again")
+    assert fitted.training["split"] == artifact.training["split"]
+    assert (fitted.y0, fitted.tau, fitted.do_not_use[0]) == (artifact.y0, artifact.tau, artifact.do_not_use[0])
+
+    line = {"request": "wheel: item 41", "documents": [{"text": "the wheel is fine"}, {"text": "mind the tide"}]}
+    ranked = run_pearl(
+        "rank", model=tmp_path / "model", encoder=alone["encoder"], input=write_lines([line]), output="-"
+    )
+    assert ranked.status == 0
+    assert ranked.err.startswith("Do not use this artifact: ")
+
+
+def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[str, Any], tmp_path: Path) -> None:
+    """With the steps one by one, of each split its part of the history."""
+    options = {name: alone[name] for name in ("history", "aux", "candidates")}
+    found = []
+    for split in ("train", "dev", "test"):
+        out = tmp_path / f"{split}.parquet"
+        ran = train("score", **options, split=split, partition="rolling", out=out)
+        assert ran.status == 0
+        assert f"Too few users for a split by users (1): '{split}' are the texts between" in ran.err
+        found.append(requests_in(out))
+    learned, chosen, tested = found
+    assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
+    ran = train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet", positives=1, negatives=2)
+    assert ran.status == 0
+    assert "1 users" in ran.err
+
+
+def test_the_budget_is_spent_on_training_before_measuring(
+    train: Callable[..., Any], alone: dict[str, Any], tmp_path: Path
+) -> None:
+    """What is measured with is scored when the artifact is there."""
+    ran = train("retriever", **alone, out=tmp_path / "model", budget_minutes=30)
+    assert ran.status == 0
+    assert ran.err.index("scoring mine-dev") < ran.err.index("signals") < ran.err.index("scoring mine-test")
+
+
+def test_a_history_without_requests_says_what_is_missing(
+    train: Callable[..., Any], writings: Any, write_lines: Any, alone: dict[str, Any], tmp_path: Path
+) -> None:
+    lines = [line | {"request": None} for line in writings(["ann"], documents=12)]
+    options = alone | {"history": write_lines(lines, "bare.jsonl")}
+    ran = train("retriever", **options, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == (
+        "pearl: --history: none of 12 documents has the request that it answered; make requests with "
+        "'pearl train requests' first.\n"
+    )
+    options = {name: options[name] for name in ("history", "aux")}
+    ran = train("score", **options, out=tmp_path / "scores.parquet")
+    assert ran.status == 2
+    assert "nothing to score (none of 12 documents has a request: make them with 'pearl train requests')" in ran.err
+    assert not (tmp_path / "scores.parquet").exists()
+
+
+def test_gains_that_say_nothing_are_refused_where_they_are_written(make_examples: Any, tmp_path: Path) -> None:
+    zero = [replace(example, gains=example.gains * 0) for example in make_examples(2)]
+    for examples, said in (([], "There is no gain of 'g.jsonl'"), (zero, r"Every gain of 'g.jsonl' is 0 \(2 requests")):
+        with pytest.raises(InputError, match=said) as caught:
+            write_gains(examples, tmp_path / "g.jsonl")
+        assert caught.value.exit_status == 2
+    assert list(tmp_path.iterdir()) == []
