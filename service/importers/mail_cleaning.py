@@ -16,6 +16,7 @@ IMAGE = re.compile(
     r"[^\[\]\n]{0,200}|embedded image[^\[\]\n]{0,200})\]|[ \t]?<image\d{1,6}\.\w{1,5}>",
     re.IGNORECASE,
 )
+SCISSORS = re.compile(r"---|-{1,10} ?-*>?(?:8<|>8) ?-{1,80}.{0,20}")
 DIFF_START = re.compile(r"diff --git |Index: \S|diff -\w+ ")
 DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ ?[+-]*|Bin .*)$")
 TRAILER = re.compile(r"(?:[A-Z][\w-]{0,40}-(?:by|id|url)|fixes|link|cc|closes|bug|refs):? ", re.IGNORECASE)
@@ -57,7 +58,7 @@ def read_patch(text: str) -> Patch | None:
     start = next((number for number, line in enumerate(lines) if _starts_diff(lines, number, line)), None)
     if start is None:
         return None
-    rule = next((number for number, line in enumerate(lines[:start]) if line.rstrip() == "---"), start)
+    rule = next((number for number, line in enumerate(lines[:start]) if SCISSORS.fullmatch(line.rstrip())), start)
     message = lines[:rule]
     author = None
     first = next((number for number, line in enumerate(message) if line.strip()), 0)

@@ -33,14 +33,16 @@ YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_DATE = re.compile(r"(?<!\d)\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})(?!\d)")
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
-SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')  # introduces a quote, and has its mark itself
+# GroupWise's and supercite's introductions have the mark of a quote themselves
+SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')
+GROUPWISE = re.compile(r">{3} [^>]{1,100}>?.{0,60} >{3}")
 NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 
 
 def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
     """First and past-the-last line of each, in order; those next to each other are one."""
-    short = [INVISIBLE.sub("", line[:LINE_CHARACTERS]).strip() for line in lines]
-    marked = [bool(QUOTE_MARK.match(line)) and not SUPERCITE.match(line) for line in lines]
+    short = [_visible(line[:LINE_CHARACTERS]).strip() for line in lines]
+    marked = [bool(QUOTE_MARK.match(line)) and not _is_marked_introduction(line) for line in short]
     following = _following(short)
     spans: list[tuple[int, int]] = []
     position = 0
@@ -57,6 +59,14 @@ def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
     return spans
 
 
+def _visible(line: str) -> str:
+    return line if line.isascii() else INVISIBLE.sub("", line)
+
+
+def _is_marked_introduction(line: str) -> bool:
+    return bool(SUPERCITE.match(line) or (GROUPWISE.fullmatch(line) and _has_date(line)))
+
+
 def _following(short: list[str]) -> list[int]:
     """For each line the number of the next one that is not empty."""
     following = [len(short)] * (len(short) + 1)
@@ -69,11 +79,17 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
     """Past the last line of what introduces a quote at this line; None if nothing does."""
     below = following[start]
     line = short[start]
+    if GROUPWISE.fullmatch(line):
+        return start + 1
     if RULE.fullmatch(line):
         return _header_end(short, marked, below, least=2)
     if FORWARD_LINES.fullmatch(line) or _is_separator(line):
         return _header_end(short, marked, below, least=2) or start + 1
-    return _header_end(short, marked, start, least=3) or _attribution_end(short, marked, following, start)
+    return (
+        _header_end(short, marked, start, least=3)
+        or _attribution_end(short, marked, following, start)
+        or _notes_end(short, following, start)
+    )
 
 
 def _is_separator(line: str) -> bool:
@@ -96,6 +112,24 @@ def _header_end(short: list[str], marked: list[bool], start: int, least: int) ->
             kinds.append(kind)
             end = number + 1
     return end if "from" in kinds and len(set(kinds)) >= least else None
+
+
+def _notes_end(short: list[str], following: list[int], start: int) -> int | None:
+    """Past the header of Lotus Notes: sender, date, and then each label on a line above its value."""
+    date = following[start]
+    if date >= len(short) or len(short[date]) > 40 or not (TIME.search(short[date]) and _has_date(short[date])):
+        return None
+    kinds: set[str | None] = set()
+    number = following[date]
+    for _ in range(HEADER_LINES):
+        if number >= len(short):
+            return None
+        kind = LABELS.get(short[number].casefold())
+        kinds.add(kind)
+        number = following[number]
+        if kind == "subject" and "to" in kinds:
+            return number + 1
+    return None
 
 
 def _label(line: str) -> str | None:

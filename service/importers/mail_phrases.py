@@ -82,9 +82,10 @@ FORWARD_LINES = re.compile(
 )
 FOOTERS = re.compile(
     r"(?:sent|sendt|envoyé|enviado|enviada|inviato|gesendet|verstuurd|verzonden|skickat|wysłan[eoa]|odesláno|odoslané|"
-    r"отправлено|надіслано|lähetetty|elküldve|trimis|dikirim|versendet|diese nachricht wurde von)"
+    r"отправлено|надіслано|lähetetty|elküldve|trimis|dikirim|versendet)"
     r"\s+(?:(?:from|fra|fra min|de|depuis|desde|do|da|dal|dalla|von|vanaf|van|från|z|ze|с|з|iz|din|dari|mit|met|with|"
     r"via|using|by|through|durch|avec|con|com|med|pomocí|через)\b|\[?(?:proton|outlook|yahoo|gmail|iphone))"
+    r"|diese (?:nachricht|e-mail) wurde (?:von|mit) .{3,60} gesendet\b"
     r"|(?:von|vom) .{3,40} (?:gesendet|versendet|geschickt)\b"
     r"|(?:get|télécharge[rz]|holen sie sich|obtener|obtenga|ottieni|hent|hämta|baixe|download) outlook "
     r"|outlook für |yahoo mail: |yahoo mail[ -]+stuur|aol mail|mobil gesendet|iphone.{0,20}(?:送信|送信しました|보냄)"

@@ -16,6 +16,8 @@ from service.importers.quotes import QUOTE_MARK, Parts, tidy
 LINE_CHARACTERS = 300
 SIGNATURE_LINES = 40  # how far from the end a signature may start
 FOOTER_LINES = 8
+LONG_CHARACTERS = 60  # of a quoted line that a program may have broken
+BROKEN_CHARACTERS = 40  # of what it broke off
 FOOTER_WORDS = 10
 CONTACT_LINES = 10
 DISCLAIMER_WORDS = 12
@@ -45,8 +47,9 @@ def split_mail(text: str) -> Parts:
         if mark is None:
             quoted += lines[start:]
             break
-        own += _without_ending([line for line in section if not mark.match(line)])
-        quoted += _unmarked(section, mark)
+        mine, theirs = _parted(section, mark)
+        own += _without_ending(mine)
+        quoted += theirs
         start, introduced = header_end, True
     return Parts(tidy(own), tidy(quoted))
 
@@ -67,16 +70,30 @@ def _with_marks(lines: list[str]) -> list[str]:
     return marked
 
 
-def _unmarked(lines: list[str], mark: re.Pattern[str]) -> list[str]:
-    """The quoted lines without their marks, an empty one where the author wrote something between them."""
+def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """One's own lines and the quoted ones without marks; in both an empty line where the other side spoke between."""
+    own: list[str] = []
     quoted: list[str] = []
-    for line in lines:
+    last: list[str] | None = None
+    for number, line in enumerate(lines):
         match = mark.match(line)
-        if match:
-            quoted.append(line[match.end() :])
-        elif line.strip() and quoted:
-            quoted.append("")
-    return quoted
+        if not match and not line.strip():
+            own.append(line)
+            continue
+        side = quoted if match or _is_broken_off(lines, number, mark) else own
+        if side and last is not side:
+            side.append("")
+        last = side
+        side.append(line[match.end() :] if match else line)
+    return own, quoted
+
+
+def _is_broken_off(lines: list[str], number: int, mark: re.Pattern[str]) -> bool:
+    """True for the end of a long quoted line that a program broke: it goes on in small letters between two marks."""
+    if not 0 < number < len(lines) - 1 or len(lines[number]) > BROKEN_CHARACTERS or not lines[number][:1].islower():
+        return False
+    above, below = lines[number - 1], lines[number + 1]
+    return len(above) >= LONG_CHARACTERS and bool(mark.match(above) and mark.match(below))
 
 
 def latest_quoted(quoted: str) -> str:
