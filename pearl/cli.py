@@ -17,6 +17,7 @@ COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
+    "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
     "imports": ("service.commands.past_imports", "List past imports, and undo one."),
     "documents": ("service.commands.documents", "Look at the documents of a history, search and delete them."),
     "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),

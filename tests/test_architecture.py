@@ -163,6 +163,8 @@ create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""
         ["voices"],
         ["users"],
         ["move"],
+        ["export"],
+        ["import", "export"],
         ["rank"],
         ["eval", "retrieval"],
     ],

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import IO, Any
+from typing import IO
 
-import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.feedback import feedback_body
 from service.api.idempotency import IdempotencyKey, once
+from service.export import export_pieces
 from service.services import Services
-from service.store import documents, drafts, feedback, users, voices
+from service.store import users
 from service.store.idempotency import Answer
 from service.store.users import User
 from service.threads import in_thread
@@ -57,7 +54,8 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
     """The export, ready to be sent: a slow client must not hold a transaction open, and an error gets its status."""
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - _pieces closes it
     try:
-        file.writelines(_export(services, user))
+        with services.database.read() as connection:
+            file.writelines(export_pieces(connection, user))
         file.seek(0)
     except BaseException:
         file.close()
@@ -69,27 +67,6 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     with file:
         while piece := file.read(PIECE):
             yield piece
-
-
-def _export(services: Services, user: User) -> Iterator[bytes]:
-    """One JSON object, as of one moment; a long history is never whole in memory."""
-    with services.database.read() as connection:
-        yield b'{"object":"export","user_id":' + orjson.dumps(user.name)
-        yield b',"created_at":' + orjson.dumps(time.time())
-        lists: dict[str, Iterator[dict[str, Any]]] = {
-            "voices": (asdict(voice) for voice in voices.list_all(connection, user.id)),
-            "documents": (
-                {"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)
-            ),
-            "drafts": (asdict(draft) for draft in drafts.all_of_user(connection, user.id)),
-            "feedback": (feedback_body(given) for given in feedback.all_of_user(connection, user.id)),
-        }
-        for name, items in lists.items():
-            yield b',"' + name.encode() + b'":['
-            for position, item in enumerate(items):
-                yield (b"," if position else b"") + orjson.dumps(item)
-            yield b"]"
-        yield b"}\n"
 
 
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, write_json
+from pearl.options import JSON_OPTION
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
-from service.commands.shown import counted, printable
+from service.commands.import_export import EXPORT, EXPORT_SUMMARY, export_command
+from service.commands.import_report import report
+from service.commands.shown import printable
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guess import guess_importer
-from service.importing import BATCH_DOCUMENTS, ImportSummary, run_import
+from service.importing import BATCH_DOCUMENTS, run_import
 
-PROBLEMS_SHOWN = 20
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")
 ME_OPTION = typer.Option(
     [], "--me", metavar="IDENTITY", help="A name, address or id of the user's in the source; may be repeated."
@@ -41,9 +41,11 @@ class ImporterGroup(TyperGroup):
     """Its subcommands are the importers that are found by entry point, other packages' among them."""
 
     def list_commands(self, context: Any) -> list[str]:
-        return importer_names()
+        return sorted([*importer_names(), EXPORT])
 
     def get_command(self, context: Any, name: str) -> Any:
+        if name == EXPORT:
+            return export_command()
         return _command(name) if name in importer_names() else None
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
@@ -51,7 +53,7 @@ class ImporterGroup(TyperGroup):
         if args[0] in self.list_commands(context):
             return super().resolve_command(context, args)
         if not Path(args[0]).exists():
-            known = ", ".join(importer_names())
+            known = ", ".join(self.list_commands(context))
             raise InputError(
                 f"There is no file or folder '{args[0]}', and no importer of that name; there are {known}.",
                 param="source",
@@ -60,11 +62,11 @@ class ImporterGroup(TyperGroup):
         guess = guess_importer(Path(args[0]))
         told = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
         Console(stderr=True).print(Text(told), soft_wrap=True)
-        return guess.kind, _command(guess.kind), args
+        return guess.kind, self.get_command(context, guess.kind), args
 
     def format_commands(self, context: Any, formatter: Any) -> None:
         with formatter.section("Sources"):
-            formatter.write_dl([(name, _summary_of(name)) for name in importer_names()])
+            formatter.write_dl([(name, _summary_of(name)) for name in self.list_commands(context)])
 
 
 app = typer.Typer(
@@ -86,7 +88,7 @@ def root() -> None:
 
 def _summary_of(name: str) -> str:
     try:
-        return load_importer(name).summary
+        return EXPORT_SUMMARY if name == EXPORT else load_importer(name).summary
     except InputError as error:  # a plug-in that does not load must not hide the others
         return error.message
 
@@ -131,7 +133,7 @@ def _command(name: str) -> TyperCommand:
                     database, importer, source, followed, strict=strict, update=update, batch_documents=batch_size
                 )
             removed = settle_gone(database, summary, source, yes=yes)
-        _report(summary, removed, source, json)
+        report(summary, removed, source, json)
 
     command = typer.main.get_command(single)
     command.name = name
@@ -173,81 +175,3 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("importing", total=importer.size(source))
         yield lambda amount: progress.advance(task, amount)
-
-
-def _report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
-    """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
-    console = Console(stderr=True)
-    _show_problems(console, summary)
-    for remark in _remarks(summary):
-        console.print(Text(printable(str(remark))), soft_wrap=True)
-    if json is not None:
-        write_json(json, summary_json(summary, removed))
-    else:
-        console.print(_table(summary, removed))
-        if summary.import_ids:
-            which = next(iter(summary.import_ids.values())) if len(summary.import_ids) == 1 else "ID"
-            console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)
-    if summary.refused:
-        raise InputError(
-            f"{source}: {counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
-        )
-    if summary.nothing_usable:
-        raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
-
-
-def _show_problems(console: Console, summary: ImportSummary) -> None:
-    for problem in summary.errors[:PROBLEMS_SHOWN]:
-        console.print(Text(printable(str(problem))), soft_wrap=True)
-    hidden = summary.errors_total - PROBLEMS_SHOWN
-    if hidden > 0:
-        console.print(Text(f"and {hidden:,} more"), soft_wrap=True)
-
-
-def _remarks(summary: ImportSummary) -> list[str]:
-    """What is worth a sentence, an identity that matches nobody before all."""
-    if not summary.unmatched_me:
-        return list(summary.remarks)
-    unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)
-    senders = ", ".join(map(str, summary.senders))
-    return [
-        f"{unmatched} {'matches' if len(summary.unmatched_me) == 1 else 'match'} nobody in it; "
-        f"{f'the commonest others are {senders}' if senders else 'everybody in it is another --me'}.",
-        *summary.remarks,
-    ]
-
-
-def _left_out_in_words(summary: ImportSummary) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
-
-
-def _table(summary: ImportSummary, removed: int) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right")
-    table.add_column()
-    table.add_row(
-        f"{summary.imported:,}", f"imported, for {counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
-    )
-    if summary.replaced:
-        table.add_row(f"{summary.replaced:,}", "changed since, now as they are in the source")
-    table.add_row(f"{summary.already_there:,}", "already there")
-    if removed:
-        table.add_row(f"{removed:,}", "removed, for they are gone from the source")
-    if summary.conflicts:
-        table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")
-    for reason, count in summary.left_out.items():
-        table.add_row(f"{count:,}", Text(f"left out: {reason}"))
-    return table
-
-
-def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
-    """The summary as ``--json`` writes it."""
-    fields = asdict(summary)
-    fields["gone"] = sum(len(each.document_ids) for each in summary.gone)
-    fields["removed"] = removed
-    fields["errors"] = [
-        {name: value for name, value in asdict(problem).items() if value is not None} for problem in summary.errors
-    ]
-    del fields["refused"]  # the exit status says it
-    fields["seconds"] = round(summary.seconds, 3)
-    return fields

@@ -103,6 +103,7 @@ def _is_exporters(sight: Sight) -> bool:
 
 
 SIGNS = (
+    Sign("export", "an export of PEARL's own", lambda sight: sight.begins(rb'\{\s*"object"\s*:\s*"export"')),
     Sign("slack", "a Slack export", lambda sight: bool(sight.holds(r"[^/]+/\d{4}-\d\d-\d\d\.json"))),
     Sign("discord", "Discord's data package", lambda sight: bool(sight.holds(r"c?\d+/messages\.(?:json|csv)"))),
     Sign("discord", "JSON of DiscordChatExporter", _is_exporters),

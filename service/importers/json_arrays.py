@@ -29,6 +29,32 @@ def read_array(stream: IO[bytes], member: str | None = None) -> Iterator[Any]:
     if member is not None:
         _enter_member(source, member)
     source.expect("[", "an array")
+    yield from _elements(source)
+
+
+def read_members(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """The members of the file's object in their order: names with values, and of an array with each of its elements.
+
+    Raises InputError where the file stops being JSON.
+    """
+    source = _Source(stream)
+    source.expect("{", "an object")
+    if source.next_is("}"):
+        return
+    while True:
+        name = source.value()
+        source.expect(":", "a colon")
+        if source.next_is("["):
+            yield from ((name, element) for element in _elements(source))
+        else:
+            yield name, source.value()
+        if source.next_is("}"):
+            return
+        source.expect(",", "a comma or the end of the object")
+
+
+def _elements(source: _Source) -> Iterator[Any]:
+    """What stands behind the bracket that opens an array."""
     if source.next_is("]"):
         return
     while True:

@@ -194,7 +194,7 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
     """Raises NotFound, also for a document that is someone else's."""
     row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
-        raise _not_found(document_id)
+        raise not_found(document_id)
     return _document(row)
 
 
@@ -283,7 +283,7 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     found = select(documents.c.seq, documents.c.text_digest, documents.c.request_digest)
     row = connection.execute(found.where(mine, documents.c.document_id == document_id)).first()
     if row is None:
-        raise _not_found(document_id)
+        raise not_found(document_id)
     sent_from = select(feedback.c.draft_id).where(feedback.c.document_seq == row.seq)
     connection.execute(delete(drafts).where(drafts.c.user_id == user_id, drafts.c.id.in_(sent_from)))
     connection.execute(delete(documents).where(mine, documents.c.document_id == document_id))
@@ -340,5 +340,6 @@ def _document(row: Row[Any]) -> Document:
     return Document(row.document_id, row.text, row.timestamp, row.request, row.voice)
 
 
-def _not_found(document_id: str) -> NotFound:
+def not_found(document_id: str) -> NotFound:
+    """The error for a document that is not in the history."""
     return NotFound(f"There is no document '{document_id}' in your history.", param="id", code="document_not_found")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from pearl.errors import NotFound
+from pearl.errors import Conflict, NotFound
 from pearl.records import Draft
 from service.store import users
+from service.store.lines import column_values
 from service.store.tables import drafts
 
 
@@ -78,6 +80,29 @@ def all_of_user(connection: Connection, user_id: int) -> list[StoredDraft]:
         select(drafts).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
     )
     return [_stored(row) for row in rows]
+
+
+def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, Any]]:
+    """Every field that is kept of each draft, oldest first: what :func:`restore` takes."""
+    kept = [column for column in drafts.columns if column.name != "user_id"]
+    rows = select(*kept).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
+    for row in connection.execute(rows):
+        yield {str(name): value for name, value in row._mapping.items()}
+
+
+def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
+    """Keep a draft that was exported, under its id; False when it is there already.
+
+    Raises InputError where the line is not one of :func:`lines_of_user`, Conflict where the draft is another user's.
+    """
+    values = column_values(drafts, {"timings": {}, **line, "user_id": user_id})
+    owner = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == values["id"]))
+    if owner == user_id:
+        return False
+    if owner is not None:
+        raise Conflict(f"The draft '{values['id']}' belongs to another user here.", param="id", code="draft_exists")
+    connection.execute(insert(drafts).values(**values))
+    return True
 
 
 def _stored(row: Any) -> StoredDraft:

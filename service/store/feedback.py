@@ -10,9 +10,10 @@ from sqlalchemy import Connection, Select, insert, select
 
 from pearl.errors import Conflict, InputError
 from pearl.records import Document
-from pearl.texts import check_text
+from pearl.texts import check_id, check_text
 from service.store import documents, drafts, users
 from service.store.ids import new_id
+from service.store.lines import column_values
 from service.store.tables import documents as documents_table
 from service.store.tables import feedback
 
@@ -65,6 +66,33 @@ def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:
     return [Feedback(*row) for row in rows]
 
 
+def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
+    """Keep feedback that was exported, linked with its draft and document; False when there is feedback already.
+
+    Raises InputError where the line is not feedback, or its draft or document is not there.
+    """
+    if line.get("outcome") not in (ACCEPTED, EDITED, REJECTED):
+        raise InputError("'outcome' must be accepted, edited or rejected.", param="outcome")
+    values = column_values(feedback, {**line, "user_id": user_id, "document_seq": None})
+    drafts.get(connection, user_id, values["draft_id"])
+    if _find(connection, user_id, values["draft_id"]) is not None:
+        return False
+    if line.get("document_id") is not None:
+        values["document_seq"] = _seq(connection, user_id, check_id(line["document_id"], param="document_id"))
+    if connection.scalar(select(feedback.c.id).where(feedback.c.id == values["id"])) is not None:
+        values["id"] = new_id("feedback")  # another user's, of an import of the same export
+    connection.execute(insert(feedback).values(**values))
+    return True
+
+
+def _seq(connection: Connection, user_id: int, document_id: str) -> int:
+    mine = documents_table.c.user_id == user_id
+    seq = connection.scalar(select(documents_table.c.seq).where(mine, documents_table.c.document_id == document_id))
+    if seq is None:
+        raise documents.not_found(document_id)
+    return int(seq)
+
+
 def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
     if outcome == REJECTED:
         if final_text is not None:
@@ -82,13 +110,7 @@ def _sent_text(draft: str, outcome: str, final_text: str | None) -> str | None:
 def _remember(connection: Connection, user_id: int, draft: drafts.StoredDraft, sent: str) -> int:
     document = Document(draft.id, sent, request=draft.request, voice=draft.voice)
     documents.add(connection, [documents.Addition(user_id, document)])
-    seq = connection.scalar(
-        select(documents_table.c.seq).where(
-            documents_table.c.user_id == user_id, documents_table.c.document_id == draft.id
-        )
-    )
-    assert seq is not None, "a draft's id is ours alone, so the document was added"
-    return int(seq)
+    return _seq(connection, user_id, draft.id)
 
 
 def _same(connection: Connection, user_id: int, before: Feedback, outcome: str, sent: str | None) -> Feedback:

@@ -1,0 +1,72 @@
+"""``pearl export``"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import USER_OPTION, check_writable, writing
+from pearl.settings import load_settings
+from service.commands.common import open_database
+from service.export import export_pieces, history_lines
+from service.store import users
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl export --user ada --json ada.json              pearl import export ada.json reads it
+  pearl export --history ada.jsonl.gz                  pearl import jsonl and pearl train read it
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def export(
+    user: str | None = USER_OPTION,
+    json: str | None = typer.Option(
+        None, "--json", metavar="FILE", help="Write everything as one JSON object to FILE, '-' for standard output."
+    ),
+    history: Path | None = typer.Option(
+        None, "--history", metavar="FILE", help="Write the documents as a history file; compressed if it ends in .gz."
+    ),
+) -> None:
+    """Write everything PEARL keeps of a user, or their documents as a history file."""
+    if json is None and history is None:
+        raise InputError("Give --json FILE for everything, or --history FILE for the documents.", param="json")
+    check_writable("--json", json)
+    check_writable("--history", history)
+    with open_database(load_settings()) as database, database.read() as connection:
+        owner = users.chosen(connection, user)
+        if json == "-":
+            sys.stdout.writelines(piece.decode() for piece in export_pieces(connection, owner))
+        elif json is not None:
+            _write(f"--json {json}", Path(json), export_pieces(connection, owner))
+        if history is not None:
+            _write(f"--history {history}", history, (line.encode() for line in history_lines(connection, owner)))
+
+
+def _write(called: str, path: Path, pieces: Iterable[bytes]) -> None:
+    """Write the file whole or leave what is there; it is its owner's alone to read.
+
+    Raises InputError when it cannot be written.
+    """
+    partial = path.with_name(path.name + ".part")
+    with writing(called):
+        try:
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
+                if path.suffix == ".gz":
+                    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
+                        compressed.writelines(pieces)
+                else:
+                    raw.writelines(pieces)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,55 @@
+"""``pearl import export``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION
+from pearl.settings import load_settings
+from pearl.texts import check_id
+from service.commands.common import open_database
+from service.commands.import_report import show_summary
+from service.commands.shown import printable
+from service.importers.base import Options
+from service.importing import run_import
+from service.restore import ExportReader, restore
+
+EXPORT = "export"
+EXPORT_SUMMARY = ExportReader().summary
+PROBLEMS_SHOWN = 20
+
+
+def export_command() -> Any:
+    """The subcommand; it brings more than documents, so it is no importer like the others."""
+    reader = ExportReader()
+    examples = "\n".join(["\b", "Examples:", *(f"  {example}" for example in reader.examples)])
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+    @single.command(name=EXPORT, help=reader.summary, epilog=examples)
+    def import_export(
+        source: Path = typer.Argument(..., metavar="FILE", help="The export."),
+        user: str = typer.Option(None, "--user", metavar="U", help="Whose it becomes; the user it names if left out."),
+        json: str = JSON_OPTION,
+    ) -> None:
+        options = Options(user=None if user is None else check_id(user, param="--user"))
+        with open_database(load_settings()) as database:
+            summary = run_import(database, reader, source, options)
+            if reader.user is None:
+                raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
+            with database.write() as connection:
+                restored = restore(connection, reader.user, reader.others)
+        show_summary(summary, 0, json, {kind: asdict(each) for kind, each in restored.items()})
+        for kind, each in restored.items():
+            for problem in each.problems[:PROBLEMS_SHOWN]:
+                typer.echo(printable(f"{source}: {problem}"), err=True)
+            if json is None and (each.restored or each.already_there or each.problems):
+                typer.echo(f"{kind}: {each.restored:,} restored, {each.already_there:,} already there", err=True)
+
+    command = typer.main.get_command(single)
+    command.name = EXPORT
+    return command

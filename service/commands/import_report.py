@@ -1,0 +1,105 @@
+"""The figures of an import, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pearl.errors import InputError
+from pearl.options import write_json
+from service.commands.shown import counted, printable
+from service.importing import ImportSummary
+
+PROBLEMS_SHOWN = 20
+
+
+def report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
+    """Say what came of it. Raises InputError when nothing was usable or ``--strict`` kept nothing."""
+    show_summary(summary, removed, json)
+    if summary.refused:
+        raise InputError(
+            f"{source}: {counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
+        )
+    if summary.nothing_usable:
+        raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
+
+
+def _show_problems(console: Console, summary: ImportSummary) -> None:
+    for problem in summary.errors[:PROBLEMS_SHOWN]:
+        console.print(Text(printable(str(problem))), soft_wrap=True)
+    hidden = summary.errors_total - PROBLEMS_SHOWN
+    if hidden > 0:
+        console.print(Text(f"and {hidden:,} more"), soft_wrap=True)
+
+
+def _remarks(summary: ImportSummary) -> list[str]:
+    """What is worth a sentence, an identity that matches nobody before all."""
+    if not summary.unmatched_me:
+        return list(summary.remarks)
+    unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)
+    senders = ", ".join(map(str, summary.senders))
+    return [
+        f"{unmatched} {'matches' if len(summary.unmatched_me) == 1 else 'match'} nobody in it; "
+        f"{f'the commonest others are {senders}' if senders else 'everybody in it is another --me'}.",
+        *summary.remarks,
+    ]
+
+
+def _left_out_in_words(summary: ImportSummary) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in summary.left_out.items()) or "it holds no documents"
+
+
+def _table(summary: ImportSummary, removed: int) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row(
+        f"{summary.imported:,}", f"imported, for {counted(summary.users, 'user')}, in {summary.seconds:.1f} s"
+    )
+    if summary.replaced:
+        table.add_row(f"{summary.replaced:,}", "changed since, now as they are in the source")
+    table.add_row(f"{summary.already_there:,}", "already there")
+    if removed:
+        table.add_row(f"{removed:,}", "removed, for they are gone from the source")
+    if summary.conflicts:
+        table.add_row(f"{summary.conflicts:,}", "already there with another content (conflicts)")
+    for reason, count in summary.left_out.items():
+        table.add_row(f"{count:,}", Text(f"left out: {reason}"))
+    return table
+
+
+def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
+    """The summary as ``--json`` writes it."""
+    fields = asdict(summary)
+    fields["gone"] = sum(len(each.document_ids) for each in summary.gone)
+    fields["removed"] = removed
+    fields["errors"] = [
+        {name: value for name, value in asdict(problem).items() if value is not None} for problem in summary.errors
+    ]
+    del fields["refused"]  # the exit status says it
+    fields["seconds"] = round(summary.seconds, 3)
+    return fields
+
+
+def show_summary(
+    summary: ImportSummary, removed: int, json: str | None, more: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """The problems and the figures; ``more`` are fields that the JSON has beside those of every import."""
+    console = Console(stderr=True)
+    _show_problems(console, summary)
+    for remark in _remarks(summary):
+        console.print(Text(printable(str(remark))), soft_wrap=True)
+    if json is not None:
+        write_json(json, {**summary_json(summary, removed), **more})
+        return
+    console.print(_table(summary, removed))
+    if summary.import_ids:
+        which = next(iter(summary.import_ids.values())) if len(summary.import_ids) == 1 else "ID"
+        console.print(f"To undo it: pearl imports undo {which}", highlight=False, soft_wrap=True)

@@ -1,0 +1,133 @@
+"""An export read again: documents like those of any import, then voices, drafts and feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from pearl.errors import InputError
+from pearl.history import parse_document
+from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.texts import check_characters, check_id
+from service.importers.base import Found, Items, LeftOut, Options
+from service.importers.json_arrays import as_object, read_members
+from service.store import drafts, feedback, users, voices
+from service.store.voices import WHOLE_HISTORY, Voice
+
+KINDS = ("voices", "drafts", "feedback")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The number of items of one kind by what became of them; ``problems`` name the others."""
+
+    restored: int = 0
+    already_there: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ExportReader:
+    """The documents of an export as an importer gives them; what else it holds is kept in ``others`` meanwhile."""
+
+    name: str = "export"
+    summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
+    examples: tuple[str, ...] = (
+        "pearl import export pearl-export.json",
+        "pearl import export pearl-export.json --user ann",
+    )
+    unit: str = "bytes"
+    needs_user: bool = False
+    needs_me: bool = False
+    stable_ids: bool = True
+    template: str = DEFAULT_TEMPLATE
+    user: str | None = None  # whose export it is, known when it was read
+    others: dict[str, list[Any]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+
+    def size(self, source: Path) -> int | None:
+        return source.stat().st_size
+
+    def read(self, source: Path, options: Options) -> Items:
+        """Stream the documents; ``voice`` is for those that have none. Raises InputError for any other file."""
+        self.user = options.user
+        position = done = 0
+        try:
+            with source.open("rb") as stream:
+                for place, (name, value) in enumerate(read_members(stream)):
+                    if place == 0 and (name, value) != ("object", "export"):
+                        raise InputError(
+                            "is not an export of PEARL's ('object' is not 'export').", code="not_an_export"
+                        )
+                    if name == "user_id" and self.user is None:
+                        self.user = check_id(value, param="user_id")
+                    elif name in self.others:
+                        self.others[name].append(value)
+                    elif name == "documents":
+                        position += 1
+                        yield self._item(value, f"{source}: documents.{position}", options)
+                    options.advance(stream.tell() - done)
+                    done = stream.tell()
+        except InputError as error:
+            raise InputError(f"{source}: {error.message}", param=error.param, code=error.code) from None
+        except OSError as error:
+            raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
+
+    def _item(self, value: Any, where: str, options: Options) -> Found | LeftOut:
+        if self.user is None:
+            raise InputError("names no user; say whose it is with --user.", param="user_id", code="missing_user")
+        try:
+            document = parse_document(as_object(value))
+        except InputError as error:
+            return LeftOut.because_of(error, where)
+        return Found(self.user, document if document.voice else replace(document, voice=options.voice), where)
+
+
+def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, Restored]:
+    """Bring back voices, drafts and feedback of an export whose documents are there; by kind, what became of them.
+
+    What is there already stays as it is, except for a voice that nothing was ever set of.
+    """
+    owner = users.ensure(connection, {user})[user].id
+    restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "voices": partial(_restore_voice, connection, owner),
+        "drafts": partial(drafts.restore, connection, owner),
+        "feedback": partial(feedback.restore, connection, owner),
+    }
+    return {kind: _restore_each(kind, others[kind], put) for kind, put in restorers.items()}
+
+
+def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]], bool]) -> Restored:
+    made = 0
+    problems = []
+    for position, item in enumerate(items, start=1):
+        try:
+            made += put(as_object(item))
+        except InputError as error:
+            problems.append(f"{kind}.{position}: {error.message}")
+    return Restored(made, len(items) - made - len(problems), tuple(problems))
+
+
+def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
+    name = check_id(line.get("name"), param="name")
+    if name == WHOLE_HISTORY:
+        raise InputError(f"'{name}' is the model id of the whole history, no voice.", param="name")
+    instructions, template, k = line.get("instructions", ""), line.get("template", DEFAULT_TEMPLATE), line.get("k")
+    if not isinstance(instructions, str) or not (k is None or (type(k) is int and 1 <= k <= 20)):
+        raise InputError("'instructions' must be a string and 'k' a number from 1 to 20.", param="k")
+    values = {
+        "instructions": check_characters(instructions, param="instructions"),
+        "template": load_template(str(template)).name,
+        "k": k,
+    }
+    there = next((voice for voice in voices.list_all(connection, owner) if voice.name == name), Voice(name))
+    own = {"instructions": there.instructions, "template": there.template, "k": there.k}
+    untouched = own == {"instructions": "", "template": DEFAULT_TEMPLATE, "k": None}
+    if (own == values and there.created_at) or not untouched:
+        return False
+    voices.put(connection, owner, name, values)
+    return True
