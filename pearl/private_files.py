@@ -28,9 +28,12 @@ def private_folder(folder: Path) -> None:
 
 def private_file(path: Path) -> None:
     """Make the file, empty and closed to others, or close one that is ours. Where neither can be done, whoever opens
-    it next says why."""
+    it next says why.
+
+    One that exists is never opened: closing it would drop the locks that SQLite holds on it in this process.
+    """
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
     with suppress(OSError):
         _close(path, FILE_MODE)
 

@@ -127,8 +127,10 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
         if parsed.get_backend_name() == "sqlite":
             if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
-            _keep_private(Path(parsed.database))
+            file = Path(parsed.database)
+            private_folder(file.parent)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
+            event.listen(engine, "do_connect", lambda *_: _keep_private(file))
             event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
             event.listen(engine, "begin", _begin_sqlite)
             return engine
@@ -144,7 +146,6 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
 
 
 def _keep_private(file: Path) -> None:
-    private_folder(file.parent)
     private_file(file)
     for companion in ("-wal", "-shm"):  # new ones take the mode of the database
         if (beside := file.with_name(file.name + companion)).exists():

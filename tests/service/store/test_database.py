@@ -311,11 +311,16 @@ def test_one_that_others_could_read_is_closed_at_the_start(sqlite_database, tmp_
     for path in tmp_path.iterdir():
         path.chmod(0o644)
     again = Database(f"sqlite:///{tmp_path / 'pearl.db'}")
-    assert set(modes(tmp_path).values()) == {0o700, 0o600}
     assert names(again) == ["ann"]
+    assert set(modes(tmp_path).values()) == {0o700, 0o600}
     again.close()
 
 
 def test_what_is_acknowledged_is_on_the_disk(sqlite_database):
     with sqlite_database.read() as connection:
         assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
+
+
+def test_a_database_that_is_not_used_is_not_made(tmp_path):
+    Database(f"sqlite:///{tmp_path / 'pearl.db'}").close()
+    assert list(tmp_path.iterdir()) == []
