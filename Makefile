@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow-unsafe --strip-extras \
 	--no-emit-options --no-emit-index-url --no-emit-find-links
 
+SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  export PATH="%s:$$PATH"\n' \
+	'$(CURDIR)/$(BIN)' '$(CURDIR)/$(BIN)' >&2
+
 .DEFAULT_GOAL := help
 .PHONY: help setup serve test lint types format docs bench train lock clean
 .DELETE_ON_ERROR:
@@ -14,8 +17,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv
+	@$(SAY_WHERE)
 
 serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models and a sample user
+	@$(SAY_WHERE)
 	@$(BIN)/pearl serve --sample $(ARGS)
 
 test: setup ## run the whole test suite (ARGS="-k store" for a part)

@@ -135,6 +135,7 @@ class Services:
         if origin := self.retriever().origin:
             log.info("the retriever %s", origin)
         self.loaded.set()
+        log.info("the models are loaded: drafts can be written")
         if self.needs_encoder and self.settings.embed_in_background:
             self._embedder.start()
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import os
-import sys
+import socket
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 
 import typer
 
 from pearl.options import ENCODER_OPTION, LLM_OPTION
-from pearl.settings import PREFIX, Settings, load_settings
+from pearl.settings import PREFIX, load_settings
 from service.commands.common import open_database
+from service.commands.listening import take_address, url_of
+from service.commands.welcome import facts, welcome
+from service.logs import configure_logging
 from service.metrics import MULTIPROCESS_FOLDER
+from service.store.overview import overview
+
+log = logging.getLogger("pearl.service")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -44,57 +50,54 @@ def serve(
     if force:
         os.environ[f"{PREFIX}RETRIEVER_FORCE"] = "1"
     settings = load_settings()
-    if workers > 1:
-        from retriever.encoder import SentenceEncoder
-        from service.services import check_retriever
+    configure_logging(settings)
+    with closing(take_address(host, port)) as listening:
+        if workers > 1:
+            from retriever.encoder import SentenceEncoder
+            from service.services import check_retriever
 
-        # here, for a worker that cannot start is started again and again
-        check_retriever(settings, SentenceEncoder(settings.encoder))
-    with open_database(settings) as database:
+            # here, for a worker that cannot start is started again and again
+            check_retriever(settings, SentenceEncoder(settings.encoder))
         key = None
-        if sample:
-            from service.sample import load_sample
+        with open_database(settings) as database:
+            if sample:
+                from service.sample import load_sample
 
-            key = load_sample(database, settings)
-    if key is not None:
-        typer.echo(_welcome(f"http://{host}:{port}", key, settings), err=True)
-    _run(host, port, workers)
+                key = load_sample(database, settings)
+            with database.read() as connection:
+                held = overview(connection)
+        if settings.log_format == "json" and key is None:
+            log.info("starting", extra={"fields": facts(url_of(listening), settings, held)})
+        else:
+            typer.echo(welcome(url_of(listening), settings, held, key), err=True)
+        _run(host, port, workers, listening)
 
 
-def _run(host: str, port: int, workers: int) -> None:
+def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
+    """As ``uvicorn.run``, on a socket that is bound already."""
     import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
     with ExitStack() as stack:
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-"))
             os.environ[MULTIPROCESS_FOLDER] = folder
-        uvicorn.run(
+        config = uvicorn.Config(
             "service.app:app_from_environment",
             factory=True,
             host=host,
             port=port,
             workers=workers,
+            log_config=None,  # its lines go through our log
             access_log=False,  # ours has the request id and no query strings
             timeout_graceful_shutdown=10,
         )
-
-
-def _welcome(address: str, key: str, settings: Settings) -> str:
-    from service.sample import REQUEST
-
-    body = json.dumps({"request": REQUEST, "voice": "email"})
-    pearl = os.path.relpath(sys.argv[0]) if sys.argv[0].endswith("pearl") else "pearl"
-    return f"""
-PEARL is starting on {address} (API documentation: {address}/docs)
-
-The sample user's key: {key}
-
-Try it:
-  curl -s {address}/v1/drafts -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -d '{body}'
-
-With your own history:
-  {pearl} import mbox ~/mail/sent.mbox --user me --me me@example.org --voice email
-  {pearl} keys create --user me
-  {pearl} draft "Ask Nan for the costume rails again" --user me --voice email
-Other sources: {pearl} import --help. Everything is kept in {settings.home}.
-"""
+        if workers > 1:
+            Multiprocess(config, sockets=[listening]).run()
+            return
+        config.load_app()
+        server = uvicorn.Server(config)
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
+        if not server.started:
+            raise typer.Exit(1)

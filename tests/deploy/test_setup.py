@@ -65,3 +65,13 @@ def test_commit_hooks_use_the_same_tools(root: Path) -> None:
     assert repository["repo"] == "local", "no hub is needed"
     assert [hook["id"] for hook in repository["hooks"]] == ["lint", "format", "types"]
     assert all(hook["entry"].startswith(".venv/bin/") for hook in repository["hooks"])
+
+
+@pytest.mark.parametrize("target", ["serve", "setup"])
+def test_the_command_is_named_by_its_path(root: Path, target: str) -> None:
+    (line,) = [line for line in make(root, "--dry-run", target).replace("\\\n", "").splitlines() if "printf" in line]
+    said = subprocess.run(line, shell=True, capture_output=True, text=True, check=True).stderr
+    assert said == (
+        f"The command is {root}/.venv/bin/pearl. To call it pearl in a terminal:\n"
+        f'  export PATH="{root}/.venv/bin:$PATH"\n'
+    )

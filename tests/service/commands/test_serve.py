@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import re
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -19,7 +21,7 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
     reader = threading.Thread(target=lambda: printed.extend(running.stderr))
     reader.start()
     try:
-        address = wait_for(r"Uvicorn running on (http://127\.0\.0\.1:\d+)", printed, running)
+        address = wait_for(r"is starting on (http://127\.0\.0\.1:\d+)", printed, running)
         key = wait_for(r"key: (pearl_\S+)", printed, running)
         assert "curl -s" in "".join(printed)
         assert "pearl import" in "".join(printed)
@@ -59,11 +61,52 @@ def test_options_that_cannot_be(command: Any) -> None:
         assert (ran.status, ran.out) == (2, "")
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_in_use_is_found_before_anything_is_made(command: Any, own_home: Path, workers: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ran = command("serve", "--port", str(port), "--workers", workers)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == (
+        f"pearl: Port {port} of 127.0.0.1 is in use by another program; stop that, or name another with --port.\n"
+    )
+    assert not own_home.exists()
+
+
+def test_an_address_that_is_not_this_machines(command: Any) -> None:
+    for host in ("192.0.2.1", "no such host"):
+        ran = command("serve", "--host", host, "--port", "0")
+        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert f"Cannot listen on {host}:0" in ran.err
+        assert "check --host" in ran.err
+
+
+def test_what_the_start_says_without_a_sample_in_json(
+    process: Any, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEARL_LOG_FORMAT", "json")
+    monkeypatch.setenv("PEARL_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("PEARL_LLM_MODEL", "far")
+    running = process("serve", "--port", "0")
+    try:
+        first = json.loads(running.stderr.readline())
+        rest = [json.loads(running.stderr.readline()) for _ in range(3)]
+    finally:
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=60)
+    rest += map(json.loads, err.splitlines())
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d*", first["address"])
+    assert (first["llm"], first["users"], first["documents"]) == ("far at http://127.0.0.1:9/v1", 0, 0)
+    assert first["database"] == str(own_home / "pearl.db")
+    assert {line["logger"] for line in rest} >= {"uvicorn.error"}
+    assert all(line["time"].endswith("Z") for line in [first, *rest])
+
+
 def test_with_workers_a_retriever_that_cannot_be_is_refused_before_they_start(
     command: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PEARL_RETRIEVER", str(tmp_path))
-    ran = command("serve", "--workers", "2")
+    ran = command("serve", "--workers", "2", "--port", "0")
     assert (ran.status, ran.out) == (2, "")
     assert "is not an artifact" in ran.err
     assert not (tmp_path / "home").exists()

@@ -1,0 +1,100 @@
+"""What ``pearl serve`` says when it starts: where it listens, what it serves, and how to get in."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from pearl import __version__
+from pearl.settings import Settings
+from service.store.overview import Overview
+
+
+def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:
+    """The same for a log that machines read."""
+    return {
+        "address": address,
+        "version": __version__,
+        "llm": _model(settings),
+        "retriever": settings.retriever,
+        "database": _database(settings),
+        "users": held.users,
+        "documents": held.documents,
+        "voices": held.voices,
+        "embedding": held.embedding,
+    }
+
+
+def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None) -> str:
+    """A few lines for a person. ``sample_key`` is the sample user's, where there is one."""
+    waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
+    lines = [
+        f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
+        f"  chat model  {_model(settings)}",
+        f"  retriever   {settings.retriever}",
+        f"  database    {_database(settings)}: {_count(held.users, 'user')}, {_count(held.documents, 'document')}, "
+        f"{_count(held.voices, 'voice')}{waiting}",
+        "",
+    ]
+    if sample_key is not None:
+        lines += _try_it(address, sample_key)
+    lines += _next_steps(held, sample_key)
+    return "\n".join(["", *lines, ""])
+
+
+def _try_it(address: str, key: str) -> list[str]:
+    from service.sample import REQUEST
+
+    body = json.dumps({"request": REQUEST, "voice": "email"})
+    headers = f"-H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
+    return [
+        f"The sample user's key: {key}",
+        "",
+        "Try it:",
+        f"  curl -s {address}/v1/drafts {headers} -d '{body}'",
+        "",
+    ]
+
+
+def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
+    pearl = _program()
+    if sample_key is None and held.documents:
+        known = f" ({_count(held.keys, 'key')} so far: {pearl} keys list)" if held.keys else ""
+        return [f"A key for a user: {pearl} keys create --user NAME{known}"]
+    return [
+        "With your own history:",
+        f"  {pearl} import ~/mail/sent.mbox --user me --me me@example.org --voice email",
+        f"  {pearl} keys create --user me",
+        f'  {pearl} draft "Ask Nan for the costume rails again" --user me --voice email',
+        f"Other sources: {pearl} import --help."
+        + ("" if sample_key else f" An invented user to try it on: {pearl} serve --sample."),
+    ]
+
+
+def _program() -> str:
+    """How to call this very command from here."""
+    called = Path(sys.argv[0])
+    return os.path.relpath(called) if called.name == "pearl" and "/" in sys.argv[0] else "pearl"
+
+
+def _model(settings: Settings) -> str:
+    if not settings.uses_endpoint:
+        return "embedded (SmolLM2-135M-Instruct)"
+    from pearl.chat.endpoint import address
+
+    return f"{settings.llm_model} at {address(settings)}"
+
+
+def _database(settings: Settings) -> str:
+    url = make_url(settings.resolved_database_url)
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return f"{url.database} on {url.host or url.query.get('host', 'this machine')} (PostgreSQL)"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pearl.settings import load_settings
+from service.commands.welcome import welcome
+from service.store.overview import Overview, overview
+
+NOTHING = Overview(0, 0, 0, 0, 0)
+ADDRESS = "http://127.0.0.1:8000"
+
+
+def said(held: Overview, key: str | None = None, **settings: Any) -> str:
+    return welcome(ADDRESS, load_settings(**settings), held, key)
+
+
+def test_an_empty_store() -> None:
+    text = said(NOTHING)
+    assert f"is starting on {ADDRESS} (API documentation: {ADDRESS}/docs)" in text
+    assert "chat model  embedded" in text
+    assert "0 users, 0 documents, 0 voices" in text
+    assert "pearl keys create --user me" in text
+    assert "serve --sample" in text
+
+
+def test_a_store_in_use() -> None:
+    text = said(Overview(2, 1050, 1, 3, 1), llm="openai", llm_base_url="http://llm:1/v1", llm_model="m")
+    assert "m at http://llm:1/v1" in text
+    assert "2 users, 1,050 documents, 1 voice; documents of 1 user are still to be embedded" in text
+    assert "pearl keys create --user NAME (3 keys so far" in text
+    assert "import" not in text
+
+
+def test_the_sample_user() -> None:
+    text = said(NOTHING, "pearl_abc")
+    assert "The sample user's key: pearl_abc" in text
+    assert f"curl -s {ADDRESS}/v1/drafts" in text
+
+
+def test_no_password_is_printed() -> None:
+    text = said(NOTHING, database_url="postgresql://ann:secret@db/pearl")
+    assert "pearl on db (PostgreSQL)" in text
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("documents", [0, 2])
+def test_what_a_store_holds(pearl: Any, documents: int) -> None:
+    pearl.key("ann")
+    pearl.add("ann", *["One.", "Two."][:documents])
+    with pearl.database.read() as connection:
+        assert overview(connection) == Overview(1, documents, 0, 1, min(documents, 1))
