@@ -31,12 +31,26 @@ def known(option: str, name: str, among: Iterable[str]) -> str:
 
 def write_json(target: str, value: Any) -> None:
     """One JSON document and a line break. Raises InputError when the file cannot be written."""
-    text = orjson.dumps(_encodable(value), option=orjson.OPT_INDENT_2).decode()
+    text = _laid_out(_encodable(value))
     if target == "-":
         typer.echo(text)
         return
     with writing(f"--json {target}"):
         Path(target).write_text(text + "\n", encoding="utf-8")
+
+
+def _laid_out(value: Any, indent: str = "") -> str:
+    """The value as JSON. An object or array that holds no other, such as an interval, stands on one line."""
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(child, (dict, list)) and child for child in children):
+        return orjson.dumps(value).decode()
+    inner = indent + "  "
+    if isinstance(value, list):
+        lines = [f"{inner}{_laid_out(child, inner)}" for child in value]
+    else:
+        lines = [f"{inner}{orjson.dumps(name).decode()}: {_laid_out(child, inner)}" for name, child in value.items()]
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{indent}{closing}"
 
 
 def _encodable(value: Any) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from pearl.options import write_json
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,3 +24,12 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_result_files_are_as_the_commands_write_them(tmp_path: Path) -> None:
+    """Compact, so that a change of one figure is a change of one line."""
+    files = list((ROOT / "docs" / "results").glob("*.json"))
+    for file in files:
+        write_json(str(tmp_path / file.name), json.loads(file.read_text(encoding="utf-8")))
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes(), file.name
+    assert sum(file.stat().st_size for file in files) < 900_000

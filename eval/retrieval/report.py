@@ -152,7 +152,7 @@ def retrieval_report(everything: Choices, baselines: Sequence[str], options: Ret
         "near_duplicates": {**without.counts, **retrieval_table(without.left, baselines, options)},
         "slices": [
             {"by": part.by, "low": part.low, "high": part.high}
-            | retrieval_table(everything.among(part.among.tolist()), baselines, options)
+            | _sliced(everything.among(part.among.tolist()), options)
             for part in parts
         ],
     }
@@ -176,6 +176,22 @@ def retrieval_table(choices: Choices, baselines: Sequence[str], options: Retriev
         "baselines": [to_json(name, found[name]) for name in (RANDOM, BEST)],
         "differences": [row | _ratio(bootstrap, row, outcomes) for row in compared],
         "pairs": _pairs(bootstrap, chosen),
+    }
+
+
+def _sliced(choices: Choices, options: RetrievalOptions) -> dict[str, Any]:
+    """The top-1 gain of each model in one slice, the trivial choices beside them."""
+    drawn = clusters(choices.records)
+    bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
+
+    def row(model: str, outcomes: Outcomes) -> dict[str, Any]:
+        return {"model": model, "top1_gain": bootstrap.mean(top1_gains(outcomes)).to_json()}
+
+    trivial = {RANDOM: choices.random_outcomes(), BEST: choices.best_outcomes(options.k)}
+    return {
+        "n": len(choices.records),
+        "models": [row(model, outcomes) for model, outcomes in choices.outcomes(options.k).items()],
+        "baselines": [row(model, outcomes) for model, outcomes in trivial.items()],
     }
 
 
