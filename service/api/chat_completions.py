@@ -15,7 +15,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from pearl.chat.base import Decoding
+from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
 from pearl.marks import CLOSING
 from pearl.records import Draft
@@ -26,6 +26,7 @@ from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
 from service.api.fields import Name
 from service.api.streaming import DONE, event, event_stream, while_connected
 from service.api.voices import all_voices
+from service.client_tasks import is_client_task, pass_on
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.services import Services
@@ -94,6 +95,12 @@ class ChatIn(BaseModel):
     n: int | None = Field(None, description="Only 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
+    def turns(self) -> list[tuple[Role, str]]:
+        """Who said what, oldest first."""
+        return [
+            ("system" if message.role == "developer" else message.role, message.text()) for message in self.messages
+        ]
+
     def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
         """Raises InputError for what cannot be done."""
         for name in UNSUPPORTED:
@@ -105,19 +112,17 @@ class ChatIn(BaseModel):
             )
         if self.n not in (None, 1):
             raise InputError("'n' must be 1: the likeliest draft is one.", param="n", code="unsupported")
-        *before, last = self.messages
-        if last.role != "user":
+        *earlier, (role, asked) = self.turns()
+        if role != "user":
             raise InputError("The last message must be the user's: it is the request.", param="messages")
-        for message in before:
-            check_characters(message.text(), param="messages")
+        for _, text in earlier:
+            check_characters(text, param="messages")
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         return Commission(
-            request=check_text(last.text(), param="messages"),
+            request=check_text(asked, param="messages"),
             voice=voice,
-            instructions="\n".join(message.text() for message in before if message.role in ("system", "developer")),
-            before=conversation(
-                [(message.role, message.text()) for message in before if message.role in ("user", "assistant")]
-            ),
+            instructions="\n".join(text for role, text in earlier if role == "system"),
+            before=conversation([(role, text) for role, text in earlier if role != "system"]),
             stop=tuple(filter(None, stop)),
             decoding=Decoding(
                 # tools ask for thousands as a matter of course, which must leave room for the request
@@ -220,14 +225,21 @@ def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
 async def create_completion(
     request: Request, services: ServicesDep, caller: Caller, body: ChatIn
 ) -> Response | dict[str, Any]:
-    """The same pipeline as `POST /v1/drafts`, in OpenAI's shape."""
+    """The same pipeline as `POST /v1/drafts`, in OpenAI's shape.
+
+    What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
+    your history, and is not recorded; `pearl.stage` is then `passed_on`."""
     voice = await in_thread(_voice, services, caller.user.id, body.model)
     commission = body.commission(
         None if voice is None else voice.name,
         usual_tokens=services.settings.max_draft_tokens,
         most_tokens=services.drafter.model.context_tokens // 2,
     )
-    events = services.drafter.draft(caller.user, commission)
+    turns = body.turns()
+    if is_client_task(turns):
+        events = pass_on(services.drafter.model, turns, commission.decoding)
+    else:
+        events = services.drafter.draft(caller.user, commission)
     if body.stream:
         first = await anext(events)
         with_usage = body.stream_options is not None and body.stream_options.include_usage

@@ -188,6 +188,44 @@ def test_a_follow_up_keeps_the_evidence_and_trains_on_the_whole_request(served: 
     assert [row.request for row in learned] == ["swap with Bea\n\nShorter please"]
 
 
+TITLE = (
+    '### Task:\nFind a short title for the chat history.\n### Output:\nJSON format: { "title": "..." }\n'
+    "<chat_history>\nUSER: swap with Bea\n</chat_history>"
+)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_clients_own_task_goes_to_the_model_without_the_history(
+    served: Any, client: openai.OpenAI, stream: bool
+) -> None:
+    served.house.model.replies.append('<think>\nHm.\n</think>\n```json\n{ "title": "Rota" }\n```')
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": TITLE}]
+    answer = client.chat.completions.create(model="pearl", messages=asked, stream=stream, max_tokens=20)
+    if stream:
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in answer)
+    else:
+        text = answer.choices[0].message.content
+        assert answer.model_extra["pearl"] == {
+            "stage": "passed_on",
+            "retrieval": {
+                "documents": [], "top_score": None, "threshold": None, "below_threshold": False, "notes": []
+            },
+        }  # fmt: skip
+    assert text.strip() == '```json\n{ "title": "Rota" }\n```'
+    ((messages, decoding),) = served.house.model.calls
+    assert [(message.role, message.content) for message in messages] == [("system", "Be brief."), ("user", TITLE)]
+    assert (decoding.max_tokens, decoding.stop) == (20, ())
+    assert served.house.rows("drafts") == []
+    exported = httpx2.get(f"{served.address}/v1/export", headers=served.house.as_user("ann").headers).text
+    assert "title" not in exported
+
+
+def test_a_clients_own_task_that_the_model_leaves_unanswered(pearl: Any, ann: Any) -> None:
+    pearl.model.replies.append("<think>\nHm.")
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": TITLE}]})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (502, "upstream_error")
+
+
 @pytest.mark.parametrize(
     ("turns", "request_text"),
     [
