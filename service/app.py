@@ -17,7 +17,7 @@ from pearl.chat.base import ChatModel
 from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.encoder import Encoder
-from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, voices
+from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, site, voices
 from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_unknown_parameters
@@ -66,6 +66,8 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
         version=__version__,
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        docs_url=None,  # ours has its assets with it
+        redoc_url=None,
         lifespan=lifespan,
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
         dependencies=[Depends(refuse_unknown_parameters)],
@@ -75,8 +77,11 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
     app.state.large_bodies = asyncio.Semaphore(LARGE_AT_ONCE)
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
-    for module in (drafts, documents, feedback, voices, chat_completions, rerank, account, health):
-        app.include_router(module.router)
+    routers = [module.router for module in (drafts, documents, feedback, voices, chat_completions, rerank, account)]
+    for router in (*routers, health.router, site.router):
+        app.include_router(router)
+    app.state.routes = site.names_of((*routers, health.router))
+    app.routes.append(site.assets())
     if settings.cors_origin_list:
         app.add_middleware(
             CORSMiddleware,

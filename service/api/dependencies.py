@@ -16,6 +16,8 @@ from service.threads import in_thread
 
 ACTING_FOR = "X-Pearl-User"
 
+WITHOUT_KEY = "Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'."
+
 bearer = HTTPBearer(auto_error=False, description="An API key, made with `pearl keys create --user NAME`.")
 
 
@@ -36,7 +38,7 @@ async def get_caller(
         assert isinstance(known, Identity)
         return known
     if credentials is None:
-        raise Unauthenticated("Send 'Authorization: Bearer KEY'; make a key with 'pearl keys create --user NAME'.")
+        raise Unauthenticated(WITHOUT_KEY)
     services = await get_services(request)
     name = None if acting_for is None else _as_utf8(acting_for)
     identity, allowed, allowance = await in_thread(_identify, services, credentials.credentials, name)
@@ -51,6 +53,22 @@ async def get_caller(
 async def authenticate(request: Request) -> Identity:
     """As :func:`get_caller`, from the headers alone."""
     return await get_caller(request, await bearer(request), request.headers.get(ACTING_FOR))
+
+
+async def get_operator(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+) -> None:
+    """Let programs in that watch the service: those with a service key. Raises Unauthenticated, AccessError."""
+    if credentials is None:
+        raise Unauthenticated(WITHOUT_KEY)
+    services = await get_services(request)
+    await in_thread(_identify_operator, services, credentials.credentials)
+
+
+def _identify_operator(services: Services, key: str) -> None:
+    with services.database.read() as connection:
+        key_id = keys.identify_service(connection, key)
+    services.key_uses.note(key_id)
 
 
 def _identify(services: Services, key: str, acting_for: str | None) -> tuple[Identity, bool, Allowance | None]:
@@ -70,3 +88,4 @@ def _as_utf8(header: str) -> str:
 
 ServicesDep = Annotated[Services, Depends(get_services)]
 Caller = Annotated[Identity, Depends(get_caller)]
+Operator = Annotated[None, Depends(get_operator)]

@@ -84,8 +84,17 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = HTTP_CODES.get(error.status_code, "http_error")
     kind = NotFound.type if error.status_code == 404 else InputError.type
-    body = {"error": {"message": str(error.detail), "type": kind, "param": None, "code": code}}
+    message = str(error.detail)
+    if error.status_code == 404:
+        message = f"There is no such route; there are {', '.join(request.app.state.routes)}."
+    elif error.status_code == 405:
+        message = f"This route does not know {request.method[:20]}; it knows {_allowed(error)}."
+    body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     return JSONResponse(body, error.status_code, error.headers)
+
+
+def _allowed(error: HTTPException) -> str:
+    return next((value for name, value in (error.headers or {}).items() if name.lower() == "allow"), "others")
 
 
 class CatchUnexpected:

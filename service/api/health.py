@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from pearl import __version__
 from pearl.errors import PearlError
-from service.api.dependencies import Caller, ServicesDep
+from service.api.dependencies import Operator, ServicesDep
 from service.services import Services
 from service.threads import in_thread
 
@@ -36,11 +36,13 @@ class Readiness(BaseModel):
     )
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", summary="Is the process alive?")
 async def health() -> Health:
     return Health(status="ok", version=__version__)
 
 
+@router.head("/health/ready", include_in_schema=False)
 @router.get(
     "/health/ready",
     response_model=Readiness,
@@ -69,5 +71,6 @@ def _models(services: Services) -> str:
 
 
 @router.get("/metrics", summary="Counts and times for Prometheus", response_class=Response)
-async def metrics(services: ServicesDep, caller: Caller) -> Response:
+async def metrics(services: ServicesDep, operator: Operator) -> Response:
+    """For a service key: the counts are of all users together."""
     return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)

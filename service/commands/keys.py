@@ -28,6 +28,7 @@ CREATE_EXAMPLES = """Examples:
   pearl keys create --user ada --json -
   pearl keys create --user ada --name laptop --expires 90d
   pearl keys create --service --grant ada --grant ben
+  pearl keys create --service                            # for /metrics alone
 """
 LIFETIME = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
 UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
@@ -47,9 +48,7 @@ def create(
 ) -> None:
     """Make a key. It is shown now and never again: only its digest is kept."""
     if service == (user is not None):
-        raise InputError("Give either --user U or --service with --grant U.", param="user")
-    if service and not grant and not grant_all:
-        raise InputError("A service key needs --grant U (repeatable) or --grant-all.", param="grant")
+        raise InputError("Give either --user U or --service.", param="user")
     if user is not None and (grant or grant_all):
         raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
     terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires))

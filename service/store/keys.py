@@ -7,8 +7,9 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, delete, exists, insert, select, update
+from sqlalchemy import Connection, Row, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.texts import format_timestamp
@@ -103,6 +104,25 @@ def identify(connection: Connection, key: str, acting_for: str | None = None) ->
 
     Raises Unauthenticated for an unknown or expired key, AccessError where the key may not act as that user.
     """
+    row = _in_force(connection, key)
+    if row.user_id is not None:
+        if acting_for not in (None, row.name):
+            raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
+        return Identity(User(row.user_id, row.tenant_id, row.name), row.id)
+    if acting_for is None:
+        raise AccessError("A service key must say for whom it acts: set X-Pearl-User.", param="X-Pearl-User")
+    return Identity(_granted(connection, row.id, row.tenant_id, row.grants_all_users, acting_for), row.id)
+
+
+def identify_service(connection: Connection, key: str) -> str:
+    """The id of a service key. Raises Unauthenticated for an unknown or expired key, AccessError for a user's."""
+    row = _in_force(connection, key)
+    if row.user_id is not None:
+        raise AccessError("This is for the service's operator: use a key made with 'pearl keys create --service'.")
+    return str(row.id)
+
+
+def _in_force(connection: Connection, key: str) -> Row[Any]:
     row = connection.execute(
         select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
         .outerjoin(users, users.c.id == keys.c.user_id)
@@ -115,13 +135,7 @@ def identify(connection: Connection, key: str, acting_for: str | None = None) ->
             f"This API key expired at {format_timestamp(int(row.expires_at))}; make another with 'pearl keys create'.",
             code="expired_api_key",
         )
-    if row.user_id is not None:
-        if acting_for not in (None, row.name):
-            raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
-        return Identity(User(row.user_id, row.tenant_id, row.name), row.id)
-    if acting_for is None:
-        raise AccessError("A service key must say for whom it acts: set X-Pearl-User.", param="X-Pearl-User")
-    return Identity(_granted(connection, row.id, row.tenant_id, row.grants_all_users, acting_for), row.id)
+    return row
 
 
 def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, name: str) -> User:

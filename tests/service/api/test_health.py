@@ -127,7 +127,7 @@ def test_metrics_count_and_name_no_text(pearl: Any) -> None:
     ann.get("/v1/documents/secret-id")
     ann.get("/secret/path")
     ann("SECRET", "/v1/drafts")
-    answer = ann.get("/metrics")
+    answer = pearl.client.get("/metrics", headers={"Authorization": f"Bearer {pearl.service_key()}"})
     assert answer.headers["content-type"].startswith("text/plain")
     text = answer.text
     assert 'pearl_http_requests_total{method="POST",route="/v1/drafts",status="200"} 2.0' in text
@@ -137,3 +137,12 @@ def test_metrics_count_and_name_no_text(pearl: Any) -> None:
     assert 'pearl_draft_stage_seconds_count{stage="generate"} 2.0' in text
     assert 'pearl_llm_tokens_total{kind="completion"} 6.0' in text
     assert "secret" not in text.lower()
+
+
+def test_metrics_are_the_operators(pearl: Any) -> None:
+    refused = pearl.as_user("ann").get("/metrics")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (403, "permission_error")
+    assert "pearl keys create --service" in refused.json()["error"]["message"]
+    for granted in ([], ["ann"]):
+        headers = {"Authorization": f"Bearer {pearl.service_key(*granted)}"}
+        assert pearl.client.get("/metrics", headers=headers).status_code == 200

@@ -99,7 +99,6 @@ def test_lifetimes_that_cannot_be_read(command: Any, own_home: Path, lifetime: s
     "arguments",
     [
         (),
-        ("--service",),
         ("--user", "ada", "--service"),
         ("--user", "ada", "--grant", "ben"),
         ("--user", "ada", "--grant-all"),
