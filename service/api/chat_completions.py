@@ -22,7 +22,8 @@ from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.drafts import UsageOut, finished, retrieval_body, usage_body
+from service.api.draft_form import UsageOut, retrieval_body, usage_body
+from service.api.drafts import finished
 from service.api.fields import Name
 from service.api.streaming import DONE, event, event_stream, while_connected
 from service.api.voices import all_voices

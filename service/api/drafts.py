@@ -1,37 +1,37 @@
-"""``POST /v1/drafts``: a text the way the caller would have written it, with its evidence."""
+"""``/v1/drafts``: a text the way the caller would have written it, with its evidence; and those written before."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from pearl.chat.base import Decoding
-from pearl.errors import InputError, NotFound
+from pearl.errors import InputError
 from pearl.marks import CLOSING
-from pearl.records import Draft, Retrieval, Usage
+from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
+from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, draft_body, recorded_body, retrieval_body
 from service.api.fields import MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.streaming import event, event_stream, while_connected
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
 from service.services import Services
-from service.store import documents, drafts
+from service.store import drafts
 from service.store.idempotency import Answer
 from service.store.keys import Identity
+from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
-
-EXCERPT = 240  # characters of a document shown as evidence
 
 
 class DraftIn(BaseModel):
@@ -62,13 +62,6 @@ class DraftIn(BaseModel):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
-    candidates: int = Field(
-        1,
-        ge=1,
-        le=20,
-        description="Drafts to choose the best from; more than 1 needs a trained reward model.",
-        examples=[1],
-    )
     stream: bool = Field(
         False,
         description="Server-sent events: `retrieval`, `delta`..., `draft`; `error` if it fails.",
@@ -76,13 +69,7 @@ class DraftIn(BaseModel):
     )
 
     def commission(self, longest: int) -> Commission:
-        """Raises InputError for what this installation cannot do."""
-        if self.candidates > 1:
-            raise InputError(
-                "Choosing among candidates needs a trained reward model, and none is installed; leave it at 1.",
-                param="candidates",
-                code="no_reward_model",
-            )
+        """What it asks the pipeline for; the draft has at most so many tokens."""
         return Commission(
             self.request,
             self.voice,
@@ -91,76 +78,6 @@ class DraftIn(BaseModel):
             self.revise,
             decoding=Decoding(longest, stop=(CLOSING,)),
         )
-
-
-class Evidence(BaseModel):
-    """A document that the draft was written from."""
-
-    id: str = Field(description="The document's id.", examples=["email-009"])
-    score: float = Field(description="The retriever's score.", examples=[0.0325])
-    excerpt: str = Field(description=f"Its first {EXCERPT} characters.", examples=["Hello Tomas, kettle's on..."])
-
-
-class NoteOut(BaseModel):
-    """Something to know about this draft."""
-
-    code: str = Field(
-        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened` or `time_limit`.",
-        examples=["generic"],
-    )
-    message: str = Field(
-        description="The same in a sentence.", examples=["There are no documents in the history: the draft is generic."]
-    )
-
-
-class RetrievalOut(BaseModel):
-    """What was found in the history."""
-
-    documents: list[Evidence] = Field(
-        description="Those that went into the prompt, best first.",
-        examples=[[{"id": "email-009", "score": 0.0325, "excerpt": "Hello Tomas, kettle's on..."}]],
-    )
-    top_score: float | None = Field(description="The best score, s1; null without a history.", examples=[0.0325])
-    threshold: float | None = Field(description="Theta; null until one is trained.", examples=[None])
-    below_threshold: bool = Field(description="Whether s1 lies below theta.", examples=[False])
-    notes: list[NoteOut] = Field(description="What to know of the evidence, e.g. that there was none.", examples=[[]])
-
-
-class RevisionOut(BaseModel):
-    """Whether the draft was revised, and why or why not."""
-
-    applied: bool = Field(description="Whether `text` is a revision.", examples=[False])
-    reason: str = Field(description="A stable code.", examples=["no_threshold"])
-    message: str = Field(
-        description="The same in a sentence.", examples=["The best document scored below the threshold."]
-    )
-
-
-class UsageOut(BaseModel):
-    """Tokens of the chat model, revision included."""
-
-    prompt_tokens: int = Field(examples=[745], description="Tokens read.")
-    completion_tokens: int = Field(examples=[115], description="Tokens written.")
-    total_tokens: int = Field(examples=[860], description="Both.")
-
-
-class DraftOut(BaseModel):
-    """A draft with its evidence."""
-
-    id: str = Field(description="Name it in feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    object: Literal["draft"] = Field(description="Always `draft`.")
-    text: str = Field(
-        description="The draft; empty when input is needed.", examples=["Kettle's on. Yes, swap with Bea."]
-    )
-    stage: Literal["draft", "revised", "needs_input"] = Field(description="How far it went.", examples=["draft"])
-    questions: list[str] = Field(description="What to tell us first, when `stage` is `needs_input`.", examples=[[]])
-    retrieval: RetrievalOut
-    revision: RevisionOut
-    quality: float | None = Field(description="A reward model's score; null without one.", examples=[None])
-    usage: UsageOut
-    timings: dict[str, float] = Field(
-        description="Milliseconds by stage, and in all.", examples=[{"retrieve_ms": 11.8}]
-    )
 
 
 @router.post("", summary="Draft a text in your manner", response_model=DraftOut)
@@ -190,33 +107,25 @@ async def create_draft(
 async def _create_once(
     request: Request, services: Services, caller: Identity, commission: Commission, key: str
 ) -> Response:
+    """A repeated call gets the record: a copy of a text would outlive its deletion."""
+
     async def work(store: Store) -> Answer:
         def kept(connection: Connection, draft: Draft) -> None:
-            store(connection, Answer(200, orjson.dumps(_without_texts(draft_body(draft))).decode()))
+            store(connection, Answer(200, draft.id))
 
         draft = await while_connected(request, lambda: finished(services.drafter.draft(caller.user, commission, kept)))
         services.metrics.count_draft(draft)
         return Answer(200, orjson.dumps(draft_body(draft)).decode())
 
-    return await once_long(services, caller, request, key, work, partial(_with_texts, services, caller.user.id))
+    return await once_long(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
 
 
-def _without_texts(body: dict[str, Any]) -> dict[str, Any]:
-    """What is kept for a repeated call: a copy of a text would outlive its deletion."""
-    for found in body["retrieval"]["documents"]:
-        found["excerpt"] = ""
-    return {**body, "text": ""}
-
-
-def _with_texts(services: Services, user_id: int, stored: Answer) -> Answer:
-    """The answer with the texts as they are kept now. Raises NotFound when the draft was deleted."""
-    body = orjson.loads(stored.body)
+def _repeated(services: Services, user_id: int, stored: Answer) -> Answer:
+    """Raises NotFound when the draft was deleted."""
     with services.database.read() as connection:
-        body["text"] = drafts.get(connection, user_id, body["id"]).text
-        for found in body["retrieval"]["documents"]:
-            with suppress(NotFound):
-                found["excerpt"] = excerpt(documents.get(connection, user_id, found["id"]).text)
-    return Answer(stored.status, orjson.dumps(body).decode())
+        draft = drafts.get(connection, user_id, stored.body)
+        texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)
+    return Answer(stored.status, orjson.dumps(draft_body(draft.draft(texts))).decode())
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:
@@ -240,46 +149,62 @@ async def _events(first: Event, rest: AsyncGenerator[Event, None], metrics: Metr
                 yield event(draft_body(item.draft), "draft")
 
 
-def draft_body(draft: Draft) -> dict[str, Any]:
-    """What the API and ``pearl draft --json`` answer."""
+class DraftPageOut(BaseModel):
+    """A page of your drafts."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[RecordedDraftOut] = Field(description="The drafts of this page.", examples=[[]])
+    has_more: bool = Field(description="Whether another page follows.", examples=[False])
+    first_id: str | None = Field(description="Id of the first draft here.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    last_id: str | None = Field(
+        description="Give it as `after` for the next page.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"]
+    )
+
+
+@router.get("", summary="List your drafts", response_model=DraftPageOut)
+async def list_drafts(
+    services: ServicesDep,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=100, description="How many a page.")] = 20,
+    after: Annotated[Name | None, Query(description="Id of the last draft of the page before.")] = None,
+    order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
+    query: Annotated[
+        Text | None,
+        Query(
+            description="Only drafts that have each of these words, in upper or lower case, in request or text.",
+            examples=["kettle"],
+        ),
+    ] = None,
+) -> dict[str, Any]:
+    """In the form of `POST /v1/drafts`, with what was asked for."""
+    return await in_thread(_page, services, caller.user.id, limit, after, order == "desc", query)
+
+
+def _page(
+    services: Services, user_id: int, limit: int, after: str | None, newest_first: bool, words: str | None
+) -> dict[str, Any]:
+    with services.database.read() as connection:
+        page = drafts.page(connection, user_id, limit=limit, after=after, newest_first=newest_first, words=words)
+        texts = drafts.evidence_texts(connection, user_id, page.drafts, EXCERPT + 1)
+    data = [recorded_body(draft, texts) for draft in page.drafts]
     return {
-        "id": draft.id,
-        "object": "draft",
-        "text": draft.text,
-        "stage": draft.stage,
-        "questions": list(draft.questions),
-        "retrieval": retrieval_body(draft.retrieval),
-        "revision": {
-            "applied": draft.revision.applied,
-            "reason": draft.revision.reason,
-            "message": draft.revision.message,
-        },
-        "quality": None,
-        "usage": usage_body(draft.usage),
-        "timings": draft.timings,
+        "object": "list",
+        "data": data,
+        "has_more": page.has_more,
+        "first_id": data[0]["id"] if data else None,
+        "last_id": data[-1]["id"] if data else None,
     }
 
 
-def usage_body(usage: Usage) -> dict[str, int]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+DraftId = Annotated[Name, Path(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])]
 
 
-def retrieval_body(retrieval: Retrieval) -> dict[str, Any]:
-    return {
-        "documents": [
-            {"id": found.document.id, "score": found.score, "excerpt": excerpt(found.document.text)}
-            for found in retrieval.documents
-        ],
-        "top_score": retrieval.top_score,
-        "threshold": retrieval.threshold,
-        "below_threshold": retrieval.below_threshold,
-        "notes": [{"code": note.code, "message": note.message} for note in retrieval.notes],
-    }
+@router.get("/{id}", summary="Get a draft", response_model=RecordedDraftOut)
+async def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> dict[str, Any]:
+    return await in_thread(_get, services, caller.user.id, id)
 
 
-def excerpt(text: str) -> str:
-    return text if len(text) <= EXCERPT else text[: EXCERPT - 1].rstrip() + "…"
+def _get(services: Services, user_id: int, draft_id: str) -> dict[str, Any]:
+    with services.database.read() as connection:
+        draft = drafts.get(connection, user_id, draft_id)
+        return recorded_body(draft, drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1))

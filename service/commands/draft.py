@@ -41,7 +41,7 @@ def draft(
     with Status("Reading the history and writing...", console=Console(stderr=True)):
         written = _draft(settings, user, request, voice, instructions, k, revise)
     if json:
-        from service.api.drafts import draft_body
+        from service.api.draft_form import draft_body
 
         write_json(json, draft_body(written))
     else:

@@ -16,10 +16,10 @@ from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
+from service.store.search import containing
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
-SEARCHED_AT_ONCE = 100  # documents in memory, each of which may have a megabyte
 
 Digests = tuple[bytes, bytes | None]  # of a document's text and of its request, which embeddings are cached by
 
@@ -232,20 +232,10 @@ def page(
     if words is None:
         rows = list(connection.execute(query.limit(limit + 1)))
     else:
-        rows = list(islice(_containing(connection, query, words), limit + 1))
+        rows = list(islice(containing(connection, query, words, ("text",)), limit + 1))
     found = [_document(row) for row in rows[:limit]]
     has_more = len(rows) > limit
     return Page(found, found[-1].id if has_more else None, has_more)
-
-
-def _containing(connection: Connection, query: Select[Any], words: str) -> Iterator[Row[Any]]:
-    """The rows whose text contains every word, compared here: SQLite folds the case of ASCII alone."""
-    wanted = words.casefold().split()
-    with connection.execute(query.execution_options(yield_per=SEARCHED_AT_ONCE)) as rows:
-        for row in rows:
-            text = row.text.casefold()
-            if all(word in text for word in wanted):
-                yield row
 
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:

@@ -1,24 +1,28 @@
-"""The drafts that were made, for feedback and export. Evidence is kept as ids and scores, never as text."""
+"""The drafts that were made. Evidence is kept as ids and scores, never as text."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select, tuple_
 
-from pearl.errors import Conflict, NotFound
-from pearl.records import Draft
+from pearl.errors import Conflict, InputError, NotFound
+from pearl.records import Document, Draft, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import users
 from service.store.lines import column_values
-from service.store.tables import drafts
+from service.store.search import containing
+from service.store.tables import documents, drafts
+
+NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that did not keep the reason.")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
-    """A draft as it is kept."""
+    """A draft as it is kept. ``revision`` and ``usage`` are None in drafts of versions that did not keep them."""
 
     id: str
     voice: str | None
@@ -29,6 +33,39 @@ class StoredDraft:
     model: str
     retrieval: dict[str, Any]
     created_at: float
+    revision: dict[str, Any] | None = None
+    questions: tuple[str, ...] = ()
+    usage: dict[str, int] | None = None
+    timings: dict[str, float] | None = None
+
+    @property
+    def evidence(self) -> list[str]:
+        """The ids of the documents that it was written from."""
+        return [found["id"] for found in self.retrieval["documents"]]
+
+    def draft(self, texts: Mapping[str, str]) -> Draft:
+        """As the pipeline gave it; a document that is not among the texts, by id, has none any more."""
+        kept = self.retrieval
+        found = (ScoredDocument(Document(it["id"], texts.get(it["id"], "")), it["score"]) for it in kept["documents"])
+        notes = tuple(Note(**note) for note in kept.get("notes", ()))
+        return Draft(
+            self.id,
+            self.text,
+            self.stage,
+            Retrieval(tuple(found), kept["top_score"], kept["threshold"], kept["below_threshold"], notes),
+            NOT_KEPT if self.revision is None else Revision(**self.revision),
+            self.questions,
+            Usage(**(self.usage or {})),
+            self.timings or {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPage:
+    """Some of a user's drafts in order of time."""
+
+    drafts: list[StoredDraft]
+    has_more: bool
 
 
 def add(
@@ -60,7 +97,11 @@ def add(
                 "top_score": evidence.top_score,
                 "threshold": evidence.threshold,
                 "below_threshold": evidence.below_threshold,
+                "notes": [asdict(note) for note in evidence.notes],
             },
+            revision=asdict(draft.revision),
+            questions=list(draft.questions),
+            usage=asdict(draft.usage),
             timings=draft.timings,
             created_at=time.time(),
         )
@@ -73,6 +114,48 @@ def get(connection: Connection, user_id: int, draft_id: str) -> StoredDraft:
     if row is None:
         raise NotFound(f"There is no draft '{draft_id}' of yours.", param="draft_id", code="draft_not_found")
     return _stored(row)
+
+
+def page(
+    connection: Connection, user_id: int, *, limit: int, after: str | None, newest_first: bool, words: str | None = None
+) -> DraftPage:
+    """One page in order of time; with ``words``, of drafts whose request or text contains all of them.
+
+    ``after`` is the id of the last draft of the page before. Raises InputError when there is none of this id.
+    """
+    position = tuple_(drafts.c.created_at, drafts.c.id)
+    query = select(drafts).where(drafts.c.user_id == user_id)
+    if after is not None:
+        last = connection.execute(query.where(drafts.c.id == after)).first()
+        if last is None:
+            raise InputError(
+                f"'after' must be the id of a draft of yours; '{after}' is not there (any more).",
+                param="after",
+                code="invalid_cursor",
+            )
+        cursor = tuple_(last.created_at, last.id)
+        query = query.where(position < cursor if newest_first else position > cursor)
+    ordering = (drafts.c.created_at, drafts.c.id)
+    query = query.order_by(*(column.desc() for column in ordering) if newest_first else ordering)
+    if words is None:
+        rows = list(connection.execute(query.limit(limit + 1)))
+    else:
+        rows = list(islice(containing(connection, query, words, ("request", "text")), limit + 1))
+    return DraftPage([_stored(row) for row in rows[:limit]], len(rows) > limit)
+
+
+def evidence_texts(
+    connection: Connection, user_id: int, shown: Iterable[StoredDraft], characters: int
+) -> dict[str, str]:
+    """The beginnings of the documents that drafts were written from, by id, as they are now."""
+    wanted = {document_id for draft in shown for document_id in draft.evidence}
+    beginning = func.substr(documents.c.text, 1, characters)
+    rows = connection.execute(
+        select(documents.c.document_id, beginning).where(
+            documents.c.user_id == user_id, documents.c.document_id.in_(wanted)
+        )
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def all_of_user(connection: Connection, user_id: int) -> list[StoredDraft]:
@@ -107,5 +190,17 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 def _stored(row: Any) -> StoredDraft:
     return StoredDraft(
-        row.id, row.voice, row.request, row.instructions, row.text, row.stage, row.model, row.retrieval, row.created_at
+        row.id,
+        row.voice,
+        row.request,
+        row.instructions,
+        row.text,
+        row.stage,
+        row.model,
+        row.retrieval,
+        row.created_at,
+        row.revision,
+        tuple(row.questions or ()),
+        row.usage,
+        row.timings,
     )

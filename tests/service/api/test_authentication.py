@@ -14,6 +14,8 @@ ROUTES = [
     ("DELETE", "/v1/documents/a"),
     ("DELETE", "/v1/documents"),
     ("POST", "/v1/drafts"),
+    ("GET", "/v1/drafts"),
+    ("GET", "/v1/drafts/a"),
     ("POST", "/v1/feedback"),
     ("GET", "/v1/voices"),
     ("PUT", "/v1/voices/a"),

@@ -236,3 +236,64 @@ def test_when_too_many_wait_it_says_when_to_come_back(pearl: Any, ann: Any, stre
     assert int(answer.headers["retry-after"]) >= 1
     assert answer.json()["error"]["code"] == "overloaded"
     assert pearl.rows("drafts") == []
+
+
+RECORDED = ["request", "instructions", "voice", "model", "created_at"]
+
+
+def test_a_draft_can_be_read_again_in_the_form_it_was_given_in(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.retrieve_with(fixed_retriever({"d1": 1.5}, Calibration(threshold=2.0, floor=1.0)))
+    pearl.model.replies.extend(["First.", EDITED])
+    given = ann.post("/v1/drafts", {"request": "swap", "instructions": "Briefly."}).json()
+    again = ann.get(f"/v1/drafts/{given['id']}").json()
+    assert list(again) == [*given, *RECORDED]
+    for name in set(given) - {"timings"}:
+        assert again[name] == given[name], name
+    assert again["revision"]["reason"] == "below_threshold"
+    assert [again[name] for name in RECORDED[:4]] == ["swap", "Briefly.", None, pearl.model.name]
+    (exported,) = ann.get("/v1/export").json()["drafts"]
+    assert exported["revision"] == given["revision"]
+    assert exported["retrieval"]["notes"] == given["retrieval"]["notes"]
+
+
+def test_questions_and_notes_are_recorded(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.retrieve_with(fixed_retriever({"d1": 1.5}, Calibration(threshold=3.0, ask_below=2.0, floor=5.0)))
+    pearl.model.replies.append("- Which Saturday?")
+    given = ann.post("/v1/drafts", {"request": "swap"}).json()
+    again = ann.get(f"/v1/drafts/{given['id']}").json()
+    assert again["questions"] == ["Which Saturday?"]
+    assert [note["code"] for note in again["retrieval"]["notes"]] == ["below_floor"]
+
+
+def test_the_evidence_of_a_draft_goes_with_its_document(ann: Any) -> None:
+    given = ann.post("/v1/drafts", {"request": "swap with Bea", "k": 1}).json()
+    (found,) = given["retrieval"]["documents"]
+    ann.delete(f"/v1/documents/{found['id']}")
+    (again,) = ann.get(f"/v1/drafts/{given['id']}").json()["retrieval"]["documents"]
+    assert again == {**found, "excerpt": ""}
+
+
+def test_drafts_are_listed_and_searched(pearl: Any, ann: Any) -> None:
+    made = [ann.post("/v1/drafts", {"request": f"Write to {name}"}).json()["id"] for name in ("Ada", "Bea", "Cem")]
+    pearl.as_user("ben").post("/v1/drafts", {"request": "Write to Ada"})
+    listed = ann.get("/v1/drafts?order=asc&limit=2").json()
+    assert ([draft["id"] for draft in listed["data"]], listed["has_more"]) == (made[:2], True)
+    assert (listed["first_id"], listed["last_id"]) == (made[0], made[1])
+    rest = ann.get(f"/v1/drafts?order=asc&after={listed['last_id']}").json()
+    assert ([draft["id"] for draft in rest["data"]], rest["has_more"]) == (made[2:], False)
+    assert [draft["id"] for draft in ann.get("/v1/drafts").json()["data"]] == made[::-1]
+    assert [draft["id"] for draft in ann.get("/v1/drafts?query=BEA write").json()["data"]] == [made[1]]
+    assert ann.get("/v1/drafts?query=tide").json()["data"] == []
+
+
+def test_another_users_draft_is_not_there(pearl: Any, ann: Any) -> None:
+    theirs = pearl.as_user("ben").post("/v1/drafts", {"request": "Write"}).json()["id"]
+    for path in (theirs, "nothing"):
+        answer = ann.get(f"/v1/drafts/{path}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "draft_not_found")
+    assert ann.get(f"/v1/drafts?after={theirs}").json()["error"]["param"] == "after"
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "order=up", "query=", "voice=a"])
+def test_a_page_that_cannot_be(ann: Any, query: str) -> None:
+    assert ann.get(f"/v1/drafts?{query}").status_code == 422

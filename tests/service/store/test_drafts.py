@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import Conflict, InputError, NotFound
-from pearl.records import Document, Retrieval, Revision, ScoredDocument
+from pearl.records import Document, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import documents, drafts, feedback
 
 
@@ -28,8 +28,18 @@ def give(person, draft_id: str, outcome: str, final_text: str | None = None) -> 
 
 
 def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write, rows):
-    evidence = Retrieval((ScoredDocument(Document("m1", "secret words", 1.0), 0.5),), 0.5, 0.25, False)
-    draft_id = write(ann, retrieval=evidence, stage="revised", timings={"total_ms": 3.5})
+    note = Note("far_behind", "3 documents far behind the best one were left out.")
+    evidence = Retrieval((ScoredDocument(Document("m1", "secret words", 1.0), 0.5),), 0.5, 0.25, False, (note,))
+    revision = Revision(True, "below_threshold", "The best document scored below the threshold.")
+    draft_id = write(
+        ann,
+        retrieval=evidence,
+        revision=revision,
+        questions=("When?",),
+        usage=Usage(7, 5),
+        stage="revised",
+        timings={"total_ms": 3.5},
+    )
     with ann.database.read() as connection:
         stored = drafts.get(connection, ann.id, draft_id)
         assert drafts.all_of_user(connection, ann.id) == [stored]
@@ -40,7 +50,13 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
         "top_score": 0.5,
         "threshold": 0.25,
         "below_threshold": False,
+        "notes": [{"code": note.code, "message": note.message}],
     }
+    again = stored.draft({"m1": "secret words"})
+    assert (again.revision, again.questions, again.usage) == (revision, ("When?",), Usage(7, 5))
+    assert again.retrieval.notes == (note,)
+    assert [(found.document.text, found.score) for found in again.retrieval.documents] == [("secret words", 0.5)]
+    assert again.timings == {"total_ms": 3.5}
     assert "secret words" not in str(rows("drafts"))
 
 
@@ -130,3 +146,47 @@ def test_drafts_are_listed_oldest_first(ann, write):
     made = [write(ann, str(number)) for number in range(3)]
     with ann.database.read() as connection:
         assert [stored.id for stored in drafts.all_of_user(connection, ann.id)] == made
+
+
+def test_a_draft_of_before_the_reason_was_kept(ann, write):
+    draft_id = write(ann)
+    with ann.database.write() as connection:
+        connection.exec_driver_sql("UPDATE drafts SET revision = NULL, questions = NULL, usage = NULL")
+    with ann.database.read() as connection:
+        again = drafts.get(connection, ann.id, draft_id).draft({})
+    assert (again.revision.reason, again.questions, again.usage) == ("not_kept", (), Usage())
+
+
+def test_pages_of_drafts(ann, bob, write):
+    made = [write(ann, str(number)) for number in range(5)]
+    theirs = write(bob, "bobs")
+    with ann.database.read() as connection:
+
+        def page(limit: int, after: str | None, newest_first: bool) -> tuple[list[str], bool]:
+            found = drafts.page(connection, ann.id, limit=limit, after=after, newest_first=newest_first)
+            return [stored.id for stored in found.drafts], found.has_more
+
+        assert page(2, None, False) == (made[:2], True)
+        assert page(2, made[1], False) == (made[2:4], True)
+        assert page(2, made[3], False) == (made[4:], False)
+        assert page(9, None, True) == (made[::-1], False)
+        assert page(1, made[2], True) == ([made[1]], True)
+        for unknown in (theirs, "nothing"):
+            with pytest.raises(InputError) as caught:
+                page(2, unknown, True)
+            assert caught.value.param == "after"
+
+
+def test_drafts_that_have_all_the_words(ann, write):
+    kettle, other = write(ann, "1", text="The KETTLE is on."), write(ann, "2", text="Grüße")
+    with ann.database.read() as connection:
+
+        def found(words: str) -> list[str]:
+            page = drafts.page(connection, ann.id, limit=9, after=None, newest_first=False, words=words)
+            return [stored.id for stored in page.drafts]
+
+        assert found("kettle") == [kettle]
+        assert found("answer kettle") == [kettle]  # one is in the request, one in the text
+        assert found("GRÜSSE") == [other]
+        assert found("bo") == [kettle, other]
+        assert found("%") == found("tide") == []

@@ -1,0 +1,148 @@
+"""A draft as every route and ``pearl draft --json`` give it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from pearl.records import Draft, Retrieval, Usage
+from service.store.drafts import StoredDraft
+
+EXCERPT = 240  # characters of a document shown as evidence
+
+
+class Evidence(BaseModel):
+    """A document that the draft was written from."""
+
+    id: str = Field(description="The document's id.", examples=["email-009"])
+    score: float = Field(description="The retriever's score.", examples=[0.0325])
+    excerpt: str = Field(description=f"Its first {EXCERPT} characters.", examples=["Hello Tomas, kettle's on..."])
+
+
+class NoteOut(BaseModel):
+    """Something to know about this draft."""
+
+    code: str = Field(
+        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened` or `time_limit`.",
+        examples=["generic"],
+    )
+    message: str = Field(
+        description="The same in a sentence.", examples=["There are no documents in the history: the draft is generic."]
+    )
+
+
+class RetrievalOut(BaseModel):
+    """What was found in the history."""
+
+    documents: list[Evidence] = Field(
+        description="Those that went into the prompt, best first.",
+        examples=[[{"id": "email-009", "score": 0.0325, "excerpt": "Hello Tomas, kettle's on..."}]],
+    )
+    top_score: float | None = Field(description="The best score, s1; null without a history.", examples=[0.0325])
+    threshold: float | None = Field(description="Theta; null until one is trained.", examples=[None])
+    below_threshold: bool = Field(description="Whether s1 lies below theta.", examples=[False])
+    notes: list[NoteOut] = Field(description="What to know of the evidence, e.g. that there was none.", examples=[[]])
+
+
+class RevisionOut(BaseModel):
+    """Whether the draft was revised, and why or why not."""
+
+    applied: bool = Field(description="Whether `text` is a revision.", examples=[False])
+    reason: str = Field(description="A stable code.", examples=["no_threshold"])
+    message: str = Field(
+        description="The same in a sentence.", examples=["The best document scored below the threshold."]
+    )
+
+
+class UsageOut(BaseModel):
+    """Tokens of the chat model, revision included."""
+
+    prompt_tokens: int = Field(examples=[745], description="Tokens read.")
+    completion_tokens: int = Field(examples=[115], description="Tokens written.")
+    total_tokens: int = Field(examples=[860], description="Both.")
+
+
+class DraftOut(BaseModel):
+    """A draft with its evidence."""
+
+    id: str = Field(description="Name it in feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    object: Literal["draft"] = Field(description="Always `draft`.")
+    text: str = Field(
+        description="The draft; empty when input is needed.", examples=["Kettle's on. Yes, swap with Bea."]
+    )
+    stage: Literal["draft", "revised", "needs_input"] = Field(description="How far it went.", examples=["draft"])
+    questions: list[str] = Field(description="What to tell us first, when `stage` is `needs_input`.", examples=[[]])
+    retrieval: RetrievalOut
+    revision: RevisionOut
+    quality: float | None = Field(description="A reward model's score; null without one.", examples=[None])
+    usage: UsageOut
+    timings: dict[str, float] = Field(
+        description="Milliseconds by stage, and in all.", examples=[{"retrieve_ms": 11.8}]
+    )
+
+
+class RecordedDraftOut(DraftOut):
+    """A draft as it was recorded. Excerpts are of the documents as they are now, empty where one is gone."""
+
+    request: str = Field(description="What was asked for.", examples=["Tomas asks to swap his Saturday"])
+    instructions: str = Field(description="The instructions for this draft.", examples=["At most five lines."])
+    voice: str | None = Field(description="The voice it was written in.", examples=["email"])
+    model: str = Field(description="The chat model.", examples=["llama3.2"])
+    created_at: float = Field(description="Unix seconds.", examples=[1772357400.25])
+
+
+def draft_body(draft: Draft) -> dict[str, Any]:
+    """What the API and ``pearl draft --json`` answer."""
+    return {
+        "id": draft.id,
+        "object": "draft",
+        "text": draft.text,
+        "stage": draft.stage,
+        "questions": list(draft.questions),
+        "retrieval": retrieval_body(draft.retrieval),
+        "revision": {
+            "applied": draft.revision.applied,
+            "reason": draft.revision.reason,
+            "message": draft.revision.message,
+        },
+        "quality": None,
+        "usage": usage_body(draft.usage),
+        "timings": draft.timings,
+    }
+
+
+def recorded_body(stored: StoredDraft, texts: dict[str, str]) -> dict[str, Any]:
+    """A draft from its record; ``texts`` are the beginnings of its evidence, by id."""
+    return draft_body(stored.draft(texts)) | {
+        "request": stored.request,
+        "instructions": stored.instructions,
+        "voice": stored.voice,
+        "model": stored.model,
+        "created_at": stored.created_at,
+    }
+
+
+def usage_body(usage: Usage) -> dict[str, int]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def retrieval_body(retrieval: Retrieval) -> dict[str, Any]:
+    return {
+        "documents": [
+            {"id": found.document.id, "score": found.score, "excerpt": excerpt(found.document.text)}
+            for found in retrieval.documents
+        ],
+        "top_score": retrieval.top_score,
+        "threshold": retrieval.threshold,
+        "below_threshold": retrieval.below_threshold,
+        "notes": [{"code": note.code, "message": note.message} for note in retrieval.notes],
+    }
+
+
+def excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1].rstrip() + "…"
