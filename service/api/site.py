@@ -68,7 +68,7 @@ def names_of(routers: Iterable[APIRouter]) -> tuple[str, ...]:
         for router in routers
         for route in router.routes
         if isinstance(route, APIRoute) and route.include_in_schema
-        for method in route.methods
+        for method in route.methods or ()
     }
     return tuple(f"{method} {path}" for path, method in sorted(found))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, insert, select, update
+from sqlalchemy import Connection, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.texts import format_timestamp
@@ -122,7 +122,7 @@ def identify_service(connection: Connection, key: str) -> str:
     return str(row.id)
 
 
-def _in_force(connection: Connection, key: str) -> Row[Any]:
+def _in_force(connection: Connection, key: str) -> Any:
     row = connection.execute(
         select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
         .outerjoin(users, users.c.id == keys.c.user_id)
