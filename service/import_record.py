@@ -16,6 +16,7 @@ from service.store import imports, users
 from service.store.database import Database
 from service.store.documents import Addition, Outcome
 from service.store.ids import new_id
+from service.store.imports import ImportNote
 
 NAME_KEPT = 40  # characters: a plug-in's name may be longer than the column
 NAMES = {
@@ -84,15 +85,8 @@ class ImportRecord:
     def _note(
         self, connection: Connection, names: Collection[str], user_ids: Mapping[str, int], more: dict[str, Any]
     ) -> None:
-        for name in sorted(names):
-            imports.record(
-                connection,
-                user_ids[name],
-                self.ids[name],
-                importer=self._importer,
-                source=self._source,
-                counts={**self._counts[name], **more},
-            )
+        notes = [ImportNote(self.ids[name], user_ids[name], {**self._counts[name], **more}) for name in sorted(names)]
+        imports.record(connection, notes, importer=self._importer, source=self._source)
 
     def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
         """The documents that earlier imports of this source brought its users, or ``owner``, and this one did not."""

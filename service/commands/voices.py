@@ -95,6 +95,11 @@ def set_voice(
         values["k"] = k or None
     with open_database(load_settings()) as database, database.write() as connection:
         made = voices.put(connection, users.chosen(connection, user).id, name, values)
+        if not made and not values:
+            raise InputError(
+                f"The voice '{name}' is there already; say what to set with --instructions, --template or -k.",
+                param="name",
+            )
     typer.echo(f"{'Made' if made else 'Changed'} the voice '{name}'.", err=True)
 
 

@@ -39,6 +39,8 @@ class MarkdownImporter:
     unit = "files"
     needs_user = True
     needs_me = False  # where it is given, files whose front matter names another author are left out
+    stable_ids = True
+    template = "post"
 
     def size(self, source: Path) -> int | None:
         return len(_files(source))

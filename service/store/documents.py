@@ -77,12 +77,12 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
             known[key] = _Version.of(addition.document)
             continue
         addition = replace(addition, document=there.in_its_voice(addition.document))
-        if _content_digest(addition.document) == there.content:
+        if _content_digest(addition.document) == there.content and not (addition.replaces and there.redated(addition)):
             outcomes.append(Outcome.EXISTS)
         elif addition.replaces:
             outcomes.append(Outcome.REPLACED)
             changed.append((addition, there))
-            known[key] = replace(there, content=_content_digest(addition.document), digests=digests(addition.document))
+            known[key] = replace(_Version.of(addition.document), changed_by_hand=there.changed_by_hand)
         else:
             outcomes.append(Outcome.CONFLICT)
     if new:
@@ -105,11 +105,16 @@ class _Version:
     content: bytes
     digests: Digests
     voice: str | None
+    timestamp: float | None
     changed_by_hand: bool = False
 
     @classmethod
     def of(cls, document: Document) -> _Version:
-        return cls(_content_digest(document), digests(document), document.voice)
+        return cls(_content_digest(document), digests(document), document.voice, document.timestamp)
+
+    def redated(self, addition: Addition) -> bool:
+        """True when the addition names another time; one without a time is no news."""
+        return addition.document.timestamp not in (None, self.timestamp)
 
     def in_its_voice(self, document: Document) -> Document:
         """The document in the voice that its owner chose by hand, if they did: its source knows nothing of that."""
@@ -129,14 +134,15 @@ def _known_versions(connection: Connection, additions: Sequence[Addition]) -> di
                 documents.c.text_digest,
                 documents.c.request_digest,
                 documents.c.voice,
+                documents.c.timestamp,
                 documents.c.changed_at,
             ).where(
                 documents.c.user_id == user_id,
                 documents.c.document_id.in_(ids[start : start + LOOKED_UP_AT_ONCE]),
             )
-            for name, content, text, request, voice, changed_at in connection.execute(query):
+            for name, content, text, request, voice, timestamp, changed_at in connection.execute(query):
                 keys = bytes(text), request and bytes(request)
-                known[user_id, name] = _Version(bytes(content), keys, voice, changed_at is not None)
+                known[user_id, name] = _Version(bytes(content), keys, voice, timestamp, changed_at is not None)
     return known
 
 

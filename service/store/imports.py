@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, select, update
@@ -50,14 +50,24 @@ class Undone:
     replaced: int = 0
 
 
-def record(
-    connection: Connection, user_id: int, id: str, *, importer: str, source: str, counts: dict[str, Any]
-) -> None:
-    """Write down an import, or what it has come to by now."""
-    made = upsert(connection, imports).values(
-        id=id, user_id=user_id, importer=importer, source=source, counts=counts, created_at=time.time()
+@dataclass(frozen=True, slots=True)
+class ImportNote:
+    """What is written down of an import of a user, or what it has come to by now."""
+
+    id: str
+    user_id: int
+    counts: dict[str, Any]
+
+
+def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str, source: str) -> None:
+    """Write down imports of one source, a user's each; of those that are there already, the counts."""
+    if not notes:
+        return
+    made = upsert(connection, imports)
+    rows = [{**asdict(note), "importer": importer, "source": source, "created_at": time.time()} for note in notes]
+    connection.execute(
+        made.on_conflict_do_update(index_elements=[imports.c.id], set_={"counts": made.excluded.counts}), rows
     )
-    connection.execute(made.on_conflict_do_update(index_elements=[imports.c.id], set_={"counts": counts}))
 
 
 def list_all(connection: Connection, user_id: int) -> list[PastImport]:

@@ -11,8 +11,9 @@ from sqlalchemy import event
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
+from pearl.templates import template_names
 from service.import_record import remove_gone
-from service.importers.base import Found, LeftOut, Options, load_importer
+from service.importers.base import Found, LeftOut, Options, importer_names, load_importer
 from service.importing import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
 from service.store import documents, imports, users, voices
 from service.store.database import Database
@@ -328,6 +329,12 @@ def test_voices_get_the_template_of_their_kind_and_those_there_keep_their_own(da
 )
 def test_the_templates_of_the_importers(name, template):
     assert load_importer(name).template == template
+
+
+def test_every_importer_says_whether_ids_stay_and_which_template_it_is():
+    stay = {name: load_importer(name).stable_ids for name in importer_names()}
+    assert {name for name, kept in stay.items() if not kept} == {"mbox"}
+    assert all(load_importer(name).template in template_names() for name in importer_names())
 
 
 @pytest.mark.parametrize("batch", [1, 1_000])

@@ -128,7 +128,8 @@ def test_delete_what_an_import_brought(pearl: Any, ann: Any) -> None:
         user_id = connection.exec_driver_sql("SELECT id FROM users WHERE name = 'ann'").scalar()
         brought = [Document("x", "Brought.", 5.0, None, "blog"), Document("y", "Changed.", 6.0)]
         documents.add(connection, [Addition(user_id, each, "import_1") for each in brought])
-        imports.record(connection, user_id, "import_1", importer="fake", source="/", counts={"imported": 2})
+        note = imports.ImportNote("import_1", user_id, {"imported": 2})
+        imports.record(connection, [note], importer="fake", source="/")
     ann("PATCH", "/v1/documents/y", {"voice": "blog"})
     assert pearl.as_user("ben")("DELETE", "/v1/documents", params={"import": "import_1"}).status_code == 404
     answer = ann("DELETE", "/v1/documents", params={"import": "import_1"})

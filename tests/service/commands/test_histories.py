@@ -115,6 +115,7 @@ def test_voices(pearl: Any) -> None:
     assert pearl("voices", "set", "email", "-k", "0").status == 0
     assert "k:            4 (the template's)\n" in pearl("voices", "show", "email").out
     assert pearl("voices", "set", "letters").err == "Made the voice 'letters'.\n"
+    assert "say what to set with --instructions" in pearl("voices", "set", "letters").err
     run = pearl("voices", "delete", "email")
     assert run.err == "Deleted the voice 'email'; 1 document of it stay in the history.\n"
     assert len(listed(pearl, "list")) == 3

@@ -13,7 +13,8 @@ from service.store.documents import Addition, Outcome
 def brought(person: Any, id: str, *texts: Document, replaces: bool = False) -> list[Outcome]:
     with person.database.write() as connection:
         outcomes = documents.add(connection, [Addition(person.id, text, id, replaces) for text in texts])
-        imports.record(connection, person.id, id, importer="fake", source="/vault", counts={"imported": len(texts)})
+        note = imports.ImportNote(id, person.id, {"imported": len(texts)})
+        imports.record(connection, [note], importer="fake", source="/vault")
     return outcomes
 
 
@@ -86,7 +87,7 @@ def test_the_embeddings_go_with_the_documents(ann: Any, rows: Any) -> None:
 def test_a_changed_document_takes_the_place_of_its_earlier_version(ann: Any) -> None:
     brought(ann, "import_1", Document("a", "Tea.", 1.0, "What?", "blog"), Document("b", "Milk.", 2.0))
     changed = Document("a", "Green tea.", 3.0, "What then?", "blog")
-    assert brought(ann, "import_2", changed, Document("b", "Milk.", 9.0), replaces=True) == [
+    assert brought(ann, "import_2", changed, Document("b", "Milk."), replaces=True) == [
         Outcome.REPLACED,
         Outcome.EXISTS,
     ]
@@ -116,3 +117,12 @@ def test_ids_of_a_source(ann: Any, bob: Any) -> None:
     with ann.database.write() as connection:
         assert imports.remove_documents(connection, ann.id, ["a", "c", "z"]) == 1
     assert (ann.ids, bob.ids) == (["b"], ["c"])
+
+
+def test_another_time_alone_is_a_change_to_an_update(ann: Any) -> None:
+    brought(ann, "import_1", Document("a", "Tea.", 1.0))
+    assert brought(ann, "import_2", Document("a", "Tea.", 5.0)) == [Outcome.EXISTS]
+    assert brought(ann, "import_3", Document("a", "Tea.", 5.0), replaces=True) == [Outcome.REPLACED]
+    assert brought(ann, "import_4", Document("a", "Tea.", 5.0), replaces=True) == [Outcome.EXISTS]
+    with ann.database.read() as connection:
+        assert documents.get(connection, ann.id, "a").timestamp == 5.0

@@ -43,7 +43,8 @@ def fill(database: Database, draft: Any) -> None:
         ]
         documents.add(connection, additions, template="message")
         documents.change_voice(connection, ann, "a", "letters")
-        imports.record(connection, ann, "import_1", importer="jsonl", source="/ä.jsonl", counts={"imported": 1})
+        note = imports.ImportNote("import_1", ann, {"imported": 1})
+        imports.record(connection, [note], importer="jsonl", source="/ä.jsonl")
         voices.put(connection, ann, "email", {"instructions": "Briefly.", "k": 3})
         embeddings.add(connection, ann, "words", {text_key("Grüße, 100% \U0001f600\r\n"): np.ones(3, np.float32)})
         drafts.add(connection, ann, draft("x"), request="q", instructions="", voice="email", model="m")
