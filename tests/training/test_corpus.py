@@ -15,7 +15,7 @@ from retriever.auxiliary import load_auxiliary
 from training.corpus import Corpus, check_scored, left_unscored, scored_with
 from training.partition import ROLLING
 from training.scoring import ScoringOptions, read_scores
-from training.split import DEV, TEST, TRAIN
+from training.split import BY_USERS, DEV, TEST, TRAIN
 
 SILENT = Console(file=StringIO())
 OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
@@ -122,7 +122,7 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
     for each in corpora:
         model = load_auxiliary(str(folder))
         each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
-        assert scored_with([each], (TRAIN,), tmp_path) == (str(folder), "post")
+        assert scored_with([each], (TRAIN,), tmp_path) == (str(folder), "post", BY_USERS)
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(InputError, match="were not all scored in the same way"):
