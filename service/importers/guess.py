@@ -15,6 +15,7 @@ from service.importers.note_kinds import NOTE_SUFFIXES
 from service.importers.sight import Sight, look
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
+MAIL = r".*\.(?:mbox|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/[^/]+"  # Thunderbird: Sent.msf
 PICTURES = r".*\.(?:png|jpe?g|gif|svg|webp|ico|pdf|mp[34]|css|scss)"
 SITE_FILES = (
     r"hugo\.(?:toml|ya?ml|json)|astro\.config\..*|gatsby-config\..*|eleventy\.config\..*"
@@ -110,7 +111,7 @@ SIGNS = (
     Sign("reddit", "the data that Reddit sends", lambda sight: bool(sight.holds(r"(?:comments|posts)\.csv"))),
     Sign("markdown", "a folder of notes or posts", lambda sight: sight.is_folder and _is_site(sight)),
     Sign("git", "a git repository", lambda sight: sight.is_folder and _is_repository(sight)),
-    Sign("mbox", "mail", lambda sight: bool(sight.holds(r".*\.(?:mbox|eml)|mbox|(?:cur|new)/[^/]+"))),
+    Sign("mbox", "mail", lambda sight: bool(sight.holds(MAIL))),
     Sign("mbox", "mail", lambda sight: sight.begins(rb"From \S+.*\d\d:\d\d")),
     Sign("mbox", "a mail", lambda sight: sight.suffix == ".eml"),
     Sign("jsonl", "a history file", _lines_with("id", "text")),

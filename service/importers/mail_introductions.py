@@ -32,6 +32,7 @@ ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_DATE = re.compile(r"(?<!\d)\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})(?!\d)")
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
+ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
 # GroupWise's and supercite's introductions have the mark of a quote themselves
 SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')
@@ -95,7 +96,12 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
 def _is_separator(line: str) -> bool:
     inner = line.strip(DASHES)
     dashes = line.partition(inner)[0] if inner else ""
-    return len(dashes.strip()) >= 2 and len(inner) < 60 and bool(SEPARATORS.fullmatch(inner.rstrip(":")))
+    if len(dashes.strip()) < 2:
+        return False
+    # Zoho has the whole introduction between its rules
+    return bool(len(inner) < 60 and SEPARATORS.fullmatch(inner.rstrip(":"))) or (
+        line[-2:] == "--" and bool(ADDRESS.search(inner)) and _attributes(inner, is_marked=False)
+    )
 
 
 def _header_end(short: list[str], marked: list[bool], start: int, least: int) -> int | None:
@@ -180,7 +186,8 @@ def _attributes(text: str, is_marked: bool) -> bool:
     if is_marked:
         named = bool(re.fullmatch(r"(?:[A-Z]\w+ ){2,3}\w+(?: \w+)? ?:", text))
         return bool(address or (date and time) or (verb and (opens or date or len(words) <= 5)) or named)
-    if not FIRST_PERSON.isdisjoint(words):
+    if date and address:
+        return True
+    if not verb or not FIRST_PERSON.isdisjoint(words):
         return False
-    dated = address or (verb and time)
-    return bool((date and dated) or (verb and opens and (date or address or len(words) <= 6)))
+    return bool((date and time) or ADDRESS_AND_VERB.search(text) or (opens and (date or address or len(words) <= 6)))
