@@ -12,6 +12,7 @@ from benchmarks import (
     draft_overhead,
     hostile_bodies,
     hostile_imports,
+    hostile_sources,
     importing,
     judging,
     load,
@@ -37,6 +38,7 @@ BENCHMARKS = {
         judging,
         hostile_bodies,
         hostile_imports,
+        hostile_sources,
     )
 }
 

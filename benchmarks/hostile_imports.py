@@ -39,11 +39,15 @@ class Hostile:
         with TemporaryDirectory(prefix="pearl-bench-") as folder:
             path = Path(folder) / self.file
             path.write_bytes(self.make(size))
-            importer, options = load_importer(self.importer), Options(user="ann", me=(self.me,))
-            started = time.process_time()
-            for _ in importer.read(path, options):
-                pass
-            return time.process_time() - started
+            return self.read_seconds(path)
+
+    def read_seconds(self, path: Path) -> float:
+        """Processor time of reading what stands at the path."""
+        importer, options = load_importer(self.importer), Options(user="ann", me=(self.me,))
+        started = time.process_time()
+        for _ in importer.read(path, options):
+            pass
+        return time.process_time() - started
 
     def growth(self, size: int = BYTES) -> float:
         """How many times longer eight times the input takes."""

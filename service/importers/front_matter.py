@@ -12,6 +12,7 @@ import yaml
 
 from pearl.errors import InputError
 
+MAX_DOTS = 500  # in a line of TOML: a key of thousands of parts takes time that grows with their square
 MAX_HEAD_CHARACTERS = 16_000  # more is no front matter, and parsers of TOML are slow with what is made to slow them
 KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
 HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
@@ -77,7 +78,13 @@ def _hexo(text: str) -> tuple[str, str] | None:
 
 def _toml(text: str) -> tuple[dict[str, Any], str] | None:
     found = _between(text, "+++")
-    return None if found is None else (_parsed(found[0], tomllib.loads), found[1])
+    return None if found is None else (_parsed(found[0], _toml_fields), found[1])
+
+
+def _toml_fields(head: str) -> dict[str, Any]:
+    if any(line.count(".") > MAX_DOTS for line in head.split("\n")):
+        raise ValueError(f"a line has more than {MAX_DOTS:,} dots")
+    return tomllib.loads(head)
 
 
 def _json(text: str) -> tuple[dict[str, Any], str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks import hostile_sources
 from benchmarks.hostile_imports import BYTES, LINEAR, ROWS, TIMES, repeated
 
 
@@ -12,6 +13,16 @@ def test_eight_times_the_input_takes_no_more_than_about_eight_times_the_time(row
     # the square would be 64 times; a second and a third look before a busy machine counts as one
     assert LINEAR < TIMES**2 / 2
     assert any(row.growth() < LINEAR for _ in range(3))
+
+
+@pytest.mark.parametrize("row", hostile_sources.ROWS, ids=lambda row: row.name)
+def test_so_it_is_with_notes_chats_and_tables(row):
+    assert any(row.growth(hostile_sources.BYTES) < LINEAR for _ in range(3))
+
+
+def test_rows_have_names_of_their_own():
+    names = [row.name for row in (*ROWS, *hostile_sources.ROWS)]
+    assert len(set(names)) == len(names)
 
 
 def test_an_input_has_about_the_size_that_was_asked_for():

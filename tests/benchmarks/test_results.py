@@ -11,6 +11,7 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS, RESULTS
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.hostile_imports import ROWS
+from benchmarks.hostile_sources import ROWS as SOURCE_ROWS
 from benchmarks.machine import ROOT
 
 FIGURES = {
@@ -41,6 +42,7 @@ FIGURES = {
         *("repeated_calls", "lost_judgements", "calls_under_way"),
     },
     "hostile_imports": {row.name for row in ROWS},
+    "hostile_sources": {row.name for row in SOURCE_ROWS},
 }
 
 COUNTED = {"cascade"}  # measures no time: once is enough
