@@ -13,11 +13,11 @@ from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
 from service.importers.folders import LINKED, FolderEntry, folder_entries
-from service.importers.front_matter import split_front_matter
+from service.importers.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
 from service.importers.ids import stable_id
 from service.importers.note_blocks import Block, divide, only_links, own_blocks, without_code
 from service.importers.note_dates import NoteDates
-from service.importers.note_kinds import CLIPPING, SUFFIXES, authors, has_foreign_source, why_no_text
+from service.importers.note_kinds import CLIPPING, SUFFIXES, authors, has_foreign_source, is_unfilled, why_no_text
 from service.importers.note_markup import clean_markup
 from service.importers.org_text import read_org
 from service.importers.quotes import split_quotes
@@ -99,7 +99,12 @@ def _read_note(entry: FolderEntry) -> NoteFile:
     if "\0" in text:  # the Markdown parser would turn it into something harmless
         raise InputError("contains a NUL character; is it a binary file?", param="text", code="nul_character")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    fields, body = read_org(text) if path.suffix.lower() == ".org" else split_front_matter(text)
+    try:
+        fields, body = read_org(text) if path.suffix.lower() == ".org" else split_front_matter(text)
+    except InputError:
+        if not is_unfilled(text[:MAX_HEAD_CHARACTERS]):
+            raise
+        return NoteFile(path, entry.name, {}, text, "")  # {{date}} is no YAML
     head = text[: len(text) - len(body)] if text.endswith(body) else ""
     return NoteFile(path, entry.name, fields, head, body)
 
@@ -111,7 +116,7 @@ def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Found
         yield LeftOut(where, reason)
         return
     blocks = _blocks(note)
-    title = _text_field(note, "title") or _first_heading(blocks) or _title_of_name(note.name)
+    title = _text_field(note, "title") or _heading(blocks) or _title_of_name(note.name)
     if blocks and blocks[0].heading == title:
         blocks = blocks[1:]
     if not any(block.heading is None for block in blocks):
@@ -129,12 +134,12 @@ def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Found
 
 def _why_left_out(note: NoteFile, options: Options) -> str | None:
     reason = why_no_text(note.name, note.fields, note.head)
-    if reason:
+    if reason and reason != CLIPPING:
         return reason
     writers = authors(note.fields)
-    if writers and options.me:
+    if writers and options.me:  # a copy of what one has published elsewhere is one's own
         return None if options.identities.match(*writers) else NOT_MINE
-    return CLIPPING if writers and has_foreign_source(note.fields) else None
+    return CLIPPING if reason or (writers and has_foreign_source(note.fields)) else None
 
 
 def _blocks(note: NoteFile) -> list[Block]:
@@ -146,8 +151,10 @@ def _blocks(note: NoteFile) -> list[Block]:
     return own_blocks(clean_markup(body, mdx=suffix == ".mdx", text_first=suffix == ".mdwn"))
 
 
-def _first_heading(blocks: list[Block]) -> str | None:
-    return next((block.heading for block in blocks if block.heading), None)
+def _heading(blocks: list[Block]) -> str | None:
+    """The heading that the text begins with, else the first of the highest level."""
+    first = blocks[0].heading if blocks else None
+    return first or next((block.heading for block in blocks if block.heading and block.text.startswith("# ")), None)
 
 
 def _text_field(note: NoteFile, field: str) -> str | None:

@@ -35,13 +35,18 @@ NAMES_WITHIN = re.compile(r"[,;&]|\band\b|\n")
 MAX_AUTHORS = 50
 
 
+def is_unfilled(head: str) -> bool:
+    """True where a template's marks stand in the front matter."""
+    return TEMPLATE_MARK.search(head) is not None
+
+
 def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
     """The reason to leave a file out, None for a text. ``name`` is its path, ``head`` its front matter as it stands."""
     folders = {part.lower() for part in PurePosixPath(name).parts[:-1]}
     stem = PurePosixPath(name).stem.lower()
     if folders & PACKAGE_FOLDERS or LEGAL.match(stem):
         return NOT_OWN
-    if folders & TEMPLATE_FOLDERS or stem in ("template", "_template") or TEMPLATE_MARK.search(head):
+    if folders & TEMPLATE_FOLDERS or stem in ("template", "_template") or is_unfilled(head):
         return TEMPLATE
     if stem.endswith(".excalidraw") or fields.keys() & {"excalidrawplugin", "kanbanplugin"}:
         return NO_PROSE

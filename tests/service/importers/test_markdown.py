@@ -59,7 +59,8 @@ def test_a_post(read, tmp_path):
     ("text", "request_", "kept"),
     [
         ("# Milk & *tea*\n\nBoth.", "Milk & tea", "Both."),
-        ("Both.\n\n## Later\n\nMore.", "Later", "Both.\n\n## Later\n\nMore."),
+        ("Both.\n\n## Later\n\nMore.", "note", "Both.\n\n## Later\n\nMore."),
+        ("Both.\n\n# Title\n\nMore.", "Title", "Both.\n\n# Title\n\nMore."),
         ("Just this.", "note", "Just this."),
         ("---\n\nA line, not front matter.\n\n---\n", "note", "A line, not front matter."),
         ("+++\ntitle = 'Tea'\ndate = 2024-03-01\n+++\nToml.", "Tea", "Toml."),
@@ -169,6 +170,7 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
         ("templates/daily.md", "Tea.", "template"),
         ("archetypes/default.md", "Tea.", "template"),
         ("a.md", '---\ntitle: "{{ replace .Name }}"\ncreated: <% tp.date.now() %>\n---\nTea.', "template"),
+        ("a.md", "---\ncreated: {{date}}\ntags:\n  - note\n---\nTea.", "template"),
         ("node_modules/kettle/README.md", "Tea.", "part of a package or theme"),
         ("LICENSE.md", "Permission.", "part of a package or theme"),
         ("Cup.excalidraw.md", "Tea.", "drawing or board"),
@@ -214,6 +216,15 @@ def test_any_form_of_author_is_understood(read, tmp_path, author):
     reading = read("markdown", tmp_path, "ann lee")
     assert reading.texts == ["Mine."]
     assert reading.options.identities.commonest_others()[0].name.startswith("Bob")
+
+
+def test_what_one_has_published_elsewhere_is_no_clipping(read, tmp_path):
+    head = "---\ncategories: ['[[Clippings]]']\nurl: https://example.org\nauthor: ['[[Ann Lee]]']\n---\n"
+    write(tmp_path, "Clippings/a.md", head + "Mine.")
+    write(tmp_path, "Clippings/b.md", head.replace("Ann Lee", "Bob") + "Bob's.")
+    assert read("markdown", tmp_path).reasons == ["clipping of somebody else's text"] * 2
+    reading = read("markdown", tmp_path, "Ann Lee")
+    assert (reading.texts, reading.reasons) == (["Mine."], ["not written by --me"])
 
 
 def test_several_authors_without_me_are_told(read, tmp_path):
