@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +201,33 @@ def readme() -> str:
     """The README with its recorded drafts and its figures put in."""
     from results_page import retriever_block
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = (("real-drafts", _real_drafts()), ("retriever", retriever_block()), ("figures", _figures()))
+    return _with_blocks("README.md", blocks)
+
+
+def importing() -> str:
+    """The page about importers with the figures of real blogs and vaults put in."""
+    return _with_blocks("docs/importing.md", (("blogs", _blogs()),))
+
+
+def _blogs() -> str:
+    """A row for each blog, vault or wiki that was imported."""
+    recorded = json.loads((ROOT / "docs" / "results" / "import-markdown.json").read_text(encoding="utf-8"))
+    lines = [
+        "| engine | where from | files | imported | left out | dates right |",
+        "| --- | --- | ---: | ---: | --- | ---: |",
+    ]
+    for source in recorded["sources"]:
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in source["left_out"].items()) or "none"
+        dates = f"{source['dates_right']} of {source['dates_read_by_hand']}"
+        counts = f"{source['files']:,} | {source['files_imported']:,}"
+        lines.append(f"| {source['engine']} | {source['origin']} | {counts} | {left_out} | {dates} |")
+    return "\n".join(lines) + "\n"
+
+
+def _with_blocks(page: str, blocks: Iterable[tuple[str, str]]) -> str:
+    """The page with each block put between its marks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
     for name, block in blocks:
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         head, _, rest = text.partition(start)
@@ -376,6 +401,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/experiments.md": lambda: NOTICE + experiments(),
     "docs/assets/sample-draft.svg": sample_draft_picture,
     "README.md": readme,
+    "docs/importing.md": importing,
 }
 
 

@@ -21,14 +21,23 @@ class FolderEntry:
 
 def folder_entries(folder: Path, hidden: bool = True) -> list[FolderEntry]:
     """Regular files and symbolic links in order; without ``hidden`` none with a dot before a part of its name."""
-    return sorted(_entries(folder, hidden), key=lambda entry: entry.path)
+    return sorted(walk(folder, hidden), key=lambda entry: entry.path)
 
 
-def _entries(folder: Path, hidden: bool) -> Iterator[FolderEntry]:
-    for where, folders, files in os.walk(folder):
-        if not hidden:
-            folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (*files, *folders):
-            path = Path(where) / name
-            if (hidden or not name.startswith(".")) and (path.is_symlink() or path.is_file()):
-                yield FolderEntry(path, path.relative_to(folder).as_posix(), path.is_symlink())
+def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
+    """As :func:`folder_entries`, as they come. A folder that cannot be read is passed over."""
+    waiting = [folder]  # not by recursion, so that no depth is too deep
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in found:
+            if not hidden and entry.name.startswith("."):
+                continue
+            path = Path(entry.path)
+            if entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                yield FolderEntry(path, path.relative_to(folder).as_posix(), entry.is_symlink())
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history import parse_document, read_json_lines
 from pearl.texts import check_id
-from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options, Remark
+
+MAX_NAMED = 5
 
 
 class JsonlImporter:
@@ -32,6 +35,7 @@ class JsonlImporter:
     def read(self, source: Path, options: Options) -> Items:
         """``user`` and ``voice`` are for lines that name none; ``me`` keeps only the lines of these users."""
         me = options.identities
+        others: Counter[str] = Counter()
         for line in read_json_lines(source, options.advance):
             where = f"{source}:{line.number}"
             if isinstance(line.value, InputError):
@@ -42,7 +46,13 @@ class JsonlImporter:
             except InputError as error:
                 yield LeftOut.because_of(error, where)
                 continue
-            yield LeftOut(where, NOT_MINE) if me and not me.match(found.user) else found
+            if me and not me.match(found.user):
+                yield LeftOut(where, NOT_MINE)
+                continue
+            others[found.user] += options.user is not None and found.user != options.user
+            yield found
+        if named := [f"{user} ({count:,})" for user, count in others.most_common(MAX_NAMED) if count]:
+            yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 
 
 def _found(value: dict[str, Any], where: str, options: Options) -> Found:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
+from service.importers.folders import walk
 
 HEAD_BYTES = 1 << 16
 MAX_NAMES = 20_000
@@ -56,7 +55,8 @@ def look(source: Path) -> Sight:
     """Raises InputError when nothing can be seen there."""
     try:
         if source.is_dir():
-            return Sight(source, tuple(islice(_names(source), MAX_NAMES)), b"")
+            names = [entry.name.lower() for entry in islice(walk(source, hidden=False), MAX_NAMES) if not entry.is_link]
+            return Sight(source, tuple(names), b"")
         with source.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if head.startswith(b"PK") and zipfile.is_zipfile(source):
@@ -66,14 +66,6 @@ def look(source: Path) -> Sight:
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
     return Sight(source, (), _unpacked(source) if head.startswith(GZIP_MAGIC) else head)
-
-
-def _names(folder: Path) -> Iterator[str]:
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield (Path(where) / name).relative_to(folder).as_posix().lower()
 
 
 def _unpacked(source: Path) -> bytes:

@@ -95,3 +95,14 @@ def test_a_bad_line_is_named_and_the_others_stay(read, tmp_path, line, reason, f
     assert [document.id for document in reading.documents] == ["1", "3"]
     (error,) = reading.errors
     assert (error.reason, error.field, error.where) == (reason, field, f"{tmp_path}/h.jsonl:2")
+
+
+def test_lines_of_other_users_than_the_one_that_was_named_are_told(read, write_lines):
+    lines = [
+        {"user_id": user, "id": str(number), "timestamp": 1, "text": "Tea."}
+        for number, user in enumerate(["bob", "bob", "ann"])
+    ]
+    assert read("jsonl", write_lines(lines), user="ann").remarks == [
+        "Its lines name other users than ann, and went to them: bob (2)."
+    ]
+    assert read("jsonl", write_lines(lines), user=None).remarks == []

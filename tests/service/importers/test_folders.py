@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+
+from service.importers.folders import folder_entries
+from service.importers.guess import guess_importer
+
+
+def test_files_come_in_order_links_as_links(tmp_path):
+    (tmp_path / "b").mkdir()
+    for name in ("b/tea.md", "a.md", ".hidden.md", "c.md"):
+        (tmp_path / name).write_text("Tea.")
+    (tmp_path / "link.md").symlink_to("/etc/passwd")
+    (tmp_path / "linked").symlink_to("/etc")
+    names = [(entry.name, entry.is_link) for entry in folder_entries(tmp_path, hidden=False)]
+    assert names == [("a.md", False), ("b/tea.md", False), ("c.md", False), ("link.md", True), ("linked", True)]
+    assert folder_entries(tmp_path)[0].name == ".hidden.md"
+
+
+def test_what_is_no_file_is_passed_over(tmp_path):
+    os.mkfifo(tmp_path / "pipe.md")
+    assert folder_entries(tmp_path) == []
+
+
+def test_no_depth_is_too_deep(read, tmp_path):
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    file = os.open("tea.md", os.O_WRONLY | os.O_CREAT, dir_fd=here)
+    os.write(file, b"Tea.")
+    os.close(file)
+    os.close(here)
+    assert guess_importer(tmp_path).kind == "markdown"
+    assert read("markdown", tmp_path).texts == ["Tea."]
