@@ -16,6 +16,7 @@ from pearl.errors import PearlError
 COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+    "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
     "imports": ("service.commands.past_imports", "List past imports, and undo one."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,3 +83,5 @@ def check_writable(option: str, target: str | Path | None) -> None:
         raise InputError(f"{option} {target}: there is no folder {path.parent}.", code="unwritable_file")
     if path.is_dir():
         raise InputError(f"{option} {target}: that is a folder; name a file.", code="unwritable_file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{option} {target}: there is no permission to write it.", code="unwritable_file")

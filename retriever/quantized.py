@@ -59,7 +59,8 @@ def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]
     """(rows, columns) in 8 bits, and the scales (rows, 1)."""
     rows = matrix.astype(np.float32)
     scale = np.abs(rows).max(axis=1, keepdims=True).clip(1e-12) / np.float32(STEPS)
-    return (rows / scale).round().astype(np.int8), scale
+    rows /= scale
+    return np.rint(rows, out=rows).astype(np.int8), scale
 
 
 class MappedWeights:

@@ -1,13 +1,16 @@
-"""What the commands share: opening the store, and erasing what was deleted."""
+"""What the commands share: opening the store, reading a text, and erasing what was deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
+from pearl.errors import InputError, TooLarge
 from pearl.settings import Settings
+from pearl.texts import MAX_TEXT_BYTES
 from service.store.database import Database
 
 
@@ -20,6 +23,23 @@ def open_database(settings: Settings) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+def read_text(called: str, source: str) -> str:
+    """The text of a file, or of standard input where the source is '-', without line breaks at its end.
+
+    Raises InputError for what cannot be read or is no text; ``called`` is how the error names it.
+    """
+    try:
+        with open(0, "rb", closefd=False) if source == "-" else Path(source).open("rb") as file:
+            content = file.read(MAX_TEXT_BYTES + 1)  # more is an error anyway
+        return content.decode("utf-8-sig").rstrip("\r\n")
+    except OSError as error:
+        raise InputError(f"{called} {source}: {error.strerror}.", code="unreadable_file") from error
+    except UnicodeDecodeError as error:
+        if len(content) > MAX_TEXT_BYTES:  # cut within a character
+            raise TooLarge(f"{called} {source}: the text is over {MAX_TEXT_BYTES:,} bytes.") from error
+        raise InputError(f"{called} {source}: not UTF-8 text; convert it first.", code="not_utf8") from error
 
 
 def erase(database: Database) -> None:

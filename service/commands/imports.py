@@ -15,7 +15,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
@@ -125,6 +125,7 @@ def _command(name: str) -> TyperCommand:
     ) -> None:
         if subjects and "subjects" not in own_options:
             raise InputError(f"--subjects is not for {name}.", param="subjects", code="unknown_option")
+        check_writable("--json", json)
         options = replace(_options(importer, user, tuple(me), voice), least_words=least_words, subjects=subjects)
         with open_database(load_settings()) as database:
             with _progress(importer, source) as advance:

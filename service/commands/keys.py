@@ -9,7 +9,7 @@ from dataclasses import asdict
 import typer
 
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, write_json
+from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
@@ -52,6 +52,7 @@ def create(
     if user is not None and (grant or grant_all):
         raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
     terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires))
+    check_writable("--json", json)
     with open_database(load_settings()) as database, database.write() as connection:
         if user is not None:
             key = keys.create_for_user(connection, check_id(user, param="user"), terms=terms)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pearl.errors import PearlError
-from pearl.options import JSON_OPTION, write_json
+from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import Settings, load_settings
 from service.commands.common import open_database
 from service.commands.shown import counted
@@ -39,6 +39,7 @@ def move(
     Stop `pearl serve` first: what it writes meanwhile stays behind. The old database stays as it is. All is copied and
     counted in one transaction, or nothing.
     """
+    check_writable("--json", json)
     settings = load_settings()
     with (
         open_database(settings) as source,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import typer
 
-from pearl.options import JSON_OPTION, USER_OPTION, write_json
+from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from service.commands.common import erase, open_database
 from service.commands.shown import counted, moment, show_table
@@ -46,6 +46,7 @@ def undo(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Remove what an import brought. Documents that were changed by hand since stay."""
+    check_writable("--json", json)
     with open_database(load_settings()) as database:
         with database.write() as connection:
             owner = imports.owner(connection, id) if user is None else users.get(connection, user).id

@@ -47,11 +47,6 @@ class Identities:
             self._note_other(names)
         return bool(mine)
 
-    def knows(self, *names: object) -> bool:
-        """As :meth:`match`, without remembering who was met."""
-        seen = {_normal(name) for name in names if isinstance(name, str)}
-        return any(forms & seen for forms in self._forms.values())
-
     @property
     def unmatched(self) -> tuple[str, ...]:
         """The identities as they were given that nobody in the source has; none where the source names nobody."""

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pearl.history import read_json_lines
 from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
+from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import folder_entries
@@ -54,7 +53,6 @@ class RedditImporter:
         with open_archive(source) as archive:
             tables = archive.matching(*TABLES)
             if tables:
-                yield from _owner(archive, options)
                 yield from _items(_Tables(archive, tables, options), Identities(()), options)
                 return
         dumps = _dumps(source)
@@ -66,22 +64,6 @@ class RedditImporter:
         if not me:
             raise InputError("Say who in the dump is you with --me (a user name).", param="me", code="missing_me")
         yield from _items(_Dumps(dumps, options), me, options)
-
-
-def _owner(archive: Archive, options: Options) -> Iterator[Remark]:
-    """Tells whose data they are. Raises InputError when they are not those of ``me``."""
-    for name in archive.matching("statistics.csv")[:1]:
-        with archive.open(name) as stream:
-            rows = [row.value for row in islice(read_rows(stream, ("statistic", "value")), 100)]
-        said = [row["value"] for row in rows if isinstance(row, dict) and row["statistic"] == "account name"]
-        if said and options.me and not options.identities.match(*said):
-            raise InputError(
-                f"{archive.source}: are the data of {said[0]}, who is not --me {', '.join(options.me)}.",
-                param="me",
-                code="another_person",
-            )
-        for owner in said[:1]:
-            yield Remark(f"The data are those of {owner}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +206,13 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
     if not isinstance(body, str):
         return InputError("'body' must be a string.", param="body", code="wrong_type")
     answered = (fields.get("parent_id"),) if is_comment else ()
-    if not isinstance(fields["id"], (str, int)):
-        return InputError("'id' must be a string.", param="id", code="wrong_type")
     return Entry(
         name=_full_name(str(fields["id"]), COMMENT if is_comment else POST),
-        author=fields["author"] if isinstance(fields["author"], str) else None,
+        author=str(fields["author"]),
         time=_seconds(fields["created_utc"]),
-        title="" if is_comment or not isinstance(fields["title"], str) else html.unescape(fields["title"]).strip(),
+        title="" if is_comment else html.unescape(str(fields["title"])).strip(),
         body=html.unescape(body),
-        answers=tuple(each for each in answered if isinstance(each, str)),
+        answers=tuple(str(each) for each in answered if each),
     )
 
 

@@ -13,7 +13,6 @@ from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
-from service.importers.conversations import Conversations, Said, prose, why_no_prose
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import stable_id
@@ -53,48 +52,36 @@ class SlackImporter:
                     f"{source}: is not a Slack export; there is no channel/YYYY-MM-DD.json in it.",
                     code="not_an_export",
                 )
-            export = _Export(archive, _people(archive), _channels(archive), written, Conversations())
+            people, channels = _people(archive), _channels(archive)
             for name in names:  # by channel and day: what a thread answers has been read before it
                 try:
-                    yield from _read_day(_Day(export, name), me, options)
+                    yield from _read_day(_Day(archive, name, people, channels, written), me, options)
                 except InputError as error:
                     yield LeftOut.because_of(error, archive.where(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The name others see, and every name the person goes by, the real one first."""
+    """The name others see, and every name the person goes by."""
 
     shown: str
     names: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Export:
-    """What it takes to read the files of the days."""
+class _Day:
+    """A channel's file of a day, and what it takes to read it."""
 
     archive: Archive
+    name: str
     people: dict[str, Person]
     channels: dict[str, str]  # folder -> channel id
-    written: DiskIndex  # channel id:ts -> text of somebody else
-    conversations: Conversations
-
-
-@dataclass(frozen=True, slots=True)
-class _Day:
-    """A channel's file of a day."""
-
-    export: _Export
-    name: str
-
-    @property
-    def where(self) -> str:
-        return self.export.archive.where(self.name)
+    written: DiskIndex  # channel id:ts -> text
 
     @property
     def channel(self) -> str:
         folder = PurePosixPath(self.name).parent.name
-        return self.export.channels.get(folder, folder)
+        return self.channels.get(folder, folder)
 
 
 def _people(archive: Archive) -> dict[str, Person]:
@@ -103,8 +90,8 @@ def _people(archive: Archive) -> dict[str, Person]:
         profile = user.get("profile")
         profile = profile if isinstance(profile, dict) else {}
         shown = profile.get("display_name") or user.get("name") or user.get("real_name") or user["id"]
-        names = [user.get("real_name"), profile.get("real_name"), profile.get("display_name"), user.get("name")]
-        names += [profile.get("email"), user["id"]]
+        names = [user["id"], *(user.get(key) for key in ("name", "real_name"))]
+        names += [profile.get(key) for key in ("display_name", "real_name", "email")]
         people[user["id"]] = Person(str(shown), tuple(names))
     return people
 
@@ -128,9 +115,9 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[Found | LeftOut]:
-    with day.export.archive.open(day.name, options.advance) as stream:
+    with day.archive.open(day.name, options.advance) as stream:
         for number, value in enumerate(read_array(stream), start=1):
-            where = f"{day.where}:{number}"
+            where = f"{day.archive.where(day.name)}:{number}"
             try:
                 yield _item(day, as_object(value), me, options, where)
             except InputError as error:
@@ -138,42 +125,28 @@ def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[Found | L
 
 
 def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, where: str) -> Found | LeftOut:
-    ts = message.get("ts")
+    ts, text = message.get("ts"), message.get("text")
     if not isinstance(ts, str):
         raise InputError("'ts' is missing.", param="ts", code="missing_field")
-    text = _shown_text(message, day.export.people)
     if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
-        day.export.written.put(f"{day.channel}:{ts}", text)  # a bot can be answered
+        day.written.put(f"{day.channel}:{ts}", _readable(str(text or ""), day.people))  # a bot can be answered
         return LeftOut(where, "bot or system message")
-    parts = split_quotes(text)
+    parts = split_quotes(_readable(text if isinstance(text, str) else "", day.people))
+    day.written.put(f"{day.channel}:{ts}", parts.own)
     user = message.get("user")
-    person = day.export.people.get(user) if isinstance(user, str) else None
-    own = me.match(*(person.names if person else (user,)))
-    place = _place(day, message)
-    said = Said(_seconds(ts), own, parts.own)
-    before = day.export.conversations.before(place, said.time)
-    day.export.conversations.say(place, said)
-    if not own:
-        day.export.written.put(f"{day.channel}:{ts}", parts.own)
+    person = day.people.get(user) if isinstance(user, str) else None
+    if not me.match(user, *(person.names if person else ())):
         return LeftOut(where, NOT_MINE)
-    reason = why_no_prose(parts.own)
-    if reason or not prose(parts.own):
-        return LeftOut(where, reason or NO_TEXT)
-    opened = day.export.written.get(place) if place != day.channel else None
+    if not parts.own.strip():
+        return LeftOut(where, NO_TEXT)
     document = Document(
         id=stable_id(f"{day.channel}:{ts}"),
-        text=prose(parts.own),
-        timestamp=said.time,
-        request=_request(opened, before, parts.quoted),
+        text=parts.own,
+        timestamp=_seconds(ts),
+        request=_request(day, message, parts.quoted),
         voice=options.voice,
     )
     return Found(options.owner, document, where)
-
-
-def _place(day: _Day, message: dict[str, Any]) -> str:
-    """The thread that the message answers in, else the channel."""
-    opened = message.get("thread_ts")
-    return f"{day.channel}:{opened}" if isinstance(opened, str) and opened != message["ts"] else day.channel
 
 
 def _seconds(ts: str) -> float:
@@ -183,15 +156,12 @@ def _seconds(ts: str) -> float:
         raise InputError("'ts' is not a time in seconds.", param="ts", code="invalid_timestamp") from None
 
 
-def _request(opened: str | None, before: str | None, quoted: str) -> str | None:
-    """What it quotes; else what others said in the minutes before it, below what opened the thread."""
-    said = [each for each in (opened, before) if each]
-    return as_request(quoted) or as_request("\n\n".join(dict.fromkeys(said)))
-
-
-def _shown_text(message: dict[str, Any], people: dict[str, Person]) -> str:
-    text = message.get("text")
-    return _readable(text if isinstance(text, str) else "", people)
+def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:
+    """What opened the thread that the message is in, else what it quotes."""
+    opened = message.get("thread_ts")
+    if opened and opened != message["ts"]:
+        return as_request(day.written.get(f"{day.channel}:{opened}")) or as_request(quoted)
+    return as_request(quoted)
 
 
 def _readable(text: str, people: dict[str, Person]) -> str:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +32,67 @@ def command(own_home: Path, run_pearl: Callable[..., Any]) -> Callable[..., Any]
 def process(own_home: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start the installed command in a process of its own."""
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [str(Path(sys.executable).with_name("pearl")), *arguments],
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
     return start
+
+
+class InstantEndpoint:
+    """A chat model behind HTTP that answers the same words to everything; ``go_on`` holds it after the comma."""
+
+    def __init__(self) -> None:
+        self.text = "Kettle's on, come by at nine."
+        self.status = 200
+        self.requests: list[dict[str, Any]] = []
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.cut = False
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.requests.append(json.loads(handler.rfile.read(int(handler.headers["content-length"]))))
+        handler.send_response(self.status)
+        handler.send_header("content-type", "text/event-stream")
+        handler.end_headers()
+        for piece in ("<document>\n", *self.text.partition(", ")):
+            self._say(handler, {"delta": {"content": piece}})
+            if piece == ", ":
+                self.go_on.wait(60)
+        if not self.cut:
+            self._say(handler, {"delta": {}, "finish_reason": "stop"})
+
+    def _say(self, handler: BaseHTTPRequestHandler, choice: Any) -> None:
+        handler.wfile.write(f"data: {json.dumps({'choices': [choice]})}\n\n".encode())
+        handler.wfile.flush()
+
+
+@pytest.fixture
+def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InstantEndpoint]:
+    """An endpoint that the settings name, with a retriever that loads nothing."""
+    made = InstantEndpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            made.answer(self)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.setenv("PEARL_LLM_MODEL", "instant")
+    monkeypatch.setenv("PEARL_LLM_MAX_RETRIES", "0")
+    monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
+    yield made
+    made.go_on.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pearl.settings import load_settings
+from service.api.draft_form import DraftOut
 from service.commands.common import open_database
 from service.sample import load_sample, sample_documents
 
@@ -58,19 +61,98 @@ def test_an_unreachable_model_is_status_1(command: Any, sample: None, monkeypatc
         (("write", "--user", "sample", "--revise", "perhaps"), "revise"),
         (("write", "--user", "sample", "-k", "0"), "-k"),
         (("write", "--user", "sample", "--voice", ""), "'voice' must have"),
-        (("write",), "--user"),
+        (("write", "--json", "/nowhere/draft.json"), "there is no folder /nowhere"),
+        (("write", "--json", "/"), "that is a folder"),
+        ((" ",), "'request' is empty"),
+        (("write", "--instructions", "a\0b"), "'instructions' contains a NUL character"),
         ((), "REQUEST"),
     ],
 )
 def test_options_that_cannot_be(
-    command: Any, sample: None, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+    command: Any, sample: None, endpoint: Any, arguments: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
     ran = command("draft", *arguments)
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
     assert "Traceback" not in ran.err
+    assert endpoint.requests == []  # before the model is asked
 
 
 def test_help_has_examples(command: Any) -> None:
     assert "pearl draft" in command("draft", "--help").out
+
+
+def test_the_text_is_all_of_standard_output(command: Any, sample: None, endpoint: Any) -> None:
+    ran = command("draft", "Tomas asks about the costume rails", "--voice", "email")
+    assert (ran.status, ran.out) == (0, "Kettle's on, come by at nine.\n")
+
+
+def test_the_evidence_has_date_request_and_score(command: Any, own_home: Path, endpoint: Any) -> None:
+    rails = "The rails are in the red shed, " + "behind the door " * 20
+    lines = [
+        {
+            "id": "<a1@mail>",
+            "timestamp": "2025-03-04T12:00:00Z",
+            "text": "Fetch the bike.",
+            "request": "Is the bike done?",
+        },
+        {"id": "<b2@mail>", "timestamp": "2024-01-02T12:00:00Z", "text": rails},
+    ]
+    source = own_home.parent / "history.jsonl"
+    source.write_text("\n".join(json.dumps({"user_id": "ann", **line}) for line in lines))
+    assert command("import", "jsonl", source).status == 0
+    ran = command("draft", "When is the bike done, and where are the rails?")
+    found = re.findall(r"^ +(-?[\d.e+-]+)  (\S+) +(.+)$", ran.err, re.MULTILINE)
+    assert {(date, about) for _, date, about in found} == {
+        ("2025-03-04", "Is the bike done?"),
+        ("2024-01-02", '"The rails are in the red shed, behind the door behind the door behind…"'),
+    }
+    assert "<a1@mail>" not in ran.err
+    (id,) = re.findall(r"^(draft_\w+)$", ran.err, re.MULTILINE)
+    assert f"pearl feedback {id} --accepted" in ran.err
+
+
+def test_a_draft_streams(process: Any, sample: None, endpoint: Any) -> None:
+    endpoint.go_on.clear()
+    running = process("draft", "write")
+    assert running.stdout.read(12) == "Kettle's on,"  # while the rest is not written yet
+    endpoint.go_on.set()
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (0, " come by at nine.\n"), err
+
+
+def test_a_request_from_standard_input(process: Any, sample: None, endpoint: Any) -> None:
+    running = process("draft", "-", "--json", "-", stdin=subprocess.PIPE)
+    out, err = running.communicate("Größe?\nYours, Tomas\n", timeout=60)
+    assert running.returncode == 0, err
+    assert json.loads(out)["text"] == endpoint.text
+    assert "Größe?\nYours, Tomas" in endpoint.requests[0]["messages"][-1]["content"]
+
+
+def test_standard_input_that_is_no_text(process: Any, sample: None, endpoint: Any) -> None:
+    running = process("draft", "-", stdin=subprocess.PIPE)
+    running.stdin.buffer.write(b"\xff\xfe\0")
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (2, "")
+    assert err == "pearl: REQUEST -: not UTF-8 text; convert it first.\n"
+
+
+def test_an_answer_that_breaks_off_ends_its_line(command: Any, sample: None, endpoint: Any) -> None:
+    endpoint.cut = True
+    ran = command("draft", "write")
+    assert (ran.status, ran.out) == (1, "Kettle's on, come by at nine.\n")
+    assert "broke off" in ran.err
+    assert "draft_" not in ran.err
+
+
+def test_of_several_users_one_is_named(command: Any, sample: None, endpoint: Any) -> None:
+    assert command("keys", "create", "--user", "ben").status == 0
+    ran = command("draft", "write")
+    assert (ran.status, ran.out) == (2, "")
+    assert "There are 2 users (ben, sample); name one with --user." in ran.err
+
+
+def test_the_json_is_what_the_api_answers(command: Any, sample: None, endpoint: Any) -> None:
+    ran = command("draft", "write", "--json", "-")
+    assert set(ran.json) == set(DraftOut.model_fields)
+    assert DraftOut.model_validate(ran.json).text == endpoint.text

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from pearl.errors import InputError
-from service.importers.csv_rows import MAX_FIELD_CHARACTERS, MAX_ROW_CHARACTERS, PIECE_CHARACTERS, CsvRow, read_rows
+from service.importers.csv_rows import MAX_FIELD_CHARACTERS, CsvRow, read_rows
 
 
 def rows(data: bytes, *required: str) -> list[CsvRow]:
@@ -39,29 +39,3 @@ def test_a_field_that_is_far_too_long_costs_only_its_row():
 
 def test_bytes_that_are_not_utf8():
     assert rows(b"id\ncaf\xe9\n")[0].value == {"id": "caf\udce9"}
-
-
-def test_a_huge_row_costs_only_itself():
-    line = "x" * 9_999 + '""\n'
-    data = 'id\n"' + line * (MAX_ROW_CHARACTERS // len(line) + 1) + '"\n2\n'
-    found = rows(data.encode())
-    assert isinstance(found[0].value, InputError)
-    assert found[0].value.code == "row_too_long"
-    assert [row.value for row in found[1:]] == [{"id": "2"}]
-
-
-@pytest.mark.parametrize("width", range(PIECE_CHARACTERS - 5, PIECE_CHARACTERS + 3))
-def test_quotes_and_commas_at_the_end_of_a_piece(width):
-    field = "x" * width + '"",""\r\n,y'
-    data = f'id,body\r\n1,"{field}"\r\n2,three\r\n'.encode()
-    assert [row.value for row in rows(data)] == [
-        {"id": "1", "body": field.replace('""', '"')},
-        {"id": "2", "body": "three"},
-    ]
-
-
-def test_a_quote_within_a_field_is_a_character():
-    assert [row.value for row in rows(b'id,body\n1,a 5" pot\n2,b\n')] == [
-        {"id": "1", "body": 'a 5" pot'},
-        {"id": "2", "body": "b"},
-    ]

@@ -126,12 +126,3 @@ def test_a_dump_needs_me(read, tmp_path):
 def test_what_is_not_reddits(read, tmp_path):
     with pytest.raises(InputError, match=r"there are no comments\.csv"):
         read("reddit", tmp_path, "ann")
-
-
-def test_somebody_elses_data_are_refused(read, tmp_path):
-    (tmp_path / "comments.csv").write_text(COMMENTS)
-    (tmp_path / "statistics.csv").write_text("statistic,value\nis_deleted,False\naccount name,bob_lee\n")
-    assert read("reddit", tmp_path).remarks == ["The data are those of bob_lee."]
-    assert read("reddit", tmp_path, "u/Bob_Lee").documents
-    with pytest.raises(InputError, match="are the data of bob_lee, who is not --me ann"):
-        read("reddit", tmp_path, "ann")

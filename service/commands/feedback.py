@@ -1,0 +1,55 @@
+"""``pearl feedback``"""
+
+from __future__ import annotations
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
+from pearl.settings import load_settings
+from pearl.texts import check_id
+from service.commands.common import open_database, read_text
+from service.store import feedback as store
+from service.store import users
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --accepted
+  pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited sent.txt
+  pbpaste | pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited -
+  pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --rejected
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def feedback(
+    id: str = typer.Argument(metavar="ID", help="The draft's id, which `pearl draft` shows."),
+    accepted: bool = typer.Option(False, "--accepted", help="The draft was sent as it was."),
+    edited: str | None = typer.Option(
+        None, "--edited", metavar="FILE", help="Another text was sent: the one in FILE, '-' for standard input."
+    ),
+    rejected: bool = typer.Option(False, "--rejected", help="Nothing of it was sent."),
+    user: str | None = USER_OPTION,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Say what became of a draft: the text that was sent becomes part of the history, which later drafts learn from."""
+    given = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
+    outcomes = [outcome for outcome, chosen in given.items() if chosen]
+    if len(outcomes) != 1:
+        raise InputError("Give one of --accepted, --edited FILE and --rejected.", param="outcome")
+    check_writable("--json", json)
+    check_id(id, param="id")
+    sent = None if edited is None else read_text("--edited", edited)
+    with open_database(load_settings()) as database, database.write() as connection:
+        recorded = store.add(connection, users.chosen(connection, user).id, id, outcomes[0], sent)
+    if json:
+        from service.api.feedback import feedback_body
+
+        write_json(json, feedback_body(recorded))
+    elif recorded.document_id is None:
+        typer.echo(f"Recorded: {recorded.outcome}.", err=True)
+    else:
+        typer.echo(f"Recorded: {recorded.outcome}. The text is in the history as {recorded.document_id}.", err=True)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def draft(command: Any, own_home: Path, endpoint: Any) -> Callable[[], str]:
+    """Write a draft for ann and give its id."""
+    source = own_home.parent / "history.jsonl"
+    source.write_text(json.dumps({"user_id": "ann", "id": "a", "text": "Fetch the bike.", "timestamp": 1}))
+    assert command("import", "jsonl", source).status == 0
+
+    def make() -> str:
+        ran = command("draft", "Is the bike done?")
+        return re.findall(r"^(draft_\w+)$", ran.err, re.MULTILINE)[0]
+
+    return make
+
+
+def sent(command: Any, id: str) -> str:
+    return str(command("documents", "show", id, "--json", "-").json["text"])
+
+
+def test_an_accepted_draft_becomes_history(command: Any, draft: Any, endpoint: Any) -> None:
+    id = draft()
+    ran = command("feedback", id, "--accepted")
+    assert (ran.status, ran.out) == (0, "")
+    assert ran.err == f"Recorded: accepted. The text is in the history as {id}.\n"
+    assert sent(command, id) == endpoint.text
+
+
+def test_an_edited_text_becomes_history(command: Any, draft: Any, tmp_path: Path) -> None:
+    id = draft()
+    (tmp_path / "sent.txt").write_text("Come at ten,\nGröße 9.\n")
+    ran = command("feedback", id, "--edited", tmp_path / "sent.txt", "--user", "ann", "--json", "-")
+    assert set(ran.json) == {"id", "object", "draft_id", "outcome", "document_id", "created_at"}
+    assert (ran.json["draft_id"], ran.json["outcome"], ran.json["document_id"]) == (id, "edited", id)
+    assert sent(command, id) == "Come at ten,\nGröße 9."
+
+
+def test_an_edited_text_from_standard_input(command: Any, draft: Any, tmp_path: Path) -> None:
+    id = draft()
+    (tmp_path / "sent.txt").write_text("Come at ten.\n")
+    kept = os.dup(0)
+    try:
+        with (tmp_path / "sent.txt").open() as file:
+            os.dup2(file.fileno(), 0)
+            assert command("feedback", id, "--edited", "-").status == 0
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+    assert sent(command, id) == "Come at ten."
+
+
+def test_a_rejected_draft_does_not(command: Any, draft: Any) -> None:
+    id = draft()
+    ran = command("feedback", id, "--rejected")
+    assert (ran.status, ran.err) == (0, "Recorded: rejected.\n")
+    assert command("documents", "show", id).status == 2
+
+
+def test_saying_the_same_twice_changes_nothing(command: Any, draft: Any) -> None:
+    id = draft()
+    first, second = (command("feedback", id, "--accepted", "--json", "-").json for _ in range(2))
+    assert first == second
+    ran = command("feedback", id, "--rejected")
+    assert ran.status == 2
+    assert "was given already: accepted" in ran.err
+
+
+def test_the_draft_of_another_user_is_not_there(command: Any, draft: Any) -> None:
+    id = draft()
+    assert command("keys", "create", "--user", "ben").status == 0
+    ran = command("feedback", id, "--accepted", "--user", "ben")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"pearl: There is no draft '{id}' of yours.\n"
+    assert "name one with --user" in command("feedback", id, "--accepted").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Give one of --accepted, --edited FILE and --rejected."),
+        (("--accepted", "--rejected"), "Give one of --accepted, --edited FILE and --rejected."),
+        (("--edited", "/nowhere/sent.txt"), "--edited /nowhere/sent.txt: No such file or directory."),
+        (("--edited", "/"), "--edited /: Is a directory."),
+        (("--edited", os.devnull), "'final_text' is empty"),
+        (("--accepted", "--json", "/nowhere/x"), "there is no folder /nowhere"),
+    ],
+)
+def test_what_cannot_be_recorded(command: Any, draft: Any, arguments: tuple[str, ...], message: str) -> None:
+    id = draft()
+    ran = command("feedback", id, *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert command("feedback", id, "--rejected").status == 0  # nothing was
+
+
+def test_a_binary_file_is_no_text(command: Any, draft: Any, tmp_path: Path) -> None:
+    (tmp_path / "sent.doc").write_bytes(b"\xd0\xcf\x11\xe0")
+    assert "not UTF-8 text" in command("feedback", draft(), "--edited", tmp_path / "sent.doc").err
+    (tmp_path / "long.txt").write_text("a" * 1_000_000 + "ä")
+    assert "over 1,000,000 bytes" in command("feedback", draft(), "--edited", tmp_path / "long.txt").err
