@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 
 from training.progress import progress_of
-from training.scoring import ScoringOptions
 
 EXAMPLES = """Examples:
 
@@ -39,7 +38,7 @@ def score(
     """
     from retriever.auxiliary import load_auxiliary
     from training.histories import fingerprint, read_histories, untimed_users
-    from training.scoring import merge_scores, plan_units, prepared, score_units
+    from training.scoring import ScoringOptions, merge_scores, plan_units, prepared, score_units
     from training.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
     from training.staging import alone_in, check_file
     from training.templates import auxiliary_template

@@ -1,0 +1,104 @@
+"""What a command loads before it works; how long that takes is a figure of ``python -m benchmarks startup``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NEVER = {"alembic", "faiss", "limits", "llama_cpp", "prometheus_client", "pyarrow", "scipy", "torch", "transformers"}
+MODELS = {"openai", "openvino", "tokenizers"}
+
+RUN = """
+import json, sys
+from pearl.cli import main
+sys.argv = ["pearl", *json.loads(sys.argv[1])]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+EVERY_HELP = """
+import json, sys
+from importlib import import_module
+import typer
+from typer.testing import CliRunner
+from pearl.cli import COMMANDS, app
+for name in COMMANDS:
+    command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
+    below = command.list_commands(None) if hasattr(command, "list_commands") else []
+    for path in ([name], *([name, each] for each in below)):
+        assert CliRunner().invoke(app, [*path, "--help"]).exit_code == 0, path
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+
+
+def loaded(program: str, home: Path, words: Sequence[str] = (), **settings: str) -> set[str]:
+    """The packages that a fresh process has loaded at its end."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PEARL_")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, json.dumps(words)],
+        env={**kept, "PEARL_HOME": str(home), **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+class Instant(BaseHTTPRequestHandler):
+    """A chat model that answers the same to everything."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for choice in ({"delta": {"content": "Come at nine."}}, {"delta": {}, "finish_reason": "stop"}):
+            self.wfile.write(f"data: {json.dumps({'choices': [choice]})}\n\n".encode())
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def instant() -> Iterator[dict[str, str]]:
+    """Settings of an endpoint that answers at once."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Instant)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield {"PEARL_LLM_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "PEARL_LLM_MODEL": "instant"}
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_list_of_commands_loads_no_command(tmp_path):
+    found = loaded(RUN, tmp_path, ["--help"])
+    assert not found & (NEVER | MODELS | {"fastapi", "numpy", "pydantic", "rich", "sqlalchemy"})
+
+
+def test_no_help_loads_what_only_the_work_needs(tmp_path):
+    assert not loaded(EVERY_HELP, tmp_path) & ((NEVER | MODELS | {"fastapi"}) - {"prometheus_client"})
+
+
+def test_an_import_and_a_draft_load_no_more_than_they_need(tmp_path, instant):
+    source = tmp_path / "history.jsonl"
+    source.write_text(json.dumps({"user_id": "me", "id": "a", "timestamp": 1, "text": "Fetch the bike at nine."}))
+    loaded(RUN, tmp_path / "home", ["import", "jsonl", str(source)])  # makes the store, which alembic does
+    found = loaded(RUN, tmp_path / "home", ["import", "jsonl", str(source)])
+    assert not found & (NEVER | MODELS | {"fastapi"})
+    found = loaded(RUN, tmp_path / "home", ["draft", "When is it done?"], **instant)
+    assert not found & (NEVER | {"fastapi", "sklearn", "sentence_transformers"})
+    found = loaded(RUN, tmp_path / "home", ["draft", "When?", "--json", "-"], **instant)
+    assert not found & (NEVER | {"fastapi"})
