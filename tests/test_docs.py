@@ -33,3 +33,14 @@ def test_result_files_are_as_the_commands_write_them(tmp_path: Path) -> None:
         write_json(str(tmp_path / file.name), json.loads(file.read_text(encoding="utf-8")))
         assert (tmp_path / file.name).read_bytes() == file.read_bytes(), file.name
     assert sum(file.stat().st_size for file in files) < 900_000
+
+
+def test_every_row_of_every_paper_has_a_state() -> None:
+    page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
+    _, *parts = page.split("\n## ")
+    rows = [re.findall(r"^\| (\d+) \| [^|]+ \| (\w+) \|", part, flags=re.MULTILINE) for part in parts]
+    # as many as shared/features.md counts: training, evaluation, style, quality, personalised, forensics
+    assert [[int(number) for number, _ in of_paper] for of_paper in rows] == [
+        list(range(1, last + 1)) for last in (13, 7, 19, 13, 14, 12)
+    ]
+    assert {state for of_paper in rows for _, state in of_paper} <= {"works", "partly", "missing"}
