@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from pearl.errors import PearlError
 from retriever.encoder import Encoder, Vectors
 from service.store import embeddings, jobs
 from service.store.database import Database
-from service.store.embeddings import Vector
 from service.traces import places
+
+if TYPE_CHECKING:
+    from service.store.embeddings import Vector
 
 log = logging.getLogger("pearl.embedding")
 

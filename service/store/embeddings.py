@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Subquery, delete, select, union_all
 
 from service.store import users
@@ -13,7 +12,11 @@ from service.store.ids import digest
 from service.store.tables import documents, embeddings
 from service.store.upsert import upsert
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:  # commands that only list documents are quicker without it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 LOOKED_UP = 500  # keys; of more, all of the user's are read, which is no slower
 
@@ -25,6 +28,8 @@ def text_key(text: str) -> bytes:
 
 def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
     """The user's embeddings under this encoder by text key, at least those of ``keys`` that there are."""
+    import numpy as np
+
     wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(
         embeddings.c.user_id == user_id, embeddings.c.encoder == encoder
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -174,6 +176,13 @@ def test_undo_says_what_it_cannot_bring_back(pearl: Any, write_lines: Any) -> No
     run = pearl("imports", "undo", import_id(pearl), "--json", "-")
     assert run.json == {"removed": 1, "kept": 0, "replaced": 1}
     assert listed(pearl, "list") == ["p-1", "m-2"]
+
+
+@pytest.mark.parametrize("name", ["documents", "imports", "past_imports", "export", "import_export", "move", "users"])
+def test_what_only_reads_and_writes_rows_starts_without_numpy(name: str) -> None:
+    program = f"import sys, service.commands.{name}; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_nothing_there_yet(command: Any) -> None:
