@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from pearl.chat.base import ChatModel, Chunk, Decoding, complete
 from pearl.clock import Clock
 from pearl.errors import ChatError, ChatRefused, ContextExceeded
-from pearl.marks import CLOSING, MarkFilter
+from pearl.marks import CLOSING
 from pearl.prompts import (
     Brief,
     Prompt,
@@ -28,7 +28,8 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import storable
 from retriever.base import Calibration, choose
 from service.history_cache import HistoryCache
-from service.stops import StopFilter
+from service.reading import Reading, read_text
+from service.repetition import Repetitions
 from service.store import drafts, voices
 from service.store.database import Database
 from service.store.ids import new_id
@@ -39,7 +40,6 @@ from service.turns import NOTHING_BEFORE, Conversation, in_context
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
-UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -152,7 +152,8 @@ class Drafter:
             draft = await self._ask(brief, draft, commission, clock)
             decision = draft.revision
         if not draft.questions:
-            async with aclosing(self._write(prompt, commission, clock)) as pieces:
+            reading = Reading(Repetitions(brief), commission.stop, hold_reasoning=self._thinks_unmarked)
+            async with aclosing(self._write(prompt, commission, reading, clock)) as pieces:
                 async for piece in pieces:
                     draft = replace(
                         draft,
@@ -165,6 +166,8 @@ class Drafter:
             if decision.applied:
                 draft = await self._revise(brief, draft, commission, clock)
                 yield Delta(draft.text)
+            if draft.stage == "draft":
+                draft = _noted(draft, reading.cut)
 
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
@@ -197,32 +200,24 @@ class Drafter:
             return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)
         return replace(draft, revision=Revision(True, "below_threshold", BELOW_THRESHOLD), usage=reply.usage)
 
-    async def _write(self, prompt: Prompt, commission: Commission, clock: Clock) -> AsyncGenerator[Chunk, None]:
-        """The answer without its marks, piece by piece, to where it is to end. Raises ChatRefused for an empty one, and
-        for one of which reasoning was given as text before a mark told so; from then on such a mark is waited for."""
-        marks, stops = MarkFilter(hold_reasoning=self._thinks_unmarked), StopFilter(commission.stop)
-        answer = written = ""
+    async def _write(
+        self, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
+    ) -> AsyncGenerator[Chunk, None]:
+        """The draft in the answer, piece by piece. Raises ChatRefused for an answer without one."""
         with clock.stage("generate_ms"):
             async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
                 async for chunk in chunks:
-                    piece = storable(chunk.text)
-                    answer += piece
-                    text = marks.feed(piece)
-                    if marks.leaked and not self._thinks_unmarked:
-                        self._thinks_unmarked = True
-                        if written:
-                            raise ChatRefused(UNMARKED_REASONING)
-                        marks = MarkFilter(hold_reasoning=True)
-                        text = marks.feed(answer)
-                    text = stops.feed(text)
+                    try:
+                        text = reading.feed(chunk.text)
+                    finally:
+                        self._thinks_unmarked = reading.thinks_unmarked
                     if chunk.finish_reason:
-                        text += stops.feed(marks.finish()) + stops.finish()
-                    written += text
-                    if stops.ended and not chunk.finish_reason:
-                        yield Chunk(text, "stop", await in_thread(self._estimate, prompt, written))
+                        text += reading.finish()
+                    if reading.ended and not chunk.finish_reason:
+                        yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
                         break
                     yield replace(chunk, text=text)
-        if not written:
+        if not reading.text:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
@@ -240,11 +235,11 @@ class Drafter:
             except (ChatError, ContextExceeded) as error:
                 return replace(draft, revision=_kept("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
-        stops = StopFilter(commission.stop)
-        edited = stops.feed(edited_draft(prompt.begun + storable(reply.text)) or "") + stops.finish()
+        answer = edited_draft(prompt.begun + storable(reply.text)) or ""
+        edited, cut = read_text(answer, Repetitions(brief), commission.stop)
         if not edited or reply.finish_reason == "length":
             return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
-        return replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason)
+        return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut)
 
     def _record(self, user: User, commission: Commission, draft: Draft, kept: Kept) -> None:
         with self._database.write() as connection:
@@ -258,6 +253,14 @@ class Drafter:
                 model=self.model.name,
             )
             kept(connection, draft)
+
+
+def _noted(draft: Draft, cut: int) -> Draft:
+    """The draft with a note on the sentences that were cut from it."""
+    if not cut:
+        return draft
+    note = Note("instructions_repeated", f"{cut} sentences that repeated the instructions were left out.")
+    return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, note)))
 
 
 def evidence(

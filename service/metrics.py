@@ -32,6 +32,7 @@ class Metrics:
         self.stages = Histogram(
             "pearl_draft_stage_seconds", "Time of a draft's stages.", ("stage",), buckets=STAGES, registry=self.registry
         )
+        self.notes = Counter("pearl_draft_notes", "Notes on drafts.", ("code",), registry=self.registry)
         self.failures = Counter(
             "pearl_llm_failures", "Calls of the chat model that failed.", ("code",), registry=self.registry
         )
@@ -39,6 +40,8 @@ class Metrics:
 
     def count_draft(self, draft: Draft) -> None:
         self.drafts.labels(draft.stage, draft.revision.reason).inc()
+        for note in draft.retrieval.notes:
+            self.notes.labels(note.code).inc()
         for name, milliseconds in draft.timings.items():
             self.stages.labels(name.removesuffix("_ms")).observe(milliseconds / 1000)
         self.tokens.labels("prompt").inc(draft.usage.prompt_tokens)

@@ -24,7 +24,8 @@ class NoteOut(BaseModel):
     """Something to know about this draft."""
 
     code: str = Field(
-        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened` or `time_limit`.",
+        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened`, `time_limit` or "
+        "`instructions_repeated`.",
         examples=["generic"],
     )
     message: str = Field(

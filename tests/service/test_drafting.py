@@ -455,6 +455,16 @@ def test_reasoning_whose_text_was_still_held_back_is_left_out_at_once(write: Any
     assert write(replies=["Bea swaps.\n</think>\n\nYes."]).streamed == "Yes."
 
 
+@pytest.mark.parametrize("revise", ["never", "always"])
+def test_instructions_that_are_repeated_are_cut_and_counted(pearl: Any, write: Any, revise: str) -> None:
+    text = "Yes, swap away.\n1) Never use exclamation marks, please.\n\nOtti"
+    replies = ["Yes.", f"EDITED DRAFT\n{text}"] if revise == "always" else [f"<document>\n{text}\n</document>"]
+    run = write(replies=replies, instructions="Never use exclamation marks.", revise=revise)
+    assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes, swap away.\nOtti"
+    assert run.draft.retrieval.notes[-1].message == "1 sentences that repeated the instructions were left out."
+    assert run.notes[-1] == "instructions_repeated"
+
+
 def test_the_chunks_of_a_stream_are_the_models(pearl: Any, write: Any) -> None:
     run = write(replies=[("<document>One", " two", " ", " three")])
     assert [event.text for event in run.events if isinstance(event, Delta)] == ["One", " two", "  three"]

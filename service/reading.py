@@ -1,0 +1,67 @@
+"""An answer read as a draft while it comes: what is not the text goes, and it ends where it is to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pearl.errors import ChatRefused
+from pearl.marks import MarkFilter
+from pearl.texts import storable
+from service.repetition import RepetitionFilter, Repetitions
+from service.stops import StopFilter
+
+UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
+
+
+class Reading:
+    """Fed an answer in any pieces, gives the draft in it.
+
+    ``cut``: sentences that repeated the instructions. ``thinks_unmarked``: the model marks only where reasoning ends,
+    which must be waited for, as ``hold_reasoning`` has it from the start.
+    """
+
+    def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
+        self.thinks_unmarked = hold_reasoning
+        self.text = ""
+        self._answer = ""
+        self._marks = MarkFilter(hold_reasoning=hold_reasoning)
+        self._repetition = RepetitionFilter(repetitions)
+        self._stops = StopFilter(stop)
+
+    @property
+    def cut(self) -> int:
+        return self._repetition.cut
+
+    @property
+    def ended(self) -> bool:
+        """True past a text that is to end the draft."""
+        return self._stops.ended
+
+    def feed(self, piece: str) -> str:
+        """What of the draft is certain now. Raises ChatRefused where reasoning was given as text."""
+        piece = storable(piece)
+        self._answer += piece
+        text = self._marks.feed(piece)
+        if self._marks.leaked and not self.thinks_unmarked:
+            self.thinks_unmarked = True
+            if self.text:
+                raise ChatRefused(UNMARKED_REASONING)
+            self._marks = MarkFilter(hold_reasoning=True)
+            text = self._marks.feed(self._answer)
+        return self._give(self._stops.feed(self._repetition.feed(text)))
+
+    def finish(self) -> str:
+        """What was held back and belongs to the draft after all."""
+        text = self._stops.feed(self._repetition.feed(self._marks.finish()))
+        return self._give(text + self._stops.feed(self._repetition.finish()) + self._stops.finish())
+
+    def _give(self, text: str) -> str:
+        self.text += text
+        return text
+
+
+def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, int]:
+    """A text that stood between the marks, to where it is to end, and the number of repetitions cut from it."""
+    repetition, stops = RepetitionFilter(repetitions), StopFilter(stop)
+    read = stops.feed(repetition.feed(text)) + stops.feed(repetition.finish()) + stops.finish()
+    return read.strip(), repetition.cut

@@ -1,0 +1,100 @@
+"""Sentences of a draft that repeat its instructions, taken out as it streams: a small model says what it was told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pearl.prompts import Brief
+from pearl.templates import frame
+
+RUN = 4  # words in a row that are a repetition; of a shorter instruction all, at least LEAST
+LEAST = 3
+SHORT = 8  # words of a sentence that can be the repetition of so short an instruction
+# instructions that ask for words in the text: to write them is to follow; only the asking itself is a repetition
+SAYS = re.compile(
+    r"\b(?:mention|say|include|add|tell|state|note|remind|sign|close|end|begin|start|open|greet|refer|call|quote|offer"
+    r"|thank|ask|explain|give|name|link|use)\b",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"\w+(?:['’]\w+)?")
+SENTENCE = re.compile(r"[.!?:;]+[\"'”’)\]*_]*\s+|\n+")
+
+Words = tuple[str, ...]
+
+
+class Repetitions:
+    """The runs of words that give a repetition away: of a brief's instructions, not of its request or documents."""
+
+    def __init__(self, brief: Brief) -> None:
+        told = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
+        self._runs = {run for sentence in told if brief.instructions for run in _telling(sentence)}
+        for text in (brief.request, *(document.text for document in brief.documents)):
+            words = _words(text)
+            self._runs -= {words[at : at + size] for size in (LEAST, RUN) for at in range(len(words))}
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def __contains__(self, sentence: str) -> bool:
+        words = _words(sentence)
+        sizes = (LEAST, RUN) if len(words) <= SHORT else (RUN,)
+        return any(words[at : at + size] in self._runs for size in sizes for at in range(len(words)))
+
+
+class RepetitionFilter:
+    """Fed a draft in any pieces, gives it without the sentences that are repetitions; ``cut`` counts those.
+
+    With instructions the text comes sentence by sentence, without as it is.
+    """
+
+    def __init__(self, repetitions: Repetitions) -> None:
+        self._repetitions = repetitions
+        self._held = ""
+        self._line_begun = False  # the line that goes on has text already
+        self.cut = 0
+
+    def feed(self, text: str) -> str:
+        """What of the draft is certain now."""
+        if not self._repetitions:
+            return text
+        self._held += text
+        given, start = "", 0
+        for end in SENTENCE.finditer(self._held):
+            # more blanks may follow, and "1." ends no sentence
+            if end.end() == len(self._held) or not re.search(r"[^\W\d]|\n", self._held[start : end.end()]):
+                continue
+            given += self._sentence(self._held[start : end.end()])
+            start = end.end()
+        self._held = self._held[start:]
+        return given
+
+    def finish(self) -> str:
+        """What was held back and is no repetition."""
+        last, self._held = self._held, ""
+        return self._sentence(last)
+
+    def _sentence(self, text: str) -> str:
+        if text in self._repetitions:
+            self.cut += 1
+            breaks = text[len(text.rstrip()) :] if self._line_begun else ""
+            text = breaks if "\n" in breaks else ""
+        self._line_begun = not text.endswith("\n") if text else self._line_begun
+        return text
+
+
+def _words(text: str) -> Words:
+    return tuple(WORD.findall(text.lower().replace("’", "'")))
+
+
+def _sentences(text: str) -> Sequence[str]:
+    return [part for line in text.splitlines() for part in re.split(r"(?<=[.!?;:])\s+", line) if part.strip()]
+
+
+def _telling(sentence: str) -> set[Words]:
+    """The runs of an instruction that nobody writes who only follows it."""
+    words = _words(sentence)
+    if LEAST <= len(words) <= RUN:
+        return {words}
+    runs = [words[at : at + RUN] for at in range(len(words) - RUN + 1)]
+    return set(runs[:1] if SAYS.search(sentence) else runs)
