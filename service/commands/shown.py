@@ -7,9 +7,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from pearl.errors import InputError
 
@@ -19,6 +16,10 @@ PIPED_WIDTH = 160  # characters a line where no terminal sets the width
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on standard output; numbers are on the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)

@@ -88,6 +88,10 @@ def test_the_list_of_commands_loads_no_command(tmp_path):
     assert not found & (NEVER | MODELS | {"fastapi", "numpy", "pydantic", "rich", "sqlalchemy"})
 
 
+def test_help_for_a_draft_loads_neither_the_store_nor_a_model(tmp_path):
+    assert not loaded(RUN, tmp_path, ["draft", "--help"]) & (NEVER | MODELS | {"fastapi", "numpy", "sqlalchemy"})
+
+
 def test_no_help_loads_what_only_the_work_needs(tmp_path):
     assert not loaded(EVERY_HELP, tmp_path) & ((NEVER | MODELS | {"fastapi"}) - {"prometheus_client"})
 

@@ -1,0 +1,103 @@
+"""Writing a draft on the terminal: the text as it comes, and what it was made from."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, aclosing, nullcontext
+
+import typer
+
+from pearl.errors import PearlError
+from pearl.records import Draft, ScoredDocument
+from pearl.settings import Settings
+from service.commands.shown import excerpt, moment, printable
+from service.drafting import Commission, Delta, Event, Finished
+from service.services import Services
+from service.store import users
+
+
+async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
+    """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
+    screen = _Screen(silent=silent)
+    services = Services(settings)
+    try:
+        with services.database.read() as connection:
+            author = users.chosen(connection, user)
+        with screen.waiting():
+            async with aclosing(services.drafter.draft(author, commission)) as events:
+                async for event in events:
+                    screen.show(event)
+                    if isinstance(event, Finished):
+                        return event.draft
+        raise AssertionError("the pipeline ends with Finished")
+    except PearlError:
+        screen.break_off()
+        raise
+    finally:
+        await services.stop()
+
+
+class _Screen:
+    """The draft as it is written, on standard output, and everything about it on standard error."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent = silent
+        self.begun = False
+        self.status: AbstractContextManager[object] = nullcontext()
+
+    def waiting(self) -> AbstractContextManager[object]:
+        """A sign that something happens, on a terminal, until the first word."""
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.status import Status
+
+            self.status = Status("Reading the history and writing...", console=Console(stderr=True))
+        return self.status
+
+    def show(self, event: Event) -> None:
+        if self.silent:
+            return
+        if isinstance(event, Delta):
+            self._begin()
+            typer.echo(_for_terminal(event.text), nl=False)
+            sys.stdout.flush()
+        elif isinstance(event, Finished):
+            self._begin()
+            typer.echo("\n".join(f"- {question}" for question in event.draft.questions))
+            _show_evidence(event.draft)
+
+    def _begin(self) -> None:
+        if not self.begun:
+            self.begun = True
+            self.status.__exit__(None, None, None)
+
+    def break_off(self) -> None:
+        """End the line of a text that will not be continued."""
+        if self.begun:
+            typer.echo("")
+
+
+def _for_terminal(text: str) -> str:
+    """The text without escape sequences where a terminal would obey them."""
+    if not sys.stdout.isatty():
+        return text
+    return "".join(each if each in "\n\t" else printable(each) for each in text)
+
+
+def _show_evidence(written: Draft) -> None:
+    lines = ["", written.id]
+    if written.retrieval.documents:
+        lines.append("   score  written     request, or how the text begins")
+        lines += [_evidence_line(found) for found in written.retrieval.documents]
+    lines += [note.message for note in written.retrieval.notes]
+    if written.revision.applied:
+        lines.append(written.revision.message)
+    if not written.questions:
+        lines.append(f"What became of it? pearl feedback {written.id} --accepted | --edited FILE | --rejected")
+    typer.echo("\n".join(lines), err=True)
+
+
+def _evidence_line(found: ScoredDocument) -> str:
+    document = found.document
+    about = excerpt(document.request) if document.request else f'"{excerpt(document.text)}"'
+    return f"{found.score:8.4g}  {moment(document.timestamp)[:10]:10}  {printable(about)}"
