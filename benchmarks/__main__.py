@@ -19,6 +19,7 @@ from benchmarks import (
     retrieval,
     scoring,
     serving,
+    startup,
 )
 from benchmarks.figures import Result, write_result
 from benchmarks.machine import Machine, this_machine
@@ -36,6 +37,7 @@ BENCHMARKS = {
         cascade,
         serving,
         judging,
+        startup,
         hostile_bodies,
         hostile_imports,
         hostile_sources,

@@ -27,9 +27,10 @@ PATIENCE_S = 300.0  # embedding a history takes half a minute, more on a machine
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A process that ended: how long it ran, the most memory it had, what it wrote on standard output."""
+    """A process that ended: how long it ran by the clock and on the processor, the most memory it had, its output."""
 
     seconds: float
+    cpu_s: float
     peak_mib: float
     output: str
 
@@ -72,7 +73,7 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
     process.stdout.close()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, output)
-    return Finished(seconds, usage.ru_maxrss / 1024, output)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
 
 
 @contextmanager

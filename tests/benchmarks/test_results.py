@@ -37,6 +37,11 @@ FIGURES = {
         *("ready_s", "ready_endpoint_s", "memory_mib", "memory_endpoint_mib"),
         *("eight_p50_ms", "eight_p99_ms", "eight_spread", "eight_cut_short"),
     },
+    "startup": {
+        f"{what}_{time}"
+        for what in ("help", "slowest_help", "import", "import_again", "first_draft", "draft")
+        for time in ("cpu_s", "s")
+    },
     "judging": {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
