@@ -24,6 +24,7 @@ from starlette.requests import ClientDisconnect
 from pearl.errors import InputError, Malformed, Overloaded, PearlError, TooLarge
 from service.api.dependencies import authenticate, get_services
 from service.api.json_scan import JsonLimits, JsonScan
+from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 
 SMALL = 16_384  # bytes: sooner checked than handed to a thread
@@ -68,6 +69,7 @@ class KeyedRoute(APIRoute):
 
         async def keyed(request: Request) -> Response:
             await authenticate(request)
+            await refuse_unknown_parameters(request)
             if not _is_json(request.headers.get("content-type", "")):
                 raise InputError(
                     "The body is not said to be JSON; send 'Content-Type: application/json'.", code="not_json"
