@@ -98,8 +98,8 @@ class Settings(BaseSettings):
     retrieval_budget_ms: float = Field(
         default=1000.0,
         gt=0,
-        description="When retrieval has taken so long, waiting included, the cross-encoder is left out, and the answer "
-        "says so; milliseconds.",
+        description="When retrieval has taken so long, waiting included, the cross-encoder is left out, and texts that "
+        "are not embedded yet are ranked without; the answer says so; milliseconds.",
     )
     retrieval_queue: int = Field(
         default=128, ge=0, description="How many requests may wait for retrieval; more are answered 503 at once."

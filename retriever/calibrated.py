@@ -33,11 +33,16 @@ class CalibratedParts:
     expectation: Expectation | None = None
 
     def first_stage(self, features: Features) -> tuple[Scores, Scores]:
-        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
-        first = self.head.logits(features.signals)
+        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each.
+
+        A signal that is not known yet counts as its mean in training, which says nothing for or against.
+        """
+        signals = features.signals
+        signals = np.where(np.isnan(signals), self.head.mean, signals)
+        first = self.head.logits(signals)
         if self.expectation is None:
             return first, first
-        return first, self.expectation.logits(self.head.inputs(features.signals), first, features)
+        return first, self.expectation.logits(self.head.inputs(signals), first, features)
 
 
 class CalibratedRetriever(Retriever):

@@ -40,10 +40,12 @@ class DenseRequestsRetriever(Retriever):
 
 class DenseIndex:
     def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
-        """``vectors``: (C, E), None for an empty history."""
+        """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0: the
+        others' cosines would outrank whatever is known of these."""
         self._encoder = encoder
         self._index = None
-        if vectors is not None:
+        self._size = 0 if vectors is None else len(vectors)
+        if vectors is not None and np.isfinite(vectors[:, 0]).all():
             import faiss  # only here: other retrievers do without, and it takes long to load
 
             self._index = faiss.IndexFlatIP(vectors.shape[1])
@@ -51,7 +53,7 @@ class DenseIndex:
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._index is None:
-            return np.zeros(0, np.float32)
+            return np.zeros(self._size, np.float32)
         found, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)
         scores = np.empty(self._index.ntotal, np.float32)
         scores[positions[0]] = found[0]

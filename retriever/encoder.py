@@ -24,7 +24,7 @@ class Encoder(Protocol):
     name: str
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """(texts, E)"""
+        """(texts, E); where the time for them is limited, a row of NaN for a text that is not embedded yet."""
         ...
 
     def encode_request(self, text: str) -> Vectors:

@@ -53,6 +53,11 @@ class Readings:
             vectors[len(texts) :],
         )
 
+    @property
+    def embedded(self) -> NDArray[np.bool_]:
+        """True for a document both of whose embeddings are there, (C,)."""
+        return np.isfinite(self.text_vectors[:, 0]) & np.isfinite(self.request_vectors[:, 0])
+
     def followed_by(self, others: Readings) -> Readings:
         return Readings(
             self.words.followed_by(others.words),

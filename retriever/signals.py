@@ -125,8 +125,9 @@ class SignalIndex:
         rows: dict[tuple[str, str], int] = {}
         readings = None
         if previous is not None:
-            rows = {content(document): row for row, document in enumerate(previous._documents)}
             readings = previous._readings
+            embedded = readings.embedded
+            rows = {content(each): row for row, each in enumerate(previous._documents) if embedded[row]}
         new = {content(document): document for document in self._documents if content(document) not in rows}
         if new:
             fresh = Readings.of(list(new.values()), self._encoder, self._weights)
@@ -138,12 +139,15 @@ class SignalIndex:
     def features(self, request: Request) -> Features:
         vector = self._encoder.encode_request(request.text)[0]  # (E,)
         own = self._readings
-        return Features(self._signals(request, vector), vector, own.text_vectors, own.request_vectors, self._order)
+        texts, requests = own.text_vectors, own.request_vectors
+        if not own.embedded.all():
+            texts, requests = np.nan_to_num(texts), np.nan_to_num(requests)
+        return Features(self._signals(request, vector), vector, texts, requests, self._order)
 
     def _signals(self, request: Request, vector: Floats) -> Floats:
-        """(C, S)"""
+        """(C, S); NaN where a signal needs an embedding that is not there yet."""
         found = self._likeness(request, vector) | self._age(request)
-        likeness = found["letters_request"] + found["cosine_request"]
+        likeness = found["letters_request"] + np.nan_to_num(found["cosine_request"])
         copies = self._copies.copies(likeness.astype(np.float32))
         found |= {
             "similar_copies": copies.similar,
@@ -167,11 +171,11 @@ class SignalIndex:
                 row[:] = of_all[name]
             elif name.endswith("_below_best"):
                 own = found[name.removesuffix("_below_best")]
-                row[:] = own - own.max()
+                row[:] = own - _best(own)
             elif name == "log_gap_above_least":
                 row[:] = found["log_gap"] - found["log_gap"].min()
             elif name.startswith("best_"):
-                row[:] = found[name.removeprefix("best_")].max()
+                row[:] = _best(found[name.removeprefix("best_")])
             else:
                 row[:] = found[name]
         columns = np.empty((len(self._order), len(NAMES)), np.float32)
@@ -234,3 +238,8 @@ class SignalIndex:
             "within_a_day": (known & (gap <= DAY)).astype(np.float32),
             "log_recency": np.log1p(np.arange(len(known))[::-1]).astype(np.float32),
         }
+
+
+def _best(values: Floats) -> float:
+    """The largest of those that are known; NaN when none is."""
+    return float(np.fmax.reduce(values))

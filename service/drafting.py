@@ -40,6 +40,7 @@ from service.turns import NOTHING_BEFORE, Conversation, in_context
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
+NOT_EMBEDDED = "{:,} texts are not embedded yet: their documents are ranked by words and age alone. It goes on."
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -143,6 +144,7 @@ class Drafter:
             commission.voice,
             far_behind=len(most) - len(chosen),
             cut_short=retrieving.cut_short,
+            not_embedded=retrieving.not_embedded,
         )
         yield Retrieved(draft_id, retrieval)
 
@@ -183,7 +185,7 @@ class Drafter:
             with self._database.read() as connection:
                 voice = voices.get(connection, user.id, commission.voice)
         with clock.stage("history_ms"):
-            history = self._histories.get(user.id, commission.voice)
+            history = self._histories.get(user.id, commission.voice, clock)
 
         def rank(text: str) -> list[ScoredDocument]:
             return history.rank(Request(text), clock)
@@ -272,10 +274,12 @@ def evidence(
     *,
     far_behind: int = 0,
     cut_short: bool = False,
+    not_embedded: int = 0,
 ) -> Retrieval:
     """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them.
 
-    ``far_behind``: how many were left out that scored too far below the best one.
+    ``far_behind``: how many were left out that scored too far below the best one; ``not_embedded``: how many texts had
+    no embedding in time.
     """
     used = chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
@@ -288,6 +292,7 @@ def evidence(
             else ()
         ),
         *((TIME_LIMIT,) if cut_short else ()),
+        *((Note("not_embedded", NOT_EMBEDDED.format(not_embedded)),) if not_embedded else ()),
     )
     return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
 

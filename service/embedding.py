@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sqlalchemy import Connection
 
+from pearl.clock import Clock
 from pearl.errors import PearlError
 from retriever.encoder import Encoder, Vectors
 from service.store import embeddings, jobs
@@ -24,6 +27,7 @@ log = logging.getLogger("pearl.embedding")
 
 BATCH = 64  # texts of one commit
 AT_ONCE = 8  # texts encoded at a time: whoever else needs the encoder meanwhile waits for these at most
+IN_HASTE = 2  # the same while somebody waits for an answer, and the time is limited
 IDLE_S = 1.0
 
 
@@ -52,20 +56,29 @@ class Precedence:
 
 
 class StoredEncoder:
-    """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept."""
+    """An encoder that knows one user's embeddings: only the missing ones are computed, and then kept.
 
-    def __init__(self, database: Database, encoder: Encoder, user_id: int, precedence: Precedence) -> None:
+    With a time limit those of the newest texts are, in half of the time that is left: the ranking needs some, too.
+    """
+
+    def __init__(
+        self, database: Database, encoder: Encoder, user_id: int, precedence: Precedence, clock: Clock | None = None
+    ) -> None:
         self.name = encoder.name
         self._database = database
         self._encoder = encoder
         self._user_id = user_id
         self._precedence = precedence
+        self._clock = clock or Clock()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         keys = [embeddings.text_key(text) for text in texts]
         with self._database.read() as connection:
             known = embeddings.of_user(connection, self._user_id, self.name, set(keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if self._clock.limit_ms is not None:
+            known |= self._encode_in_time(list(missing.values())[::-1], known)
+            return self._rows(keys, known)
         # texts of like length in a batch: none is padded to the length of a much longer one
         wanted = sorted(missing.values(), key=len)
         for start in range(0, len(wanted), BATCH):
@@ -75,6 +88,28 @@ class StoredEncoder:
                 embeddings.add(connection, self._user_id, self.name, fresh)
             known.update(fresh)
         return np.stack([known[key] for key in keys])
+
+    def _encode_in_time(self, texts: Sequence[str], known: Mapping[bytes, Vector]) -> dict[bytes, Vector]:
+        """Those that there is time for; one at least where none is known, for it says how long a row is."""
+        fresh: dict[bytes, Vector] = {}
+        reserve_s, took_s = self._clock.left_s / 2, 0.0
+        with self._precedence.of_request():
+            for start in range(0, len(texts), IN_HASTE):
+                started = time.perf_counter()
+                if (known or fresh) and self._clock.left_s - took_s <= reserve_s:
+                    break
+                fresh |= encode(self._encoder, texts[start : start + IN_HASTE])
+                took_s = time.perf_counter() - started
+        if fresh:
+            with self._database.write() as connection:
+                embeddings.add(connection, self._user_id, self.name, fresh)
+        return fresh
+
+    def _rows(self, keys: Sequence[bytes], known: Mapping[bytes, Vector]) -> Vectors:
+        """The vectors of the keys, NaN where there is none."""
+        self._clock.not_embedded += len(set(keys) - known.keys())
+        unknown = np.full_like(next(iter(known.values())), np.nan)
+        return np.stack([known.get(key, unknown) for key in keys])
 
     def encode_request(self, text: str) -> Vectors:
         with self._precedence.of_request():
@@ -100,10 +135,15 @@ class BackgroundEmbedder:
         self._encoder = encoder
         self._precedence = precedence
         self._stopping = threading.Event()
+        self._waiting: dict[int, None] = {}  # users who were answered without all of their embeddings, in that order
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def prefer(self, user_id: int) -> None:
+        """Go on with this user first: an answer had to do without their embeddings."""
+        self._waiting[user_id] = None
 
     def stop(self) -> None:
         """Returns when the thread has ended; an unfinished job is taken up again by whoever comes next."""
@@ -127,7 +167,7 @@ class BackgroundEmbedder:
     def work_once(self) -> bool:
         """Work off one job; False when there was none."""
         with self._database.write() as connection:
-            job = jobs.claim(connection, jobs.EMBED)
+            job = jobs.claim(connection, jobs.EMBED, first=list(self._waiting))
         if job is None:
             return False
         try:
@@ -147,14 +187,19 @@ class BackgroundEmbedder:
             vectors = encode(self._encoder, sorted(texts, key=len), self._may_go_on)
             with self._database.write() as connection:
                 embeddings.add(connection, job.user_id, self._encoder.name, vectors)
-                if self._stopping.is_set():
+                if self._stopping.is_set() or (texts and self._others_wait(connection, job)):
                     return jobs.release(connection, job)
                 if not texts:
+                    self._waiting.pop(job.user_id, None)
                     return jobs.finish(connection, job)
                 renewed = jobs.renew(connection, job)
             if renewed is None:
                 return None
             job = renewed
+
+    def _others_wait(self, connection: Connection, job: jobs.Job) -> bool:
+        """True when a user has a job and waits more than this one."""
+        return job.user_id not in self._waiting and bool(jobs.queued(connection, jobs.EMBED, list(self._waiting)))
 
     def _may_go_on(self) -> bool:
         self._precedence.wait_for_requests()

@@ -19,13 +19,15 @@ from service.store.documents import Digests
 class History:
     """The documents of a user, or of one voice, oldest first, and their index, as of one version.
 
-    ``checked`` is the version at which each of these documents was last seen in the store.
+    ``checked`` is the version at which each of these documents was last seen in the store; ``not_embedded`` counts
+    texts whose embeddings were not there in time.
     """
 
     version: int
     documents: tuple[Document, ...]
     index: Index
     checked: int
+    not_embedded: int = 0
 
     def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
         """Every document with its score, best first."""
@@ -42,10 +44,19 @@ class HistoryCache:
     at once. Of several calls for one history, one builds it, from the kept one where there is one.
     """
 
-    def __init__(self, database: Database, retriever_of: Callable[[int], Retriever], *, max_documents: int) -> None:
-        """``retriever_of`` gives the retriever for a user's row id."""
+    def __init__(
+        self,
+        database: Database,
+        retriever_of: Callable[[int, Clock], Retriever],
+        *,
+        max_documents: int,
+        incomplete: Callable[[int], None] = lambda user_id: None,
+    ) -> None:
+        """``retriever_of`` gives the retriever for a user's row id, with the time that it has to prepare a history;
+        ``incomplete`` is told whose embeddings were not there in time."""
         self._database = database
         self._retriever_of = retriever_of
+        self._incomplete = incomplete
         self._max_documents = max_documents
         self._kept: OrderedDict[Key, History] = OrderedDict()
         self._building: dict[Key, threading.Lock] = {}
@@ -53,20 +64,32 @@ class HistoryCache:
 
     @property
     def calibration(self) -> Calibration:
-        return self._retriever_of(0).calibration
+        return self._retriever_of(0, Clock()).calibration
 
-    def get(self, user_id: int, voice: str | None) -> History:
-        """The user's history as it is now. Raises NotFound when the user is gone."""
-        key = (user_id, voice)
+    def get(self, user_id: int, voice: str | None, clock: Clock | None = None) -> History:
+        """The user's history as it is now, with as many embeddings as there is time for; the clock is told how many are
+        missing. Raises NotFound when the user is gone."""
+        clock = clock or Clock()
+        history = self._ready((user_id, voice), clock)
+        clock.not_embedded = history.not_embedded
+        if history.not_embedded:
+            self._incomplete(user_id)
+        return history
+
+    def _ready(self, key: Key, clock: Clock) -> History:
+        user_id, _ = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
         kept = self._current(key, version)
-        if kept is not None:
+        if kept is not None and not kept.not_embedded:
             return kept
         with self._lock:
             building = self._building.setdefault(key, threading.Lock())
         with building:
-            return self._current(key, version) or self._build(key, building)
+            kept = self._current(key, version)
+            if kept is not None and (not kept.not_embedded or clock.is_late):
+                return kept
+            return self._build(key, building, clock)
 
     def forget_deleted(self, user_id: int) -> None:
         """Let go of those of this user's documents that are not in the store any more."""
@@ -107,8 +130,8 @@ class HistoryCache:
             if version is not None and remaining:
                 index = history.index
                 if len(remaining) < len(history.documents):
-                    index = self._retriever_of(key[0]).update(index, remaining)
-                smaller = History(history.version, remaining, index, version)
+                    index = self._retriever_of(key[0], Clock(0.0)).update(index, remaining)
+                smaller = History(history.version, remaining, index, version, history.not_embedded)
             with self._lock:
                 if self._kept.get(key) is not history:
                     continue
@@ -126,16 +149,17 @@ class HistoryCache:
             self._kept.move_to_end(key)
             return kept
 
-    def _build(self, key: Key, building: threading.Lock) -> History:
+    def _build(self, key: Key, building: threading.Lock, clock: Clock) -> History:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
             found = tuple(documents.all_of_user(connection, user_id, voice))
         with self._lock:
             previous = self._kept.get(key)
-        retriever = self._retriever_of(user_id)
+        missing = Clock(clock.limit_ms, started=clock.started)
+        retriever = self._retriever_of(user_id, missing)
         index = retriever.index(found) if previous is None else retriever.update(previous.index, found)
-        history = History(version, found, index, checked=version)
+        history = History(version, found, index, version, missing.not_embedded)
         with self._lock:
             if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
                 self._kept[key] = history

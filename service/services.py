@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
+from pearl.clock import Clock
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import EMBEDDED, Settings
 from retriever.base import Retriever
@@ -19,6 +20,7 @@ from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
 from service.model_watch import WatchedModel
+from service.store import embeddings
 from service.store.database import Database
 from service.threads import FairThreads, in_thread
 
@@ -30,6 +32,7 @@ log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
 WITHOUT_ENCODER = ("bm25", "random", "recent")
+ALL = 10_000_000  # texts: more than any history has
 NOT_SERVED = ("likelihood",)  # a language model would read for seconds on all cores
 # to callers: an artifact's folder is the operator's to name
 OFFERED = (EMBEDDED, "bm25", "dense", "dense-requests", "fusion", "random", "recent")
@@ -47,7 +50,13 @@ class Services:
         self.encoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)
         self._precedence = Precedence()
-        self.histories = HistoryCache(self.database, self._retriever_of, max_documents=settings.history_cache_documents)
+        self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
+        self.histories = HistoryCache(
+            self.database,
+            self._retriever_of,
+            max_documents=settings.history_cache_documents,
+            incomplete=self._embedder.prefer,
+        )
         self.ranking = FairThreads(settings.retrieval_queue)
         self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
         self.drafter = Drafter(
@@ -60,7 +69,6 @@ class Services:
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
         self.load_error: str | None = None
-        self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
 
     def _count_failure(self, code: str) -> None:
         self.metrics.failures.labels(code).inc()
@@ -92,6 +100,15 @@ class Services:
             )
         return make_retriever(name or self.settings.retriever, self.encoder)
 
+    def embed(self, user_id: int) -> None:
+        """Embed all of the user's texts, however long it takes: for a command, which no background goes on after."""
+        if not self.needs_encoder:
+            return
+        with self.database.read() as connection:
+            texts = embeddings.missing(connection, user_id, self.encoder.name, ALL)
+        if texts:
+            StoredEncoder(self.database, self.encoder, user_id, self._precedence).encode_documents(texts)
+
     def forget_deleted(self, user_id: int) -> bool:
         """After a deletion: nothing of it stays in memory or, as far as the database can, in its files. False when it
         is still in the files, because somebody reads them; :meth:`sweep` sees to that.
@@ -110,10 +127,9 @@ class Services:
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
 
-    def _retriever_of(self, user_id: int) -> Retriever:
-        return make_retriever(
-            self.settings.retriever, StoredEncoder(self.database, self.encoder, user_id, self._precedence)
-        )
+    def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:
+        encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence, clock)
+        return make_retriever(self.settings.retriever, encoder)
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""

@@ -19,11 +19,14 @@ from service.store import users
 async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     screen = _Screen(silent=silent)
+    from service.threads import in_thread
+
     services = Services(settings)
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)
         with screen.waiting():
+            await in_thread(services.embed, author.id)
             async with aclosing(services.drafter.draft(author, commission)) as events:
                 async for event in events:
                     screen.show(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, case, delete, or_, select, update
@@ -37,14 +38,23 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
         connection.execute(queue.on_conflict_do_update(index_elements=[jobs.c.user_id, jobs.c.kind], set_=again), rows)
 
 
-def claim(connection: Connection, kind: str, now: float | None = None) -> Job | None:
-    """Take the oldest job that waits, or whose process stopped renewing it; None when there is none."""
+def queued(connection: Connection, kind: str, user_ids: Collection[int]) -> set[int]:
+    """Those of the users whose job waits."""
+    mine = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
+    return set(connection.scalars(select(jobs.c.user_id).where(mine))) if user_ids else set()
+
+
+def claim(connection: Connection, kind: str, now: float | None = None, first: Collection[int] = ()) -> Job | None:
+    """Take the oldest job that waits, or whose process stopped renewing it; None when there is none.
+
+    One of the users ``first`` comes before any other.
+    """
     now = time.time() if now is None else now
     waiting = or_(jobs.c.state == QUEUED, (jobs.c.state == RUNNING) & (jobs.c.claimed_at < now - LEASE_S))
     oldest = (
         select(jobs.c.id)
         .where(jobs.c.kind == kind, waiting)
-        .order_by(jobs.c.created_at, jobs.c.id)
+        .order_by(case((jobs.c.user_id.in_(first), 0), else_=1), jobs.c.created_at, jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pearl.clock import Clock
 from pearl.errors import NotFound, StoreError
 from pearl.records import Document, Request
 from retriever.artifact import artifact_retriever
@@ -46,7 +47,7 @@ def retriever() -> CountingRetriever:
 
 @pytest.fixture
 def cache(pearl: Any, retriever: CountingRetriever) -> HistoryCache:
-    return HistoryCache(pearl.database, lambda user_id: retriever, max_documents=5)
+    return HistoryCache(pearl.database, lambda *_: retriever, max_documents=5)
 
 
 def texts(cache: HistoryCache, user_id: int, voice: str | None = None) -> list[str]:
@@ -317,7 +318,7 @@ def test_what_is_committed_counts_at_once_whoever_else_writes(
     """On both databases: rankings during writes have no deleted document and lack none that is there."""
     folder = make_artifact({"cosine_text": 1.0, "similar_copies": 1.0, "bm25_request": 1.0})
 
-    def retriever_of(user_id: int) -> Retriever:
+    def retriever_of(user_id: int, clock: Clock) -> Retriever:
         return artifact_retriever(folder, StoredEncoder(database, word_encoder(), user_id, Precedence()))
 
     cache = HistoryCache(database, retriever_of, max_documents=1000)
@@ -359,5 +360,5 @@ def test_what_is_committed_counts_at_once_whoever_else_writes(
     assert list(history.documents) == stored
     assert {each.id for each in stored} == set().union(*(each.added - each.removed for each in writers))
     asked = Request("wheel: number 7", 1e6)
-    fresh = retriever_of(ann).index(stored)
+    fresh = retriever_of(ann, Clock()).index(stored)
     assert np.array_equal(history.index.scores(asked), fresh.scores(asked))
