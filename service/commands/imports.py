@@ -24,7 +24,7 @@ from service.commands.import_report import report
 from service.commands.shown import printable
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
-from service.importers.guess import guess_importer
+from service.importers.guessing.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, run_import
 
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")

@@ -13,13 +13,13 @@ from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
 from service.importers.folders import LINKED, FolderEntry, folder_entries
-from service.importers.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
 from service.importers.ids import stable_id
-from service.importers.note_blocks import Block, divide, only_links, own_blocks, without_code
-from service.importers.note_dates import NoteDates
-from service.importers.note_kinds import CLIPPING, SUFFIXES, authors, has_foreign_source, is_unfilled, why_no_text
-from service.importers.note_markup import clean_markup
-from service.importers.org_text import read_org
+from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
+from service.importers.notes.dates import NoteDates
+from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
+from service.importers.notes.kinds import CLIPPING, SUFFIXES, authors, has_foreign_source, is_unfilled, why_no_text
+from service.importers.notes.markup import clean_markup
+from service.importers.notes.org_text import read_org
 from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
 

@@ -12,15 +12,15 @@ from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Opt
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
-from service.importers.mail import Envelope, read_envelope
-from service.importers.mail_boxes import Box, Span, open_boxes, plain_size
-from service.importers.mail_cleaning import read_patch, unwrap, without_banners, without_images
-from service.importers.mail_endings import RepeatedEndings
-from service.importers.mail_headers import HEADER_BYTES, parse_date, parse_sender
-from service.importers.mail_kinds import ENCRYPTED, label_names, why_left_out, why_out_of
-from service.importers.mail_parts import MailPart, parts_of, text_of
-from service.importers.mail_people import OtherAddresses
-from service.importers.mail_quotes import latest_quoted, split_mail
+from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
+from service.importers.mails.cleaning import read_patch, unwrap, without_banners, without_images
+from service.importers.mails.endings import RepeatedEndings
+from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
+from service.importers.mails.kinds import ENCRYPTED, label_names, why_left_out, why_out_of
+from service.importers.mails.message import Envelope, read_envelope
+from service.importers.mails.parts import MailPart, parts_of, text_of
+from service.importers.mails.people import OtherAddresses
+from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.requests import as_request
 
 

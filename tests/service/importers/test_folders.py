@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 from service.importers.folders import folder_entries
-from service.importers.guess import guess_importer
+from service.importers.guessing.guess import guess_importer
 
 
 def test_files_come_in_order_links_as_links(tmp_path):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pearl.errors import InputError
-from service.importers.note_blocks import PART_CHARACTERS
+from service.importers.notes.blocks import PART_CHARACTERS
 
 POST = """---
 title: On tea

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mail_quotes import split_mail
+from service.importers.mails.quotes import split_mail
 from service.importers.quotes import Parts
 
 TOP_POSTED = """Yes, at four.

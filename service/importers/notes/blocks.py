@@ -9,7 +9,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 
 from service.importers.html_text import html_to_text
-from service.importers.note_markup import clean_inline
+from service.importers.notes.markup import clean_inline
 from service.importers.quotes import split_quotes, tidy
 
 PART_CHARACTERS = 8_000  # a longer text is divided before a heading or paragraph: prompts have no room for it whole

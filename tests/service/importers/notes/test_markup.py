@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.note_blocks import divide, own_blocks, plain, without_code
-from service.importers.note_markup import clean_markup
+from service.importers.notes.blocks import divide, own_blocks, plain, without_code
+from service.importers.notes.markup import clean_markup
 
 
 def cleaned(text: str, **options: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from service.importers.mail_headers import decode_words, parse_date, parse_sender, split_header
+from service.importers.mails.headers import decode_words, parse_date, parse_sender, split_header
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 SUBJECT_CHARACTERS = 1_000

@@ -11,7 +11,7 @@ import pytest
 
 from pearl.errors import InputError
 from service.importers.base import importer_names
-from service.importers.guess import SIGNS, guess_importer
+from service.importers.guessing.guess import SIGNS, guess_importer
 
 MAIL = b"From ann@example.org Mon Mar  3 09:12:00 2025\nFrom: Ann <ann@example.org>\n\nTea.\n"
 LINE = b'{"user_id": "ann", "id": "1", "timestamp": 1, "text": "Tea."}\n'

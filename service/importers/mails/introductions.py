@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from service.importers.mail_phrases import (
+from service.importers.mails.phrases import (
     FIRST_PERSON,
     FORWARD_LINES,
     JOINED_VERBS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from service.importers.front_matter import field_name
+from service.importers.notes.front_matter import field_name
 
 KEYWORD = re.compile(r"[ \t]*#\+(\w+):(?:[ \t]+(.*))?$")
 HEADLINE = re.compile(r"(\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?(.*)$")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from service.importers.mail_parts import MAX_DEPTH, MAX_PARTS, parts_of, text_of, unflow
+from service.importers.mails.parts import MAX_DEPTH, MAX_PARTS, parts_of, text_of, unflow
 
 
 def nested(depth: int) -> bytes:

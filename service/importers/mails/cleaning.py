@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from service.importers.mail_phrases import BANNER_MARK, BANNERS
+from service.importers.mails.phrases import BANNER_MARK, BANNERS
 from service.importers.quotes import tidy
 
 PGP_LINE = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]{3,40}?)-----\s*")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pearl.errors import InputError
 from service.importers.html_text import html_to_text
-from service.importers.mail_headers import decode_bytes, parameter, split_header
+from service.importers.mails.headers import decode_bytes, parameter, split_header
 
 HTML_CHARACTERS = 1_000_000
 MAX_DEPTH = 20

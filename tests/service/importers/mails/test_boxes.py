@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from pearl.errors import InputError
-from service.importers.mail_boxes import open_boxes
+from service.importers.mails.boxes import open_boxes
 
 MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
 OPENING = "From x Mon Mar  3 09:12:00 2025\n"
@@ -102,7 +102,7 @@ def test_a_damaged_gzip_file(read, tmp_path, cut):
 
 
 def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr("service.importers.mail_boxes.TRAP_BYTES", 1_000_000)
+    monkeypatch.setattr("service.importers.mails.boxes.TRAP_BYTES", 1_000_000)
     source = tmp_path / "a.mbox.gz"
     source.write_bytes(gzip.compress(OPENING.encode() + b"\0" * 10_000_000))
     with pytest.raises(InputError, match="more than 200 times its packed size"), open_boxes(source):

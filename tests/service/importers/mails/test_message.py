@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mail import bare_subject, read_envelope
-from service.importers.mail_headers import parse_date
-from service.importers.mail_parts import parts_of, text_of
+from service.importers.mails.headers import parse_date
+from service.importers.mails.message import bare_subject, read_envelope
+from service.importers.mails.parts import parts_of, text_of
 
 
 def mail(headers: str, body: str | bytes = "") -> bytes:

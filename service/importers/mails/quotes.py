@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from service.importers.mail_introductions import find_introductions
-from service.importers.mail_phrases import DISCLAIMERS, FOOTERS, PAPER, sign_offs
+from service.importers.mails.introductions import find_introductions
+from service.importers.mails.phrases import DISCLAIMERS, FOOTERS, PAPER, sign_offs
 from service.importers.quotes import QUOTE_MARK, Parts, tidy
 
 LINE_CHARACTERS = 300

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mail_headers import decode_bytes, decode_words, parameter, parse_sender, split_header
+from service.importers.mails.headers import decode_bytes, decode_words, parameter, parse_sender, split_header
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from service.importers.mail_headers import decode_words, parameter
-from service.importers.mail_parts import MailPart
+from service.importers.mails.headers import decode_words, parameter
+from service.importers.mails.parts import MailPart
 
 SPAM, DRAFT, TRASH, CHAT = "spam", "draft", "in the trash", "chat"
 AUTOMATIC, CALENDAR, RECEIPT, REACTION, ENCRYPTED = "automatic answer", "calendar", "receipt", "reaction", "encrypted"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importers.mail_cleaning import Patch, read_patch, unwrap, without_banners, without_images
+from service.importers.mails.cleaning import Patch, read_patch, unwrap, without_banners, without_images
 
 
 def test_armour_that_does_not_end():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from service.importers.mail_endings import RepeatedEndings
+from service.importers.mails.endings import RepeatedEndings
 
 SLOGAN = "Kettle and Daughters, purveyors of leaves and pots since 1911, wish you a pleasant cup."
 

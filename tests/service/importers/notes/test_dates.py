@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pearl.texts import format_timestamp
-from service.importers.note_dates import FIELDS, date_in_fields, dates_in_log
+from service.importers.notes.dates import FIELDS, date_in_fields, dates_in_log
 
 
 @pytest.mark.parametrize(

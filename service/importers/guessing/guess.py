@@ -10,9 +10,9 @@ from pathlib import Path
 import orjson
 
 from pearl.errors import InputError
-from service.importers.lookalikes import advice
-from service.importers.note_kinds import NOTE_SUFFIXES
-from service.importers.sight import Sight, look
+from service.importers.guessing.lookalikes import advice
+from service.importers.guessing.sight import Sight, look
+from service.importers.notes.kinds import NOTE_SUFFIXES
 
 NOTES = rf".*(?:{'|'.join(map(re.escape, NOTE_SUFFIXES))})"
 MAIL = r".*\.(?:mbox|eml)(?:\.gz)?|.*\.msf|mbox|(?:inbox|sent)(?:\.gz)?|(?:cur|new)/[^/]+"  # Thunderbird: Sent.msf

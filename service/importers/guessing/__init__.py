@@ -1,0 +1,1 @@
+"""Guessing which importer reads a path."""
