@@ -24,7 +24,7 @@ serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models
 	@$(BIN)/pearl serve --sample $(ARGS)
 
 test: setup ## run the whole test suite (ARGS="-k store" for a part)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check .
