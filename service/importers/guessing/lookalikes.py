@@ -107,4 +107,4 @@ LOOKALIKES = (
 
 
 def _is_bare(sight: Sight) -> bool:
-    return not sight.names and not any(sight.source.iterdir())
+    return not sight.names and not list(sight.source.iterdir())
