@@ -40,6 +40,8 @@ EXPOSED_HEADERS = [
     "x-request-id",
     "retry-after",
     "idempotent-replayed",
+    "x-pearl-ignored",
+    "x-pearl-model",
     *(f"x-ratelimit-{part}-requests" for part in ("limit", "remaining", "reset")),
 ]
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
 from pearl.chat.base import Decoding, Role
 from pearl.errors import InputError, NotFound
@@ -21,10 +22,12 @@ from pearl.marks import CLOSING
 from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep
+from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.draft_form import UsageOut, retrieval_body, usage_body
 from service.api.drafts import finished
 from service.api.fields import Name
+from service.api.model_names import is_chat_model
+from service.api.openai_fields import passed_over, unreadable_part
 from service.api.streaming import DONE, event, event_stream, while_connected
 from service.api.voices import all_voices
 from service.client_tasks import is_client_task, pass_on
@@ -38,12 +41,17 @@ from service.turns import conversation
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
-UNSUPPORTED = ("tools", "functions", "logprobs", "audio")
-PLAIN_TEXT = (None, {"type": "text"})
-
 
 class TextPart(BaseModel):
     """A part of a message's content; only texts can be read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("type") != "text":
+            message = unreadable_part(given.get("type"))
+            raise PydanticCustomError("unsupported", "{message}", {"message": message})
+        return given
 
     type: Literal["text"] = Field(description="Always `text`.")
     text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
@@ -73,12 +81,16 @@ class StreamOptions(BaseModel):
 
 
 class ChatIn(BaseModel):
-    """The fields of OpenAI's API that make sense here; others are passed over, but those that would change what the
-    answer means are refused."""
+    """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
+    would have changed the answer; what a text cannot answer is refused."""
 
     model_config = ConfigDict(extra="allow")
 
-    model: Name = Field(description="`pearl`, or one of your voices.", examples=["email"])
+    model: Name = Field(
+        description="`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the "
+        "header `x-pearl-model` says so.",
+        examples=["email"],
+    )
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
@@ -96,6 +108,10 @@ class ChatIn(BaseModel):
     n: int | None = Field(None, description="Only 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
+    def passed_over(self) -> list[str]:
+        """The names of fields that would change an answer of OpenAI's. Raises InputError for what cannot be done."""
+        return passed_over({**(self.model_extra or {}), "n": self.n})
+
     def turns(self) -> list[tuple[Role, str]]:
         """Who said what, oldest first."""
         return [
@@ -104,15 +120,6 @@ class ChatIn(BaseModel):
 
     def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
         """Raises InputError for what cannot be done."""
-        for name in UNSUPPORTED:
-            if (self.model_extra or {}).get(name):
-                raise InputError(f"'{name}' is not supported: a draft is plain text.", param=name, code="unsupported")
-        if (self.model_extra or {}).get("response_format") not in PLAIN_TEXT:
-            raise InputError(
-                "'response_format' must be text: that is what a draft is.", param="response_format", code="unsupported"
-            )
-        if self.n not in (None, 1):
-            raise InputError("'n' must be 1: the likeliest draft is one.", param="n", code="unsupported")
         *earlier, (role, asked) = self.turns()
         if role != "user":
             raise InputError("The last message must be the user's: it is the request.", param="messages")
@@ -211,15 +218,21 @@ def _model(name: str, created: float, owner: str) -> ModelOut:
 
 
 def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
+    """None for the whole history. Raises NotFound for a name that may be a misspelt voice: a draft in another manner
+    than the one that was asked for would not be noticed."""
     if model == WHOLE_HISTORY:
         return None
-    try:
-        with services.database.read() as connection:
-            return voices.get(connection, user_id, model)
-    except NotFound:
-        raise NotFound(
-            f"There is no model '{model}'; GET /v1/models lists yours.", param="model", code="model_not_found"
-        ) from None
+    with services.database.read() as connection:
+        there = {voice.name: voice for voice in voices.list_all(connection, user_id)}
+    if model in there:
+        return there[model]
+    if is_chat_model(model, there):
+        return None
+    raise NotFound(
+        f"There is no model '{model}'; GET /v1/models lists yours, and '{WHOLE_HISTORY}' is your whole history.",
+        param="model",
+        code="model_not_found",
+    )
 
 
 @router.post("/chat/completions", summary="Draft through OpenAI's API", response_model=ChatOut)
@@ -231,6 +244,10 @@ async def create_completion(
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
     your history, and is not recorded; `pearl.stage` is then `passed_on`."""
     voice = await in_thread(_voice, services, caller.user.id, body.model)
+    if voice is None and body.model != WHOLE_HISTORY:
+        add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
+    if ignored := body.passed_over():
+        add_headers(request, {"x-pearl-ignored": ", ".join(ignored)})
     commission = body.commission(
         None if voice is None else voice.name,
         usual_tokens=services.settings.max_draft_tokens,

@@ -43,7 +43,7 @@ async def get_caller(
     name = None if acting_for is None else _as_utf8(acting_for)
     identity, allowed, allowance = await in_thread(_identify, services, credentials.credentials, name)
     if allowance is not None:
-        request.state.extra_headers = allowance.headers()
+        add_headers(request, allowance.headers())
         if not allowed:
             raise over_the_limit(allowance)
     request.state.caller = identity
@@ -53,6 +53,11 @@ async def get_caller(
 async def authenticate(request: Request) -> Identity:
     """As :func:`get_caller`, from the headers alone."""
     return await get_caller(request, await bearer(request), request.headers.get(ACTING_FOR))
+
+
+def add_headers(request: Request, headers: dict[str, str]) -> None:
+    """Send these with the answer, whatever it will be."""
+    request.state.extra_headers = {**getattr(request.state, "extra_headers", {}), **headers}
 
 
 async def get_operator(

@@ -90,7 +90,7 @@ def test_the_streaming_helper_of_the_client(client: openai.OpenAI) -> None:
 
 def test_the_clients_errors(served: Any, client: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError) as unknown:
-        client.chat.completions.create(model="gpt-4o", messages=ASK)
+        client.chat.completions.create(model="emial", messages=ASK)
     assert (unknown.value.code, unknown.value.param) == ("model_not_found", "model")
     with pytest.raises(openai.BadRequestError) as long:
         client.chat.completions.create(model="pearl", messages=[{"role": "user", "content": "word " * 9000}])
@@ -314,11 +314,16 @@ def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> Non
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"tools": [{"type": "function"}]}, "tools"),
-        ({"functions": [{}]}, "functions"),
+        ({"tools": [{"type": "function"}], "tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
+        ({"functions": [{}], "function_call": {"name": "f"}}, "function_call"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"logprobs": True}, "logprobs"),
-        ({"audio": {}, "n": 2}, "n"),
+        ({"audio": {"voice": "a"}}, "audio"),
+        ({"n": 2}, "n"),
         ({"temperature": 3}, "temperature"),
         ({"temperature": -1}, "temperature"),
         ({"top_p": 0}, "top_p"),
@@ -337,7 +342,7 @@ def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> Non
         ({"messages": [*ASK, {"role": "tool", "content": "a"}]}, "messages.1.role"),
         ({"messages": [{"role": "user"}]}, "messages.0.content"),
         ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0.type"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
     ],
     ids=lambda value: str(value)[:50],
 )
@@ -345,3 +350,47 @@ def test_what_cannot_be_asked(pearl: Any, ann: Any, fields: Any, param: str) -> 
     answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, **fields})
     assert (answer.status_code, answer.json()["error"]["param"]) == (422, param)
     assert pearl.model.calls == []
+
+
+def test_what_is_passed_over_is_said(ann: Any) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
+    body = {
+        "model": "pearl",
+        "messages": ASK,
+        "tools": tools,
+        "tool_choice": "auto",
+        "seed": 7,
+        "user": "x",
+        "a\r\nb": 1,
+    }
+    for stream in (False, True):
+        answer = ann.post("/v1/chat/completions", {**body, "stream": stream})
+        assert answer.status_code == 200
+        assert answer.headers["x-pearl-ignored"] == "tools, tool_choice, seed"
+    plain = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK})
+    assert "x-pearl-ignored" not in plain.headers
+
+
+def test_images_are_refused_in_a_sentence(served: Any, client: openai.OpenAI) -> None:
+    parts: Any = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    with pytest.raises(openai.UnprocessableEntityError) as refused:
+        client.chat.completions.create(model="pearl", messages=[{"role": "user", "content": parts}])
+    assert refused.value.code == "unsupported"
+    assert "Images cannot be read" in refused.value.message
+    assert served.house.model.calls == []
+
+
+def test_the_name_of_a_known_model_stands_for_the_whole_history(served: Any, client: openai.OpenAI) -> None:
+    raw = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=ASK)
+    assert raw.headers["x-pearl-model"] == "pearl"
+    assert raw.parse().model == "gpt-4o"
+    own = client.chat.completions.with_raw_response.create(model="pearl", messages=ASK)
+    assert "x-pearl-model" not in own.headers
+    assert client.models.retrieve("gpt-4o-mini").id == "gpt-4o-mini"
+
+
+def test_a_voice_of_that_name_is_the_voice(pearl: Any, ann: Any) -> None:
+    pearl.voice("ann", "gpt-4o", instructions="In verse.")
+    answer = ann.post("/v1/chat/completions", {"model": "gpt-4o", "messages": ASK})
+    assert "x-pearl-model" not in answer.headers
+    assert "In verse." in str(pearl.model.calls)

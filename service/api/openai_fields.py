@@ -1,0 +1,55 @@
+"""Fields of OpenAI's chat API that a draft has no use for: what can be passed over is, the rest is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pearl.errors import InputError
+
+# they would change an answer of OpenAI's, so the answer names those that were passed over
+PASSED_OVER = (
+    "tools",
+    "tool_choice",
+    "functions",
+    "function_call",
+    "parallel_tool_calls",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
+    "prediction",
+    "reasoning_effort",
+    "seed",
+    "verbosity",
+    "web_search_options",
+)
+PARTS = {"image_url": "Images", "input_image": "Images", "input_audio": "Recordings", "file": "Files"}
+OPTIONAL = (None, "auto", "none")  # of tools: the model may answer with a text
+
+
+def passed_over(given: dict[str, Any]) -> list[str]:
+    """The names of the fields that are passed over. Raises InputError for what cannot be: a text is no answer to it."""
+    for name in ("tool_choice", "function_call"):
+        if given.get(name) not in OPTIONAL:
+            raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
+    for name in ("logprobs", "top_logprobs", "audio"):
+        if given.get(name):
+            raise _unsupported(name, f"'{name}' is not supported: a draft is plain text.")
+    modalities = given.get("modalities") or ["text"]
+    if modalities != ["text"]:
+        raise _unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
+    kind = given.get("response_format")
+    if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
+        raise _unsupported("response_format", "'response_format' must be text: a draft is a letter, not JSON.")
+    if given.get("n") not in (None, 1):
+        raise _unsupported("n", "'n' must be 1: the likeliest draft is one.")
+    return [name for name in PASSED_OVER if given.get(name)]
+
+
+def unreadable_part(kind: object) -> str:
+    """The sentence for a part of a message that is no text."""
+    what = PARTS.get(kind, "Parts of this type") if isinstance(kind, str) else "Parts without a type"
+    return f"{what} cannot be read: PEARL writes from texts. Leave them out, or describe them in words."
+
+
+def _unsupported(name: str, message: str) -> InputError:
+    return InputError(message, param=name, code="unsupported")
