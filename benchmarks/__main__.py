@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import (
     cascade,
+    crowd,
     draft_overhead,
     hostile_bodies,
     hostile_imports,
@@ -32,6 +33,7 @@ BENCHMARKS = {
         importing,
         draft_overhead,
         load,
+        crowd,
         scoring,
         retrieval,
         cascade,

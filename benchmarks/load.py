@@ -40,11 +40,11 @@ def measure(quick: bool) -> Measured:
         bodies = [{"request": request} for request in person.requests]
         drafted, alone = [], []
         with served(person, Path(folder)) as house:
-            _load(_on_pearl(house, bodies, WARM_UP_S))
+            load(on_pearl(house, bodies, CLIENTS, WARM_UP_S))
             calls = [json.loads(call["body"]) for call in get_json(f"{house.mock}/calls")]
             for _ in range(repetitions):
-                drafted.append(_load(_on_pearl(house, bodies, seconds)))
-                alone.append(_load(_on_mock(house, calls, seconds)))
+                drafted.append(load(on_pearl(house, bodies, CLIENTS, seconds)))
+                alone.append(load(_on_mock(house, calls, seconds)))
     described = {
         "corpus": corpus.source,
         "history_documents": len(person.history),
@@ -57,9 +57,9 @@ def measure(quick: bool) -> Measured:
     return Measured(repetitions, described, figures)
 
 
-def _on_pearl(house: House, bodies: list[dict[str, Any]], seconds: float) -> Plan:
+def on_pearl(house: House, bodies: list[dict[str, Any]], clients: int, seconds: float) -> Plan:
     headers = {"Authorization": f"Bearer {house.key}"}
-    return Plan(f"{house.pearl}/v1/drafts", headers, bodies, WORDS, CLIENTS, seconds)
+    return Plan(f"{house.pearl}/v1/drafts", headers, bodies, WORDS, clients, seconds)
 
 
 def _on_mock(house: House, calls: list[dict[str, Any]], seconds: float) -> Plan:
@@ -67,7 +67,7 @@ def _on_mock(house: House, calls: list[dict[str, Any]], seconds: float) -> Plan:
     return Plan(f"{house.mock}/v1/chat/completions", {}, calls, json.dumps(TOKENS[-1]), CLIENTS, seconds)
 
 
-def _load(plan: Plan) -> Outcome:
+def load(plan: Plan) -> Outcome:
     client = [sys.executable, "-m", "benchmarks.load_client"]
     done = subprocess.run(
         client,

@@ -18,6 +18,8 @@ from typing import Any
 import httpx2
 import uvloop
 
+REFUSED = "refused"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -33,11 +35,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of every call that was begun in time. ``errors``: what went wrong, and how often."""
+    """Of every call that was begun in time and answered. ``errors``: what went wrong, and how often; ``refused``: how
+    many calls were told to come back, which they did when they were told to."""
 
     seconds: float
     milliseconds: list[float]
     errors: dict[str, int]
+    refused: int
 
 
 async def carry_out(plan: Plan) -> Outcome:
@@ -51,7 +55,8 @@ async def carry_out(plan: Plan) -> Outcome:
         callers = (_call(client, plan, bodies, deadline, milliseconds, errors) for _ in range(plan.clients))
         await asyncio.gather(*callers)
         seconds = time.perf_counter() - started
-    return Outcome(seconds, milliseconds, dict(errors))
+    refused = errors.pop(REFUSED, 0)
+    return Outcome(seconds, milliseconds, dict(errors), refused)
 
 
 async def _call(
@@ -67,6 +72,10 @@ async def _call(
             answer = await client.post(plan.url, json=next(bodies))
         except httpx2.HTTPError as error:
             errors[type(error).__name__] += 1
+            continue
+        if answer.status_code == 503 and "retry-after" in answer.headers:
+            errors[REFUSED] += 1
+            await asyncio.sleep(float(answer.headers["retry-after"]))
             continue
         milliseconds.append((time.perf_counter() - started) * 1000)
         if answer.status_code != 200:

@@ -77,10 +77,11 @@ def run(command: Sequence[str], environment: dict[str, str]) -> Finished:
 
 
 @contextmanager
-def served(person: OneUser, scratch: Path) -> Iterator[House]:
-    """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported."""
+def served(person: OneUser, scratch: Path, **settings: str) -> Iterator[House]:
+    """The mock LLM and a ``pearl serve`` that drafts with it, the person's history imported; settings by their names in
+    the environment."""
     environment, keys = moved_in(person.history, [person.name], scratch)
-    with mocked(scratch) as mock, serving(environment | of_mock(mock), scratch) as server:
+    with mocked(scratch) as mock, serving(environment | of_mock(mock) | settings, scratch) as server:
         wait_until(lambda: answers(f"{server.address}/health/ready"))
         wait_until(lambda: nothing_queued(scratch / "home" / "pearl.db"))
         yield House(server.address, mock, keys[0], server.pid)

@@ -104,6 +104,11 @@ class Settings(BaseSettings):
     retrieval_queue: int = Field(
         default=128, ge=0, description="How many requests may wait for retrieval; more are answered 503 at once."
     )
+    drafts_at_once: int = Field(
+        default=64,
+        ge=1,
+        description="How many drafts a worker process writes at once; more are answered 503 with `retry-after`.",
+    )
     history_cache_documents: int = Field(
         default=50_000,
         ge=1,

@@ -17,6 +17,7 @@ from pearl.chat.base import ChatModel
 from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.encoder import Encoder
+from service.admission import Admission
 from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, site, voices
 from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
@@ -76,6 +77,7 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
     )
     app.state.services = services
     _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start
+    app.state.admission = Admission(settings.drafts_at_once)
     app.state.large_bodies = asyncio.Semaphore(LARGE_AT_ONCE)
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)

@@ -22,7 +22,7 @@ from pearl.marks import CLOSING
 from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep, add_headers
+from service.api.dependencies import Caller, ServicesDep, add_headers, admission_of
 from service.api.draft_form import UsageOut, retrieval_body, usage_body
 from service.api.drafts import finished
 from service.api.fields import Name
@@ -235,7 +235,11 @@ def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
     )
 
 
-@router.post("/chat/completions", summary="Draft through OpenAI's API", response_model=ChatOut)
+@router.post(
+    "/chat/completions",
+    summary="Draft through OpenAI's API",
+    response_model=ChatOut,
+)
 async def create_completion(
     request: Request, services: ServicesDep, caller: Caller, body: ChatIn
 ) -> Response | dict[str, Any]:
@@ -258,6 +262,7 @@ async def create_completion(
         events = pass_on(services.drafter.model, turns, commission.decoding)
     else:
         events = services.drafter.draft(caller.user, commission)
+    events = admission_of(request).admit(events)
     if body.stream:
         first = await anext(events)
         with_usage = body.stream_options is not None and body.stream_options.include_usage

@@ -8,6 +8,7 @@ from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from pearl.errors import Unauthenticated
+from service.admission import Admission
 from service.rate_limits import Allowance, over_the_limit
 from service.services import Services
 from service.store import keys
@@ -24,6 +25,12 @@ bearer = HTTPBearer(auto_error=False, description="An API key, made with `pearl 
 async def get_services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
+
+
+def admission_of(request: Request) -> Admission:
+    """Through which the worker's drafts go."""
+    admission: Admission = request.app.state.admission
+    return admission
 
 
 async def get_caller(

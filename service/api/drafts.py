@@ -18,7 +18,7 @@ from pearl.errors import InputError
 from pearl.marks import CLOSING
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep
+from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, draft_body, recorded_body, retrieval_body
 from service.api.fields import MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
@@ -94,7 +94,7 @@ async def create_draft(
         if body.stream:
             raise InputError("A stream cannot be repeated: leave out 'stream' or the key.", param="Idempotency-Key")
         return await _create_once(request, services, caller, commission, idempotency_key)
-    events = services.drafter.draft(caller.user, commission)
+    events = admission_of(request).admit(services.drafter.draft(caller.user, commission))
     if body.stream:
         first = await anext(events)  # so that what is wrong with the request still gets its status
         stream = _events(first, events, services.metrics)
@@ -113,7 +113,8 @@ async def _create_once(
         def kept(connection: Connection, draft: Draft) -> None:
             store(connection, Answer(200, draft.id))
 
-        draft = await while_connected(request, lambda: finished(services.drafter.draft(caller.user, commission, kept)))
+        events = admission_of(request).admit(services.drafter.draft(caller.user, commission, kept))
+        draft = await while_connected(request, lambda: finished(events))
         services.metrics.count_draft(draft)
         return Answer(200, orjson.dumps(draft_body(draft)).decode())
 

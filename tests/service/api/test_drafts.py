@@ -297,3 +297,35 @@ def test_another_users_draft_is_not_there(pearl: Any, ann: Any) -> None:
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "order=up", "query=", "voice=a"])
 def test_a_page_that_cannot_be(ann: Any, query: str) -> None:
     assert ann.get(f"/v1/drafts?{query}").status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/drafts", {"request": "write"}),
+        ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]}),
+    ],
+)
+def test_a_worker_takes_so_many_drafts_and_turns_the_others_away(
+    listen: Any, silent_model: Any, until: Any, path: str, body: Any
+) -> None:
+    """A place is held until the whole answer is sent, a stream's last event included."""
+    model = silent_model(["Some ", "words "])
+    served = listen(model, drafts_at_once=1)
+    admission = served.house.app.state.admission
+    headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
+    with httpx2.Client(base_url=served.address, headers=headers) as client:
+        with client.stream("POST", path, json={**body, "stream": True}) as first:
+            lines = first.iter_lines()
+            assert next(lines)
+            assert admission.inside == 1
+            refused = client.post(path, json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "overloaded")
+            assert int(refused.headers["retry-after"]) >= 1
+            assert client.get("/v1/voices").status_code == 200
+            model.go_on.set()
+            assert list(lines)
+        until(lambda: admission.inside == 0)
+        assert client.post(path, json=body).status_code == 200
+        assert client.post(path, json={**body, "k": 0, "n": 2}).status_code == 422
+    until(lambda: admission.inside == 0)
