@@ -31,6 +31,7 @@ MOST_SPREAD = 4
 
 def measure(quick: bool) -> Measured:
     repetitions, seconds = (QUICK_REPETITIONS, QUICK_SECONDS) if quick else (REPETITIONS, SECONDS)
+    failed: list[dict[str, int]] = []
     places = Settings.model_fields["drafts_at_once"].default
     figures: list[Figure] = []
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
@@ -43,6 +44,7 @@ def measure(quick: bool) -> Measured:
             with served(person, scratch, PEARL_DRAFTS_AT_ONCE=str(most)) as house:
                 load(on_pearl(house, bodies, CLIENTS, WARM_UP_S))
                 outcomes = [load(on_pearl(house, bodies, CLIENTS, seconds)) for _ in range(repetitions)]
+            failed += [done.errors for done in outcomes]
             figures += _figures(f"at_{most}", f"{most} drafts at once", outcomes, judged=most == places)
     described = {
         "corpus": corpus.source,
@@ -50,6 +52,7 @@ def measure(quick: bool) -> Measured:
         "clients": CLIENTS,
         "seconds": seconds,
         "worker_processes": 1,
+        "errors": failed,
     }
     return Measured(repetitions, described, tuple(figures))
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pearl.errors import InputError
-from retriever.base import Calibration
+from retriever.base import Calibration, Helps
 from retriever.calibrated import CalibratedParts, CalibratedRetriever
 from retriever.cascade import MOST, Cascade
 from retriever.cross_encoder import CrossEncoderModel
@@ -57,6 +57,7 @@ class Artifact:
     floor: float | None = None
     ask_below: float | None = None
     margin: float | None = None
+    helps: Helps | None = None
     reranked: int = MOST
     weight: float = 1.0
     reach: float | None = None
@@ -68,7 +69,7 @@ class Artifact:
 
     @property
     def calibration(self) -> Calibration:
-        return Calibration(self.threshold, self.floor, self.ask_below, self.margin)
+        return Calibration(self.threshold, self.floor, self.ask_below, self.margin, self.helps)
 
     @property
     def is_split_by_time(self) -> bool:
@@ -130,8 +131,13 @@ def read_manifest(folder: Path) -> Artifact:
             code="other_format",
         )
     try:
-        tuples = {"signals": tuple(content["signals"]), "do_not_use": tuple(content.get("do_not_use", ()))}
-        artifact = Artifact(**content | tuples)  # JSON knows lists alone
+        records: dict[str, Any] = {
+            "signals": tuple(content["signals"]),
+            "do_not_use": tuple(content.get("do_not_use", ())),
+        }
+        if content.get("helps") is not None:
+            records["helps"] = Helps(**content["helps"])
+        artifact = Artifact(**content | records)  # JSON knows lists and objects alone
     except (TypeError, KeyError) as error:
         raise InputError(
             f"{folder / MANIFEST}: has other fields than expected: {error}", code="damaged_file"

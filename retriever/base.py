@@ -5,6 +5,7 @@ Dimensions in comments: C candidates (documents of a history), E embedding size.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,19 +24,40 @@ Positions = NDArray[np.intp]  # (C,)
 
 
 @dataclass(frozen=True, slots=True)
+class Helps:
+    """A logistic fit on dev: the log-odds that a document helps, its gain above 0, are ``slope`` times its score plus
+    ``intercept``."""
+
+    slope: float
+    intercept: float
+
+    def probability(self, score: float) -> float:
+        odds = self.slope * score + self.intercept
+        return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """What a score means, where a retriever was trained to say so.
 
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
     in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
     document that scores more than this below the best one is not worth a place either, where there are enough. None:
-    never.
+    never. ``helps``: with which probability a document helps; None where no training said so.
     """
 
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
     margin: float | None = None
+    helps: Helps | None = None
+
+    def relevance(self, score: float) -> float:
+        """Between 0 and 1, higher for a higher score: the probability that the document helps, where a training fitted
+        one. Elsewhere it is only the score on another scale, 0 at a half."""
+        if self.helps is not None:
+            return self.helps.probability(score)
+        return 0.5 + 0.5 * score / (1 + abs(score))
 
     def is_below_threshold(self, top_score: float | None) -> bool:
         """Whether s1 lies below theta; False without either."""

@@ -25,6 +25,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from pearl.cli import main
 from retriever.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
+from retriever.base import Helps
 from retriever.encoder import Vectors
 from retriever.head import SignalHead
 from retriever.signals import NAMES
@@ -386,6 +387,8 @@ def make_artifact(tmp_path: Path) -> Callable[..., Path]:
             "max_tokens": 128,
             "signals": NAMES,
         }
+        if "helps" in fields:
+            fields["helps"] = Helps(**fields["helps"])
         write_manifest(folder, Artifact(**known | fields))
         return folder
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from retriever.base import Helps
 from retriever.head import Floats
 
 RESAMPLES = 2000
@@ -90,6 +91,19 @@ def floor_of(scores: Floats, gains: Floats) -> float | None:
     if useless == 0:
         return None
     return float(scores[order][min(useless, len(order) - 1)])
+
+
+def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
+    """The logistic fit of whether a document helps (gain above 0) on its score, each request's (C,); None where the
+    scores do not tell: all documents help, none does, or the better-scored ones help less."""
+    from sklearn.linear_model import LogisticRegression
+
+    every, helped = np.concatenate(scores).astype(np.float64), np.concatenate(gains) > 0
+    if helped.all() or not helped.any() or not np.ptp(every):
+        return None
+    fitted = LogisticRegression(C=np.inf).fit(every[:, None], helped)
+    slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+    return Helps(slope, intercept) if slope > 0 else None
 
 
 def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:

@@ -33,7 +33,7 @@ from training.fit_cross_encoder import CrossEncoderOptions, check_base
 from training.groups import check_normalize
 from training.histories import untimed_users
 from training.labelled import Auxiliary, scored_split, splitting_of, write_gains_of
-from training.measure import floors, measure
+from training.measure import floors, helps_of, measure
 from training.options import TrainingOptions
 from training.progress import progress_of
 from training.proxy import ProxyScale, unlabelled_examples
@@ -209,6 +209,7 @@ def fit_artifact(
         signals=NAMES,
         floor=floor,
         ask_below=ask_below,
+        helps=helps_of(scores, gains),
         reranked=cascade.most,
         weight=cascade.weight,
         reach=cascade.reach,

@@ -1,20 +1,24 @@
-"""``POST /v1/rerank``: the retriever alone, in the shape that Cohere's and Jina's clients expect."""
+"""``POST /v1/rerank`` and ``/v2/rerank``: the retriever alone, in the shape that Cohere's and Jina's clients expect."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from pearl.records import Document, Request
+from pearl.records import Document
+from pearl.records import Request as Asked
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep
+from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.fields import Text
+from service.api.model_names import is_reranker
 from service.services import Services
 from service.store.ids import new_id
 
-router = APIRouter(prefix="/v1/rerank", tags=["rerank"], route_class=KeyedRoute)
+router = APIRouter(tags=["rerank"], route_class=KeyedRoute)
+
+CHARACTERS_A_TOKEN = 4  # about, where a client limits a document's tokens
 
 
 class TextDocument(BaseModel):
@@ -26,7 +30,7 @@ class TextDocument(BaseModel):
 
 
 def _shape(given: Any) -> str:
-    return "(object)" if isinstance(given, dict) else "(text)"
+    return "(text)" if isinstance(given, str) else "(object)"
 
 
 GivenDocument = Annotated[
@@ -40,7 +44,7 @@ class RerankIn(BaseModel):
     model: str | None = Field(
         None,
         description="`embedded`, `bm25`, `dense`, `dense-requests`, `fusion`, `random` or `recent`; the service's own "
-        "by default.",
+        "by default, and for the name of another reranker, like `rerank-v3.5`; the header `x-pearl-model` says so.",
         examples=["bm25"],
     )
     query: Text = Field(description="The request.", examples=["reset the index"])
@@ -54,14 +58,31 @@ class RerankIn(BaseModel):
     top_n: int | None = Field(
         None, ge=1, description="How many of the best to give back; all by default.", examples=[3]
     )
-    return_documents: bool = Field(False, description="Give the documents back with their scores.", examples=[False])
+    return_documents: bool | None = Field(
+        False, description="Give the documents back with their scores.", examples=[False]
+    )
+    max_tokens_per_doc: int | None = Field(
+        None, ge=1, description="Read about so many tokens of each document; all by default.", examples=[4096]
+    )
+
+    def texts(self) -> list[str]:
+        """What is read of the documents."""
+        whole = [given if isinstance(given, str) else given.text for given in self.documents]
+        if self.max_tokens_per_doc is None:
+            return whole
+        return [text[: self.max_tokens_per_doc * CHARACTERS_A_TOKEN] for text in whole]
 
 
 class RerankResult(BaseModel):
     """One document's score."""
 
     index: int = Field(description="Its place in `documents`, from 0.", examples=[0])
-    relevance_score: float = Field(description="Higher is better, within this answer.", examples=[4.2])
+    relevance_score: float = Field(
+        description="Between 0 and 1, higher for a higher score. With a trained retriever (`meta.calibrated`) the "
+        "probability that the document helps, as far as its training data tell; else the score on another scale.",
+        examples=[0.93],
+    )
+    score: float = Field(description="The retriever's own score.", examples=[4.2])
     document: dict[str, Any] | None = Field(
         None, description="The document, when asked for.", examples=[{"text": "Reset the index after a failed merge."}]
     )
@@ -72,35 +93,63 @@ class RerankOut(BaseModel):
 
     id: str = Field(description="Of this answer.", examples=["rerank_0192f0c4b1aa7d0e5c2f9b1c"])
     model: str = Field(description="The retriever that scored.", examples=["bm25"])
-    results: list[RerankResult] = Field(description="Best first.", examples=[[{"index": 0, "relevance_score": 4.2}]])
+    results: list[RerankResult] = Field(
+        description="Best first.", examples=[[{"index": 0, "relevance_score": 0.93, "score": 4.2}]]
+    )
     usage: dict[str, int] = Field(description="Words read, as Jina's clients expect.", examples=[{"total_tokens": 12}])
     meta: dict[str, Any] = Field(
-        description="As Cohere's clients expect.", examples=[{"api_version": {"version": "1"}}]
+        description="As Cohere's clients expect; `calibrated`: whether `relevance_score` is a probability.",
+        examples=[{"api_version": {"version": "2"}, "calibrated": True}],
     )
 
 
-@router.post("", summary="Score documents for a request", response_model_exclude_none=True)
-async def rerank(services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
-    return await services.ranking.run(caller.user.id, _rerank, services, body)
+@router.post("/v1/rerank", summary="Score documents for a request", response_model_exclude_none=True)
+async def rerank(request: Request, services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
+    """As Cohere's first API and Jina's have it."""
+    return await _answer(request, services, caller.user.id, body, "1")
 
 
-def _rerank(services: Services, body: RerankIn) -> RerankOut:
-    retriever = services.retriever(body.model)
-    texts = [given if isinstance(given, str) else given.text for given in body.documents]
-    ranking = retriever.rank(Request(body.query), [Document(str(index), text) for index, text in enumerate(texts)])
+@router.post("/v2/rerank", summary="Score documents for a request", response_model_exclude_none=True)
+async def rerank_again(request: Request, services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
+    """As Cohere's current API has it."""
+    return await _answer(request, services, caller.user.id, body, "2")
+
+
+async def _answer(request: Request, services: Services, user_id: int, body: RerankIn, version: str) -> RerankOut:
+    others = body.model is not None and is_reranker(body.model)
+    name = None if others else body.model
+    answer = await services.ranking.run(user_id, _rerank, services, body, name, version)
+    if others:
+        add_headers(request, {"x-pearl-model": answer.model})
+    return answer
+
+
+def _rerank(services: Services, body: RerankIn, name: str | None, version: str) -> RerankOut:
+    retriever = services.retriever(name)
+    texts = body.texts()
+    ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in enumerate(texts)])
+    calibration = retriever.calibration
     results = []
     for found in ranking[: body.top_n]:
         index = int(found.document.id)
         given = body.documents[index]
         shown = {"text": given} if isinstance(given, str) else given.model_dump()
         results.append(
-            RerankResult(index=index, relevance_score=found.score, document=shown if body.return_documents else None)
+            RerankResult(
+                index=index,
+                relevance_score=calibration.relevance(found.score),
+                score=found.score,
+                document=shown if body.return_documents else None,
+            )
         )
-    words = sum(len(text.split()) for text in [body.query, *texts])
     return RerankOut(
         id=new_id("rerank"),
         model=retriever.name,
         results=results,
-        usage={"total_tokens": words},
-        meta={"api_version": {"version": "1"}, "billed_units": {"search_units": 0}},
+        usage={"total_tokens": sum(len(text.split()) for text in [body.query, *texts])},
+        meta={
+            "api_version": {"version": version},
+            "billed_units": {"search_units": 0},
+            "calibrated": calibration.helps is not None,
+        },
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.measure import best_of, better_in, floor_of, measure, qualities
+from training.measure import best_of, better_in, floor_of, helps_of, measure, qualities
 
 
 def rows(*values: list[float]) -> list[np.ndarray]:
@@ -68,3 +68,21 @@ def test_how_sure_it_is_that_one_is_better() -> None:
 )
 def test_the_floor_is_where_documents_begin_to_help(scores: list[float], gains: list[float], floor: float) -> None:
     assert floor_of(np.array(scores, np.float32), np.array(gains, np.float32)) == floor
+
+
+def test_how_likely_a_document_helps() -> None:
+    """Of 400 documents with score 1 three in four help, of those with -1 one in four: log-odds of log 3 and -log 3."""
+    scores = np.repeat(np.array([1, -1], np.float32), 400)
+    gains = np.array(([1, 1, 1, -1] * 100) + ([-1, -1, 1, -1] * 100), np.float32)
+    helps = helps_of([scores[:300], scores[300:]], [gains[:300], gains[300:]])
+    assert helps is not None
+    assert helps.slope == pytest.approx(np.log(3), rel=1e-3)
+    assert helps.intercept == pytest.approx(0, abs=1e-3)
+    assert helps.probability(1) == pytest.approx(0.75, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains"), [([1, 2], [1, 1]), ([1, 2], [-1, -1]), ([1, 1], [1, -1]), ([1, 2], [1, -1])]
+)
+def test_scores_that_do_not_tell_whether_a_document_helps(scores: list[float], gains: list[float]) -> None:
+    assert helps_of([np.array(scores * 20, np.float32)], [np.array(gains * 20, np.float32)]) is None

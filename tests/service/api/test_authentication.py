@@ -24,6 +24,7 @@ ROUTES = [
     ("GET", "/v1/models"),
     ("GET", "/v1/models/pearl"),
     ("POST", "/v1/rerank"),
+    ("POST", "/v2/rerank"),
     ("GET", "/v1/export"),
     ("DELETE", "/v1/me"),
     ("GET", "/metrics"),
