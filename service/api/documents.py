@@ -153,7 +153,22 @@ async def add_documents(
     """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
     given = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
     additions = [Addition(caller.user.id, document.document()) for document in given]
+    _check_ids([addition.document for addition in additions])
     return await once(services, caller, request, idempotency_key, lambda connection: _add(connection, additions))
+
+
+def _check_ids(given: list[Document]) -> None:
+    """Raises Conflict where two documents of one body have an id in common, but not their contents."""
+    first: dict[str, tuple[int, Document]] = {}
+    for place, document in enumerate(given):
+        earlier, other = first.setdefault(document.id, (place, document))
+        if (other.text, other.request, other.voice) != (document.text, document.request, document.voice):
+            raise Conflict(
+                f"The id '{document.id}' stands twice in this body, at {earlier} and {place} from 0, with different "
+                "contents; give each document its own. Nothing was added.",
+                param="id",
+                code="duplicate_id",
+            )
 
 
 def _add(connection: Connection, additions: list[Addition]) -> Answer:

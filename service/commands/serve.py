@@ -78,6 +78,8 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
+    from service.connections import TimedProtocol
+
     with ExitStack() as stack:
         if workers > 1 and MULTIPROCESS_FOLDER not in os.environ:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-"))
@@ -88,6 +90,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
             host=host,
             port=port,
             workers=workers,
+            http=TimedProtocol,
             log_config=None,  # its lines go through our log
             access_log=False,  # ours has the request id and no query strings
             timeout_graceful_shutdown=10,

@@ -280,3 +280,16 @@ def test_binary_bodies(ann: Any) -> None:
         answer = ann.post("/v1/documents", content=packed, headers=headers)
         assert answer.status_code in (400, 422)
         assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("wrap", [list, lambda given: {"documents": given}])
+def test_an_id_twice_in_one_body(ann: Any, wrap: Any) -> None:
+    """Nothing is there yet, so the message must not say so; the same document twice is one."""
+    given = [{"id": "a", "text": "One."}, {"id": "b", "text": "Two."}, {"id": "a", "text": "Three."}]
+    answer = ann.post("/v1/documents", wrap(given))
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["param"]) == (409, "duplicate_id", "id")
+    assert "'a' stands twice in this body, at 0 and 2" in error["message"]
+    assert ann.get("/v1/documents").json()["data"] == []
+    again = ann.post("/v1/documents", wrap([given[0], given[1], given[0]])).json()
+    assert (again["created"], again["existing"]) == (2, 1)

@@ -1,0 +1,43 @@
+"""Connections over which no request comes are closed, so that holding many open costs something."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_S = 15.0  # for all lines of a request's head; bodies have PEARL_READ_TIMEOUT_S
+
+
+class TimedProtocol(HttpToolsProtocol):
+    """As uvicorn's, which waits without end for the first byte of a request, or for the rest of its head."""
+
+    head_s = HEAD_S
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        # the next request on a kept connection, or the rest of a body that nobody reads any more
+        if self._waiting is None and self.cycle is not None and self.cycle.response_complete:
+            self._wait_for_head()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(self.head_s, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
