@@ -79,6 +79,9 @@ def _shortened(lengths: list[int], room: int) -> list[int]:
     return [shorter, room - shorter] if first <= second else [room - shorter, shorter]
 
 
+LETTERS = 64  # of a text for each token that fits; words are far shorter
+
+
 @dataclass(frozen=True, slots=True)
 class BertFolder:
     """``templates``: of one text, and of two; ``longest``: tokens of an input; ``typed``: whether the second text's
@@ -92,8 +95,9 @@ class BertFolder:
     typed: bool
 
     def ids(self, text: str) -> Ids:
-        """All of its own tokens: which of two texts is longer matters where they are shortened."""
-        return np.array(self.tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+        """Its own tokens, more than fit: which of two texts is longer matters where they are shortened. What lies far
+        behind is not looked at: to tokenize a megabyte takes seconds, in which no other thread runs."""
+        return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
         """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info
 from pearl.history import read_json_lines
 from pearl.records import Document
 from retriever import runtime
-from retriever.bert_folder import STEP, BertFolder, model_folder, sentence_folder
+from retriever.bert_folder import LETTERS, STEP, BertFolder, model_folder, sentence_folder
 from retriever.bert_graph import Arithmetic, logits_graph, mean_graph
 from retriever.cross_encoder import pair_of
 from retriever.encoder import SentenceEncoder, embedded_encoder_folder
@@ -499,3 +499,12 @@ def test_a_model_left_to_torch_is_as_good(tmp_path: Path, encoder: SentenceEncod
     found = left.encode_request(real_texts[0])
     assert sentence_folder(tmp_path / "model") is None
     assert float((found @ encoder.encode_request(real_texts[0]).T)[0, 0]) > 0.999
+
+
+def test_what_lies_far_behind_in_a_text_is_not_tokenized(real_pairs_folder: Path) -> None:
+    """A megabyte takes seconds, in which the tokenizer lets no other thread run."""
+    folder = opened(real_pairs_folder)
+    words = "mind the tide " * 70_000
+    ids = folder.ids(words)
+    assert folder.longest < len(ids) <= folder.longest * LETTERS
+    assert (folder.tokens([ids]) == folder.tokens([folder.ids(words[:10_000])])).all()
