@@ -30,15 +30,17 @@ Examples:
 
 
 def agreement(
-    ratings: Path = typer.Option(..., "--ratings", metavar="F.csv", help="The columns item, rater and label."),
-    labels: str | None = typer.Option(None, "--labels", metavar="A,B", help="All that could be given; those seen."),
+    ratings: Path = typer.Option(..., "--ratings", metavar="F.csv", help="Ratings: columns item, rater and label."),
+    labels: str | None = typer.Option(
+        None, "--labels", metavar="A,B", help="Every label a rater could give; by default those in the file."
+    ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the pairs of raters are drawn."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Everything as one page."),
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the pairs of raters."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """How far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
+    """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
     from eval.report.agreement import agreement_tables
     from eval.report.page import write_page
     from eval.report.pictures import agreement_figure, check_format, draw, svg

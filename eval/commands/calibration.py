@@ -33,15 +33,15 @@ def calibration(
     gains: GainsFiles,
     model: Models,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
-    bins: int = typer.Option(10, "--bins", min=3, help="Bins of equally many requests."),
+    bins: int = typer.Option(10, "--bins", min=3, help="Number of bins, each with as many requests."),
     near_duplicates: NearDuplicates = 0.5,
     encoder: str | None = ENCODER_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where reliability and scores are drawn."),
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw reliability and the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Whether the best score s1 of a request says how much the document chosen will help."""
+    """Measure how well a request's best score s1 predicts how much the chosen document helps."""
     from eval.report.pictures import check_format
     from eval.retrieval.calibration import CalibrationOptions, calibration_report
     from eval.retrieval.pictures import draw_reliability

@@ -42,7 +42,9 @@ def generation(
     model: Models,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
     zero_shot: bool = typer.Option(True, help="Also draft from the request alone."),
-    k_shot: bool = typer.Option(False, "--k-shot", help="Also draft from the same random documents of other users."),
+    k_shot: bool = typer.Option(
+        False, "--k-shot", help="Also draft from random documents of other users, the same for all."
+    ),
     template: TemplateName = "free",
     stances: Stances = False,
     k: Shown = None,
@@ -58,13 +60,13 @@ def generation(
     encoder: str | None = ENCODER_OPTION,
     bertscore: BertScoreModel = "embedded",
     drafts: Path | None = typer.Option(
-        None, "--drafts", metavar="FILE.jsonl", help="Write what every system drafted, as pearl judge authorship reads."
+        None, "--drafts", metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
     ),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Draft real requests and compare with what the users really wrote: ROUGE, BERTScore, stance.
+    """Draft real requests and compare the drafts with what the users really wrote: ROUGE, BERTScore, stance.
 
-    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.asking.json_lines import write_lines
     from eval.commands.writing import Plan, ready, share_set_aside

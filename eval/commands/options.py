@@ -7,19 +7,23 @@ from typing import Annotated
 
 import typer
 
-TemplateName = Annotated[str, typer.Option("--template", help="The kind of text: commit, free, message or post.")]
-Stances = Annotated[bool, typer.Option("--stances", help="Also compare the stances, YTA or NTA, that comments take.")]
+TemplateName = Annotated[str, typer.Option("--template", help="Kind of text: commit, free, message or post.")]
+Stances = Annotated[bool, typer.Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")]
 Shown = Annotated[
     int | None,
     typer.Option(
-        "--k", min=1, help="Documents in a prompt; by default at most as many as the template says, those worth it."
+        "--k", min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."
     ),
 ]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest draft, as PEARL_MAX_DRAFT_TOKENS.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="A sample of so many requests, spread over users.")]
-ChoiceSeed = Annotated[int, typer.Option("--seed", min=0, help="Of the sample and of every random document.")]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", min=1, help="Tokens in a draft at most; overrides PEARL_MAX_DRAFT_TOKENS.")
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Draft a sample of this many requests, spread over users.")
+]
+ChoiceSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample and of random documents.")]
 WithoutNearDuplicates = Annotated[
-    bool, typer.Option("--without-near-duplicates", help="Show no document that nearly is the target.")
+    bool, typer.Option("--without-near-duplicates", help="Show no near-duplicate of the target.")
 ]
 NearDuplicateShare = Annotated[
     float | None,
@@ -28,15 +32,19 @@ NearDuplicateShare = Annotated[
         metavar="SHARE",
         min=0.0,
         max=1.0,
-        help="The same, for documents with this share of the target's word trigrams; 0.5 unless it is given.",
+        help="Show no document with at least this share of the target's word trigrams; 0.5 if only the flag is given.",
     ),
 ]
 GenerationsFile = Annotated[
     Path | None,
-    typer.Option("--generations", metavar="FILE.jsonl", help="Where raw answers are kept; in PEARL_HOME by default."),
+    typer.Option("--generations", metavar="FILE.jsonl", help="File that keeps raw answers; in PEARL_HOME by default."),
 ]
 BudgetMinutes = Annotated[
     float | None,
-    typer.Option("--budget-minutes", min=0.1, help="Write for about this long; compare on what every system has then."),
+    typer.Option(
+        "--budget-minutes",
+        min=0.1,
+        help="Stop drafting after about this many minutes; compare the requests that every system has drafted.",
+    ),
 ]
-BertScoreModel = Annotated[str, typer.Option("--bertscore", metavar="MODEL", help="The encoder of BERTScore.")]
+BertScoreModel = Annotated[str, typer.Option("--bertscore", metavar="MODEL", help="Encoder for BERTScore.")]

@@ -28,20 +28,28 @@ Examples:
 
 
 def personalized(
-    records: list[Path] = typer.Option(..., "--records", metavar="F.jsonl", help="Recorded judgements; repeatable."),
-    threshold: float = typer.Option(80.0, "--threshold", min=1, max=100, help="A certainty at least so high is high."),
-    preset: str = typer.Option("recorded", "--preset", help="recorded, as_published or corrected."),
-    reading: str | None = typer.Option(None, "--reading", help="Instead of the preset's: recorded or strict."),
+    records: list[Path] = typer.Option(..., "--records", metavar="F.jsonl", help="Records of a judge; repeatable."),
+    threshold: float = typer.Option(
+        80.0, "--threshold", min=1, max=100, help="Certainty from which on a judge counts as certain."
+    ),
+    preset: str = typer.Option("recorded", "--preset", help="Preset: recorded, as_published or corrected."),
+    reading: str | None = typer.Option(
+        None, "--reading", help="Reading of replies, if not the preset's: recorded or strict."
+    ),
     unparsed: str | None = typer.Option(
-        None, "--unparsed", help="Instead of the preset's: wrong, dropped or dropped_unless_tie."
+        None,
+        "--unparsed",
+        help="Treatment of unread replies, if not the preset's: wrong, dropped or dropped_unless_tie.",
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Certainty, reliability, risk and coverage."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Everything as one page."),
+    picture: Path | None = typer.Option(
+        None, metavar="FILE.svg", help="Draw certainty, reliability, risk and coverage."
+    ),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """How often a judge says what people themselves say, whether it knows when, and what is wrong with the data."""
+    """Measure how often a judge chooses as people do, whether it knows when, and what is wrong with the data."""
     from eval.recorded.personalized.pictures import personalized_figure
     from eval.recorded.personalized.presets import chosen
     from eval.recorded.personalized.report import PersonalizedOptions, personalized_report

@@ -45,10 +45,10 @@ def retrieval(
     encoder: str | None = ENCODER_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the distributions of s1 are drawn."),
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """How much the documents gain that models put first, with 95% intervals and differences from the best baseline."""
+    """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
     from eval.report.pictures import check_format
     from eval.retrieval.pictures import draw_distributions
     from eval.retrieval.report import RetrievalOptions, retrieval_report

@@ -43,7 +43,7 @@ Thresholds = Annotated[
     typer.Option(
         "--threshold",
         metavar="MODEL=THETA",
-        help="Revise below THETA, or never, whatever the model's own threshold is; repeatable.",
+        help="Revise below THETA, or never, in place of the model's own threshold; repeatable.",
     ),
 ]
 
@@ -66,13 +66,13 @@ def revision(
     budget_minutes: BudgetMinutes = None,
     encoder: str | None = ENCODER_OPTION,
     bertscore: BertScoreModel = "embedded",
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Where the curve over theta is drawn."),
-    metric: str = typer.Option("rouge2", help="The figure of the picture: rouge1, rouge2, bertscore or macro_f1."),
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the curve over theta."),
+    metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Compare no revision, revising every draft, and revising those below the model's threshold.
 
-    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts.revision import revision_report
@@ -121,7 +121,7 @@ def revision(
 
 
 def thetas_of(given: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
-    """The thresholds by model, None for never. Raises InputError for what is not MODEL=THETA of one of the models."""
+    """The thresholds by model, None for never. Raises InputError for anything but MODEL=THETA of one of the models."""
     found: dict[str, float | None] = {}
     for words in given:
         model, _, theta = words.rpartition("=")

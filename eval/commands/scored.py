@@ -1,4 +1,4 @@
-"""What ``pearl eval retrieval`` and ``pearl eval calibration`` share: the options, and scoring the records once."""
+"""The options that ``pearl eval retrieval`` and ``pearl eval calibration`` share, and scoring the records once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ GainsFiles = Annotated[
     list[Path], typer.Option("--gains", metavar="G.jsonl.gz", help="Requests with their documents and gains.")
 ]
 Models = Annotated[
-    list[str], typer.Option("--model", metavar="MODEL", help="A name, embedded, or an artifact's folder; repeatable.")
+    list[str],
+    typer.Option(
+        "--model", metavar="MODEL", help="Retriever to measure: a name, embedded, or an artifact's folder; repeatable."
+    ),
 ]
 Baselines = Annotated[
     list[str],
-    typer.Option("--baseline", metavar="MODEL", help="An artifact that counts as a baseline, as the untrained do."),
+    typer.Option(
+        "--baseline", metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers."
+    ),
 ]
 NearDuplicates = Annotated[
     float,
@@ -35,11 +40,12 @@ NearDuplicates = Annotated[
         metavar="SHARE",
         min=0.0,
         max=1.0,
-        help="Of the target's word trigrams: a document with so many is set aside in a second table.",
+        help="A document with at least this share of the target's word trigrams is a near-duplicate; "
+        "a second table leaves those out.",
     ),
 ]
-Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Of the bootstrap.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
+Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
 
 
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Choices:
@@ -85,7 +91,7 @@ def with_distributions(result: dict[str, Any], choices: Choices) -> dict[str, An
 
 
 def described(name: str, gains: Sequence[Path], models: Sequence[str], **options: object) -> dict[str, Any]:
-    """What made a result: the command without where it wrote, and our version."""
+    """The command that made a result, without its output files, and our version."""
     from pearl import __version__
 
     words = ["pearl", "eval", name]
@@ -98,7 +104,7 @@ def described(name: str, gains: Sequence[Path], models: Sequence[str], **options
 
 
 def write_or_show(json: str | None, result: dict[str, Any], tables: Callable[[Any], Iterable[Table]]) -> None:
-    """What --json names, or else tables on standard output."""
+    """Write JSON to the file that --json names, or else tables to standard output."""
     if json:
         write_json(json, result)
     else:

@@ -34,9 +34,7 @@ def shown(
     model: Models,
     template: TemplateName = "free",
     stances: Stances = False,
-    k: int | None = typer.Option(
-        None, "--k", min=1, help="Documents at most; by default as many as the template says."
-    ),
+    k: int | None = typer.Option(None, "--k", min=1, help="Documents shown at most; the template's number by default."),
     llm: str | None = LLM_OPTION,
     max_in_flight: int = IN_FLIGHT_OPTION,
     max_tokens: MaxTokens = None,
@@ -50,9 +48,9 @@ def shown(
     bertscore: BertScoreModel = "embedded",
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Compare drafts by which documents they were shown: so many, or those that score near the best one.
+    """Compare drafts by the documents shown: a fixed number, or those that score near the best one.
 
-    Interrupted, the same command goes on where it stopped, for every answer is kept.
+    Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts.shown import by_count, shown_report, shown_tables

@@ -30,21 +30,33 @@ Examples:
 
 
 def style(
-    judgements: list[Path] = typer.Option(..., "--judgements", metavar="J.jsonl", help="Recorded; repeatable."),
-    human: Path | None = typer.Option(None, "--human", metavar="H.jsonl", help="What people said of the same."),
+    judgements: list[Path] = typer.Option(
+        ..., "--judgements", metavar="J.jsonl", help="Recorded judgements; repeatable."
+    ),
+    human: Path | None = typer.Option(
+        None, "--human", metavar="H.jsonl", help="Labels that people gave to the same texts."
+    ),
     ability: Path | None = typer.Option(None, "--ability", metavar="A.json", help="Scores and families of models."),
-    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
-    votes: str | None = typer.Option(None, "--votes", help="Instead of the preset's: levels_first or labels_first."),
-    cant_tell: str | None = typer.Option(None, "--cant-tell", help="Likewise: left_out, absent or own."),
-    even: str | None = typer.Option(None, "--even", help="Likewise, of an even vote: no_label or cautious."),
-    half: str | None = typer.Option(None, "--half", help="Likewise, of a draw with one of two orders: dropped or tie."),
+    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
+    votes: str | None = typer.Option(
+        None, "--votes", help="Vote on levels or labels, if not the preset's: levels_first or labels_first."
+    ),
+    cant_tell: str | None = typer.Option(
+        None, "--cant-tell", help="Treatment of cant_tell, if not the preset's: left_out, absent or own."
+    ),
+    even: str | None = typer.Option(
+        None, "--even", help="Label of an even vote, if not the preset's: no_label or cautious."
+    ),
+    half: str | None = typer.Option(
+        None, "--half", help="Treatment of a draw answered in one order only, if not the preset's: dropped or tie."
+    ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="How far judges and people agree."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Everything as one page."),
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw how far judges and people agree."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """How well judges of style say what people say, whether they agree with themselves, and whom they judge best."""
+    """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.recorded.style.ability import read_abilities
     from eval.recorded.style.choices import chosen
     from eval.recorded.style.more_tables import more_tables

@@ -1,4 +1,4 @@
-"""What ``pearl eval generation``, ``revision`` and ``shown`` share: the cases, what is retrieved, and the writing."""
+"""The part that ``pearl eval generation``, ``revision`` and ``shown`` share: cases, retrieved documents, drafting."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def writer(self) -> str:
-        """What the answers depend on: the model, and its rules where they are ours."""
+        """Identity of all that the answers depend on: the model, and our rules if it is the embedded one."""
         if self.settings.uses_endpoint:
             from pearl.chat.endpoint import address
 
@@ -77,7 +77,7 @@ class Plan:
         return EmbeddedChatModel.identity
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
-        """What the system has written for each case."""
+        """The brief of each case: the request, with the documents that the system shows."""
         template = load_template(self.template)
         return [
             Brief(template, case.record.request.text, shown.documents)
@@ -85,7 +85,7 @@ class Plan:
         ]
 
     def head(self, name: str, *, threshold: Sequence[str] = (), **flags: bool) -> dict[str, Any]:
-        """What makes a result: the command, and what it left to defaults."""
+        """The command that makes a result, and the values of its defaults."""
         head = described(
             name,
             self.gains,
@@ -109,13 +109,13 @@ class Plan:
 
 
 def share_set_aside(share: float | None, *, wanted: bool) -> float | None:
-    """Of the target, from which on a document is set aside as its near-duplicate; None where all stay."""
+    """The share of the target's trigrams from which on a document is a near-duplicate; None when all stay."""
     return THRESHOLD if wanted and share is None else share
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What there is to write: ``cases`` are a sample of ``everyone``'s; ``counts`` say what is left out."""
+    """The cases to draft: ``cases`` are a sample of ``everyone``; ``counts`` say what is left out."""
 
     cases: tuple[Case, ...]
     everyone: tuple[Case, ...]
@@ -150,7 +150,7 @@ def _documents(found: Sequence[Case]) -> int:
 
 
 def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
-    """What each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
+    """The documents that each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
     from retriever.encoder import SentenceEncoder
     from retriever.registry import NAMES
 
@@ -179,7 +179,7 @@ def kept_answers(plan: Plan) -> AbstractContextManager[Generations]:
 
 
 def write(plan: Plan, kept: Generations, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
-    """What ``work`` comes to; the plan's budget begins with it, and the model is closed after it."""
+    """The result of ``work``; the plan's budget begins with it, and the model is closed after it."""
 
     async def run(desk: Desk) -> T:
         try:
@@ -210,14 +210,14 @@ class Room:
         return write(self.plan, self.kept, self.model, self.console, work)
 
     def result(self, name: str, found: dict[str, Any], **options: Any) -> dict[str, Any]:
-        """What was found, behind what made it; ``options`` are the command's own."""
+        """The report, headed by the command that made it; ``options`` are the command's own."""
         head = self.plan.head(name, **options)
         return head | {"bertscore": self.scorer.description, **self.material.counts, **found}
 
 
 @contextmanager
 def ready(plan: Plan) -> Iterator[Room]:
-    """The file of answers stays open. Raises what its parts raise, all of it before anything is written."""
+    """A room whose file of answers stays open. Whatever its parts raise is raised before anything is written."""
     console, scorer = Console(stderr=True), BertScore(plan.bertscore)
     material = read_material(plan)
     with kept_answers(plan) as kept:

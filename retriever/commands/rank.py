@@ -48,12 +48,16 @@ Examples:
 
 @app.command(epilog=EXAMPLES)
 def rank(
-    model: str = typer.Option(..., help=f"embedded, an artifact's folder, or one of {', '.join(NAMES)}."),
-    encoder: str | None = typer.Option(None, metavar="MODEL", help="embedded or a model, as PEARL_ENCODER."),
+    model: str = typer.Option(..., help=f"Retriever: embedded, an artifact's folder, or one of {', '.join(NAMES)}."),
+    encoder: str | None = typer.Option(
+        None, metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."
+    ),
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
-    output: str = typer.Option(..., metavar="OUT.jsonl", help="Where the scores go; '-' for standard output."),
+    output: str = typer.Option(
+        ..., metavar="OUT.jsonl", help="Write the scores to this file, '-' for standard output."
+    ),
 ) -> None:
-    """Score the documents of each line for its request. Nothing is written unless every line can be read."""
+    """Score each line's documents for its request. Nothing is written unless every line can be read."""
     from retriever.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 

@@ -17,30 +17,34 @@ EXAMPLES = """Examples:
 
 
 def fit(
-    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="A history that was scored; may be repeated."),
-    work: Path = typer.Option(..., metavar="FOLDER", help="Where pearl train retriever left the scores."),
-    out: Path = typer.Option(..., metavar="MODEL", help="The artifact's folder."),
-    loss: str = typer.Option("calibrated", help="calibrated, or an ablation: kl, distill, relevance."),
-    encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
-    base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
-    normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="Scored history; repeatable."),
+    work: Path = typer.Option(..., metavar="FOLDER", help="Folder in which pearl train retriever left the scores."),
+    out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
+    loss: str = typer.Option("calibrated", help="Loss: calibrated, or an ablation (kl, distill, relevance)."),
+    encoder: str = typer.Option("embedded", help="Dense encoder: embedded, or a sentence-transformers model."),
+    base: str = typer.Option("embedded", help="Model the cross-encoder starts from: embedded, or an encoder model."),
+    normalize: str = typer.Option("sum", help="Gain over the target's tokens: sum or mean."),
     share: float = typer.Option(
-        2 / 3, min=0.0, max=1.0, help="Share of the requests learned from; 1 keeps all.", show_default="2/3"
+        2 / 3, min=0.0, max=1.0, help="Share of the requests to learn from; 1 keeps all.", show_default="2/3"
     ),
-    positives: int = typer.Option(2, min=1, help="Best candidates of a request that are positives."),
-    negatives: int = typer.Option(3, min=1, help="Random negatives of the same user for each of them."),
-    first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
+    positives: int = typer.Option(2, min=1, help="Best candidates of a request to use as positives."),
+    negatives: int = typer.Option(3, min=1, help="Random negatives of the same user for each positive."),
+    first_stage_only: bool = typer.Option(
+        False, "--first-stage-only", help="Train on signals alone, without a cross-encoder."
+    ),
     keep_cross_encoder: bool = typer.Option(
-        False, "--keep-cross-encoder", help="Keep the cross-encoder even where dev would do without it."
+        False, "--keep-cross-encoder", help="Keep the cross-encoder even if dev is no better for it."
     ),
-    budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
-    device: str = typer.Option("cpu", help="cpu or cuda."),
-    seed: int = typer.Option(0, help="Of every random choice."),
+    budget_minutes: float | None = typer.Option(
+        None, min=0.1, help="Stop after about this many minutes and write an artifact from what is done."
+    ),
+    device: str = typer.Option("cpu", help="Device: cpu or cuda."),
+    seed: int = typer.Option(0, help="Seed of every random choice."),
 ) -> None:
-    """Fit a retriever on scores that are there, with another loss, on fewer histories, or without a cross-encoder.
+    """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
-    With --share, --positives and --negatives it learns from other groups (Algorithm 1); pearl train select shows how
-    many these are.
+    With --share, --positives and --negatives it learns from other groups (Algorithm 1); pearl train select counts
+    them.
     """
     from rich.console import Console
 

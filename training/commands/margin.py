@@ -17,14 +17,14 @@ EXAMPLES = """Examples:
 
 
 def margin(
-    model: Path = typer.Option(..., metavar="MODEL", help="The artifact that the margin is written into."),
-    shown: Path = typer.Option(..., metavar="REPORT.json", help="Of pearl eval shown on dev, for this model."),
-    metric: str = typer.Option("rouge2", help="What it is to raise: rouge1, rouge2, bertscore or macro_f1."),
+    model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write the margin into."),
+    shown: Path = typer.Option(..., metavar="REPORT.json", help="Report of pearl eval shown on dev, for this model."),
+    metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Choose how far below the best score a document may lie and be shown; none when no margin raises the metric.
+    """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric.
 
-    Who asks for a number of documents (k) gets that many whatever the margin. The margin changes drafts, so choose it
+    If a request names k, exactly k documents are shown, whatever the margin. The margin changes drafts, so choose it
     before theta.
     """
     from dataclasses import asdict

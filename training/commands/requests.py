@@ -27,15 +27,15 @@ EXAMPLES = """Examples:
 
 
 def requests(
-    history: Path = typer.Option(..., metavar="H.jsonl.gz", help="The history file."),
-    out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Where the history with requests goes."),
+    history: Path = typer.Option(..., metavar="H.jsonl.gz", help="History file."),
+    out: Path = typer.Option(..., metavar="H2.jsonl.gz", help="Write the history with requests to this file."),
     llm: str | None = LLM_OPTION,
     max_in_flight: int = IN_FLIGHT_OPTION,
 ) -> None:
     """Have a chat model write the request that each document without one may have answered.
 
-    Requests that are there stay as they are. Interrupted, the same command goes on where it stopped: the replies so far
-    stand beside OUT.
+    Existing requests stay as they are. Repeat an interrupted command and it goes on where it stopped: the replies so
+    far are kept beside OUT.
     """
     from training.histories import read_histories
     from training.requests import Journal, texts_without_request, write_history

@@ -19,27 +19,31 @@ EXAMPLES = """Examples:
 
 
 def retriever(
-    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="A history file; may be repeated."),
-    out: Path = typer.Option(..., metavar="MODEL", help="The artifact's folder."),
-    work: Path | None = typer.Option(None, metavar="FOLDER", help="What is resumed from; MODEL.work by default."),
-    aux: str = typer.Option("embedded", help="The auxiliary model: embedded, or a transformers model or folder."),
-    encoder: str = typer.Option("embedded", help="The dense encoder: embedded, or a model of sentence-transformers."),
-    base: str = typer.Option("embedded", help="What the cross-encoder starts from: embedded, or an encoder model."),
-    template: str = typer.Option("post", help="The auxiliary model's prompts: comment, commit, post, or a TOML file."),
-    candidates: int = typer.Option(20, min=3, help="Candidates scored per request."),
-    normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
-    first_stage_only: bool = typer.Option(False, "--first-stage-only", help="No cross-encoder: signals alone."),
-    budget_minutes: float | None = typer.Option(None, min=0.1, help="Ship what is there after about this long."),
-    llm: str | None = typer.Option(None, help="embedded, openai or auto: margin and theta come from its drafts."),
-    metric: str = typer.Option("rouge2", help="What both are to raise: rouge1, rouge2, bertscore or macro_f1."),
-    device: str = typer.Option("cpu", help="cpu or cuda."),
-    dtype: str = typer.Option("auto", help="auto (bfloat16 where it is fast), bfloat16 or float32."),
-    seed: int = typer.Option(0, help="Of every random choice."),
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
+    out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
+    work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
+    aux: str = typer.Option("embedded", help="Auxiliary model: embedded, or a transformers model or folder."),
+    encoder: str = typer.Option("embedded", help="Dense encoder: embedded, or a sentence-transformers model."),
+    base: str = typer.Option("embedded", help="Model the cross-encoder starts from: embedded, or an encoder model."),
+    template: str = typer.Option("post", help="Prompts of the auxiliary model: comment, commit, post, or a TOML file."),
+    candidates: int = typer.Option(20, min=3, help="Candidates to score per request."),
+    normalize: str = typer.Option("sum", help="Gain over the target's tokens: sum or mean."),
+    first_stage_only: bool = typer.Option(
+        False, "--first-stage-only", help="Train on signals alone, without a cross-encoder."
+    ),
+    budget_minutes: float | None = typer.Option(
+        None, min=0.1, help="Stop after about this many minutes and write an artifact from what is done."
+    ),
+    llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
+    metric: str = typer.Option("rouge2", help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1."),
+    device: str = typer.Option("cpu", help="Device: cpu or cuda."),
+    dtype: str = typer.Option("auto", help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32."),
+    seed: int = typer.Option(0, help="Seed of every random choice."),
 ) -> None:
     """Train a retriever from raw histories: score, select, fit, threshold.
 
-    Users are split by their ids into those to train on, to choose by, and to measure with. Interrupted, the same
-    command goes on where it stopped.
+    Users are split by their ids into those to train on, to choose by, and to measure with. Repeat an interrupted
+    command and it goes on where it stopped.
     """
     from rich.console import Console
 

@@ -18,23 +18,25 @@ EXAMPLES = """Examples:
 
 
 def score(
-    history: Path = typer.Option(..., metavar="H.jsonl.gz", help="The history file."),
-    out: Path = typer.Option(..., metavar="SCORES.parquet", help="Where the scores go; parts stand beside it."),
-    aux: str = typer.Option("embedded", help="The auxiliary model: embedded, or a transformers model or folder."),
-    template: str = typer.Option("post", help="Its prompts: comment, commit, post, or a TOML file."),
-    split: str | None = typer.Option(None, help="train, dev or test: its users, or its part of few users' texts."),
-    partition: str = typer.Option("latest", help="latest or rolling: which texts are targets."),
-    targets: int = typer.Option(8, min=1, help="Texts of a user that are targets."),
-    candidates: int = typer.Option(20, min=0, help="Candidates scored per request; 0 scores all."),
-    least_candidates: int = typer.Option(1, min=1, help="A request with fewer before it is left out."),
-    users: int | None = typer.Option(None, min=1, help="Users scored; all by default."),
-    seed: int = typer.Option(0, help="Of every random choice."),
-    device: str = typer.Option("cpu", help="cpu or cuda."),
-    dtype: str = typer.Option("auto", help="auto (bfloat16 where it is fast), bfloat16 or float32."),
+    history: Path = typer.Option(..., metavar="H.jsonl.gz", help="History file."),
+    out: Path = typer.Option(
+        ..., metavar="SCORES.parquet", help="Write the scores to this file; parts are kept beside it."
+    ),
+    aux: str = typer.Option("embedded", help="Auxiliary model: embedded, or a transformers model or folder."),
+    template: str = typer.Option("post", help="Prompts of the auxiliary model: comment, commit, post, or a TOML file."),
+    split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
+    partition: str = typer.Option("latest", help="Choice of targets: latest or rolling."),
+    targets: int = typer.Option(8, min=1, help="Targets per user."),
+    candidates: int = typer.Option(20, min=0, help="Candidates to score per request; 0 scores all."),
+    least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
+    users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
+    seed: int = typer.Option(0, help="Seed of every random choice."),
+    device: str = typer.Option("cpu", help="Device: cpu or cuda."),
+    dtype: str = typer.Option("auto", help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32."),
 ) -> None:
     """Score candidates by how much they help the auxiliary model to write the target (equation 1).
 
-    Interrupted, the same command goes on where it stopped.
+    Repeat an interrupted command and it goes on where it stopped.
     """
     from retriever.auxiliary import load_auxiliary
     from training.histories import fingerprint, read_histories, untimed_users

@@ -17,20 +17,20 @@ EXAMPLES = """Examples:
 
 
 def select(
-    scores: list[Path] = typer.Option(..., metavar="SCORES.parquet", help="Of pearl train score; may be repeated."),
-    out: Path = typer.Option(..., metavar="GROUPS.parquet", help="Where the groups go."),
-    normalize: str = typer.Option("sum", help="sum or mean: the gain over the target's tokens."),
+    scores: list[Path] = typer.Option(..., metavar="SCORES.parquet", help="Scores from pearl train score; repeatable."),
+    out: Path = typer.Option(..., metavar="GROUPS.parquet", help="Write the groups to this file."),
+    normalize: str = typer.Option("sum", help="Gain over the target's tokens: sum or mean."),
     share: float = typer.Option(
-        2 / 3, min=0.0, max=1.0, help="Share of the requests kept; 1 keeps all.", show_default="2/3"
+        2 / 3, min=0.0, max=1.0, help="Share of the requests to keep; 1 keeps all.", show_default="2/3"
     ),
-    positives: int = typer.Option(2, min=1, help="Best candidates of a request that are positives."),
-    negatives: int = typer.Option(3, min=1, help="Random negatives of the same user for each of them."),
-    seed: int = typer.Option(0, help="Of the negatives."),
+    positives: int = typer.Option(2, min=1, help="Best candidates of a request to use as positives."),
+    negatives: int = typer.Option(3, min=1, help="Random negatives of the same user for each positive."),
+    seed: int = typer.Option(0, help="Seed of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Show which requests pearl train fit learns from, and with which documents (Algorithm 1).
 
-    Nothing is trained on the file: fit selects by itself, with the same options, and draws negatives of its own.
+    Nothing is trained on this file: fit selects again, with the same options, and draws other negatives.
     """
     from training.groups import SelectionOptions, write_groups
     from training.groups import select as select_from

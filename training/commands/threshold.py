@@ -17,12 +17,14 @@ EXAMPLES = """Examples:
 
 
 def threshold(
-    model: Path = typer.Option(..., metavar="MODEL", help="The artifact that theta is written into."),
-    revision: Path = typer.Option(..., metavar="REPORT.json", help="Of pearl eval revision on dev, for this model."),
-    metric: str = typer.Option("rouge2", help="What theta is to raise: rouge1, rouge2, bertscore or macro_f1."),
+    model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write theta into."),
+    revision: Path = typer.Option(
+        ..., metavar="REPORT.json", help="Report of pearl eval revision on dev, for this model."
+    ),
+    metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Choose theta, the score below which a draft is revised; "never" when no theta raises the metric on dev.
+    """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev.
 
     The report has the figures of every theta and, with --picture, their curve.
     """

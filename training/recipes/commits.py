@@ -44,8 +44,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/commits"))
     parser.add_argument("--work", type=Path, default=Path("work/embedded"))
     parser.add_argument("--out", type=Path, default=SHIPPED)
-    parser.add_argument("--budget-minutes", type=float, default=240, help="of all; ships what is there by then")
-    parser.add_argument("--drafted", type=int, default=200, help="test requests that are drafted, at most")
+    parser.add_argument(
+        "--budget-minutes",
+        type=float,
+        default=240,
+        help="budget for everything; writes an artifact from what is done by then",
+    )
+    parser.add_argument("--drafted", type=int, default=200, help="draft at most this many test requests")
     given = parser.parse_args()
     if given.budget_minutes < LEAST_MINUTES:
         parser.error(f"--budget-minutes {given.budget_minutes:g}: it takes {LEAST_MINUTES} at least")

@@ -10,7 +10,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Let a chat model judge texts. Every reply is kept, so that nothing is asked twice.",
+    help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
 )
 app.command(epilog=authorship.EXAMPLES)(authorship.authorship)
 app.command(epilog=personalized.EXAMPLES)(personalized.personalized)

@@ -1,4 +1,4 @@
-"""What all judges share: the command they name, the model, the kept replies, and asking what is missing."""
+"""The part that all judges share: the command they name, the model, the kept replies, and asking what is missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What was asked, and what came of it; ``replies`` gives a reply to each question anew each time."""
+    """The questions and the outcome of asking them; ``replies`` iterates over the replies anew each time."""
 
     survey: Survey
     asked: Asked
@@ -67,7 +67,7 @@ class Bench:
         self._runner = runner
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
-        """What asking would come to at most."""
+        """The highest number of calls, tokens and money that asking would take."""
         return {"estimate": survey(self.judge, questions, self._kept).to_json(self._asking.prices)}
 
     def after(self, before: Round, decoding: Decoding) -> Bench:
@@ -78,7 +78,7 @@ class Bench:
         return Bench(replace(self._asking, cap=left), judge, self._kept, self._console, self._runner)
 
     def ask(self, label: str, questions: Iterable[Question]) -> Round:
-        """Everything that is not kept; of a replay that is an error."""
+        """Ask every question without a kept reply. Raises InputError for one in a replay."""
         found = survey(self.judge, questions, self._kept)
         if self._asking.replay:
             check_complete(found)
@@ -91,8 +91,8 @@ class Bench:
 
 
 def described(name: str, **options: object) -> dict[str, Any]:
-    """What makes a result: the command without where it wrote, and our version. True is a flag, a tuple several words,
-    a list an option for each, and what is None or False is left out."""
+    """The command that makes a result, without its output files, and our version. True is a flag, a tuple several
+    words, a list an option for each; None and False are left out."""
     words = ["pearl", "judge", name]
     given = [(option, each) for option, value in options.items() for each in _each(value)]
     for option, value in given:
@@ -127,7 +127,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
 
 
 def names_of(settings: Settings) -> tuple[str, str]:
-    """What the model is called, and what the replies depend on: the model, and its rules where they are ours."""
+    """The model's name, and what its replies depend on: the model, and our rules if it is the embedded one."""
     if not settings.uses_endpoint:
         from pearl.chat.embedded import EmbeddedChatModel
 
@@ -138,7 +138,7 @@ def names_of(settings: Settings) -> tuple[str, str]:
 
 
 def families_of(path: Path | None) -> dict[str, str]:
-    """Of the models of a file of abilities, as `pearl eval style` reads it. Raises InputError."""
+    """The families of models by name, from a file of abilities as `pearl eval style` reads it. Raises InputError."""
     if path is None:
         return {}
     from eval.recorded.style.ability import read_abilities

@@ -45,18 +45,22 @@ Examples:
 
 
 def authorship(
-    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="References and the drafts to compare."),
+    items: Path = typer.Option(
+        ..., "--items", metavar="ITEMS.jsonl", help="Reference texts with the drafts to compare."
+    ),
     systems: tuple[str, str] | None = typer.Option(
-        None, "--systems", metavar="P B", help="Where there are more than two."
+        None, "--systems", metavar="P B", help="Systems to compare, if the items have more than two."
     ),
     llm: str | None = LLM_OPTION,
-    prompt: str = typer.Option("comment", "--prompt", help="comment or post: the two prompts of the paper."),
-    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
-    runs: int | None = typer.Option(None, "--runs", min=1, help="Instead of the preset's."),
-    order: str | None = typer.Option(None, "--order", help="Instead of the preset's: both or random."),
-    unparsed: str | None = typer.Option(None, "--unparsed", help="Instead of the preset's: counted or dropped."),
+    prompt: str = typer.Option("comment", "--prompt", help="Prompt of the paper: comment or post."),
+    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
+    runs: int | None = typer.Option(None, "--runs", min=1, help="Runs over all items, if not the preset's."),
+    order: str | None = typer.Option(None, "--order", help="Order of the drafts, if not the preset's: both or random."),
+    unparsed: str | None = typer.Option(
+        None, "--unparsed", help="Treatment of unread replies, if not the preset's: counted or dropped."
+    ),
     ask_again: bool = typer.Option(
-        False, "--ask-again", help="Where no verdict is read, ask once more for it alone; not in the estimate."
+        False, "--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate."
     ),
     temperature: Temperature = 0.7,
     max_tokens: MaxTokens = 512,
@@ -70,10 +74,10 @@ def authorship(
     price_in: PriceIn = None,
     price_out: PriceOut = None,
     max_cost: MaxCost = None,
-    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement, a line each."),
+    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement on a line."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Which of two drafts is more likely by the author of a text, says a judge; and what its word is worth."""
+    """Ask a judge which of two drafts the author of a text more likely wrote, and measure how far to trust it."""
     from rich.console import Console
 
     from eval.asking.cost import Prices

@@ -43,21 +43,27 @@ Examples:
 
 
 def personalized(
-    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="People, two texts, their choices."),
+    items: Path = typer.Option(
+        ..., "--items", metavar="ITEMS.jsonl", help="People, each with two texts and their choice."
+    ),
     llm: str | None = LLM_OPTION,
-    persona: bool = typer.Option(True, "--persona/--no-persona", help="Show who the person is."),
-    fields: str | None = typer.Option(None, "--fields", metavar="F,G", help="Of the persona, only these; all."),
+    persona: bool = typer.Option(True, "--persona/--no-persona", help="Show the judge the persona."),
+    fields: str | None = typer.Option(
+        None, "--fields", metavar="F,G", help="Fields of the persona to show; all by default."
+    ),
     ablate: list[str] = typer.Option(
         [], "--ablate", metavar="F,G", help="Ask everything again with these fields, or none, and compare; repeatable."
     ),
-    tie: bool = typer.Option(False, "--tie", help="Offer a tie."),
+    tie: bool = typer.Option(False, "--tie", help="Offer a tie as an answer."),
     certainty: bool = typer.Option(True, "--certainty/--no-certainty", help="Ask for a certainty of 1 to 100."),
-    threshold: float = typer.Option(80.0, "--threshold", min=1, max=100, help="A certainty at least so high is high."),
-    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
-    runs: int = typer.Option(1, "--runs", min=1, help="How often each question is asked."),
-    order: str | None = typer.Option(None, "--order", help="Instead of the preset's: both or random."),
+    threshold: float = typer.Option(
+        80.0, "--threshold", min=1, max=100, help="Certainty from which on a judge counts as certain."
+    ),
+    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
+    runs: int = typer.Option(1, "--runs", min=1, help="Times to ask each question."),
+    order: str | None = typer.Option(None, "--order", help="Order of the texts, if not the preset's: both or random."),
     temperature: Temperature = 0.7,
-    max_tokens: int = typer.Option(64, "--max-tokens", min=1, help="Longest reply."),
+    max_tokens: int = typer.Option(64, "--max-tokens", min=1, help="Tokens in a reply at most."),
     ability: Ability = None,
     limit: Limit = None,
     seed: Seed = 0,
@@ -72,11 +78,11 @@ def personalized(
         None,
         "--records",
         metavar="FILE.jsonl",
-        help="Write each judgement; of --ablate F, ask with --fields F.",
+        help="Write each judgement on a line; for those of --ablate F, ask with --fields F.",
     ),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Which of two texts a person would rather have, says a judge who knows them; and how far to trust it."""
+    """Ask a judge which of two texts a described person would prefer, and measure how far to trust it."""
     from rich.console import Console
 
     from eval.asking.cost import Prices

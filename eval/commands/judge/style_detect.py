@@ -40,26 +40,34 @@ Examples:
 
 
 def style_detect(
-    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Texts, and the style to look for."),
-    scheme: list[str] = typer.Option(["probability"], "--scheme", help="How to ask: see below; several times."),
+    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Texts, each with the style to look for."),
+    scheme: list[str] = typer.Option(["probability"], "--scheme", help="Scheme of asking, see below; repeatable."),
     llm: str | None = LLM_OPTION,
-    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
-    draws: int = typer.Option(30, "--draws", min=1, help="How often each question is asked."),
-    labels: int = typer.Option(2, "--labels", min=2, max=3, help="2: absent, present; 3: not, somewhat, very."),
+    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
+    draws: int = typer.Option(30, "--draws", min=1, help="Times to ask each question."),
+    labels: int = typer.Option(
+        2, "--labels", min=2, max=3, help="Number of labels: 2 (absent, present) or 3 (not, somewhat, very)."
+    ),
     reflect: bool = typer.Option(
-        False, "--reflect", help="Ask again with the judge's own answer shown to it; not in the estimate."
+        False, "--reflect", help="Ask again, showing the judge its own answer; not in the estimate."
     ),
     judge_as: list[str] = typer.Option(
-        [], "--as", metavar="PERSONA", help='Judge as "a typical person", say; several times.'
+        [], "--as", metavar="PERSONA", help='Judge as this persona, for example "a typical person"; repeatable.'
     ),
     protected: bool = typer.Option(False, "--protected", help="Judge as each of 21 personas of protected groups."),
-    style_shown: str | None = typer.Option(None, "--style-shown", help="Instead of the preset's: name or definition."),
-    headings: str | None = typer.Option(None, "--headings", help="Instead of the preset's: printed or task."),
+    style_shown: str | None = typer.Option(
+        None, "--style-shown", help="Form of the style, if not the preset's: name or definition."
+    ),
+    headings: str | None = typer.Option(
+        None, "--headings", help="Headings of the texts, if not the preset's: printed or task."
+    ),
     even: str | None = typer.Option(
-        None, "--even", help="Of as many draws for one label as for another: no_label or cautious (the lesser one)."
+        None, "--even", help="Label of an even vote, if not the preset's: no_label or cautious (the lesser one)."
     ),
     temperature: Temperature = 0.7,
-    max_tokens: int = typer.Option(64, "--max-tokens", min=1, help="Longest reply; one that is cut off is invalid."),
+    max_tokens: int = typer.Option(
+        64, "--max-tokens", min=1, help="Tokens in a reply at most; a reply cut off there is invalid."
+    ),
     limit: Limit = None,
     seed: Seed = 0,
     max_in_flight: int = IN_FLIGHT_OPTION,
@@ -69,10 +77,10 @@ def style_detect(
     price_in: PriceIn = None,
     price_out: PriceOut = None,
     max_cost: MaxCost = None,
-    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement, a line each."),
+    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement on a line."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Whether a text has a style, says a judge in many draws; and how far they agree."""
+    """Ask a judge in many draws whether a text has a style, and measure how far the draws agree."""
     from rich.console import Console
 
     from eval.asking.cost import Prices

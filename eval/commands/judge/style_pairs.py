@@ -28,17 +28,22 @@ Examples:
 
 def style_pairs(
     responses: Path = typer.Option(..., "--responses", metavar="R.jsonl", help="Texts written for personas."),
-    out: Path = typer.Option(..., "--out", metavar="PAIRS.jsonl", help="The items for `pearl judge style-rank`."),
+    out: Path = typer.Option(..., "--out", metavar="PAIRS.jsonl", help="Write the items for `pearl judge style-rank`."),
     judgements: Path | None = typer.Option(
-        None, "--judgements", metavar="FILE.jsonl", help="Of style-detect: scores instead of the responses' own."
+        None,
+        "--judgements",
+        metavar="FILE.jsonl",
+        help="Judgements of style-detect, whose scores replace the responses' own.",
     ),
-    keep: int = typer.Option(10, "--keep", min=2, help="Of a persona's texts for a request so many different ones."),
+    keep: int = typer.Option(
+        10, "--keep", min=2, help="Keep at most this many dissimilar texts per persona and request."
+    ),
     targets: str = typer.Option("each", "--targets", help="Judge pairs by each persona's styles, their own, or none."),
     encoder: str | None = ENCODER_OPTION,
-    seed: int = typer.Option(0, "--seed", min=0, help="Of the clusters, and of what is drawn at random."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the clusters and of random choices."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Pairs of the texts that follow their persona most and least, for the style ranking judge."""
+    """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
     from eval.commands.judge.asking import described
     from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs

@@ -30,11 +30,13 @@ Examples:
 
 
 def style_prompts(
-    judgements: list[Path] = typer.Option(..., "--judgements", metavar="FILE.jsonl", help="Of style-rank; repeatable."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Of the bootstrap."),
+    judgements: list[Path] = typer.Option(
+        ..., "--judgements", metavar="FILE.jsonl", help="Judgements of style-rank; repeatable."
+    ),
+    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the bootstrap."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Which system prompt steers a generator to wanted styles best, from judgements of style-rank."""
+    """Rank system prompts by how well they steer a generator to wanted styles, from judgements of style-rank."""
     from eval.commands.judge.asking import described
     from eval.judges.style_prompts import prompts_report
     from eval.judges.style_rank_tables import prompts_table

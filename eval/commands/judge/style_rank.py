@@ -44,21 +44,26 @@ Examples:
 
 
 def style_rank(
-    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Requests and two texts for each."),
-    scheme: str = typer.Option("ab_style", "--scheme", help="How to rank: see below."),
+    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Requests, each with two texts."),
+    scheme: str = typer.Option("ab_style", "--scheme", help="Scheme of ranking, see below."),
     llm: str | None = LLM_OPTION,
-    preset: str = typer.Option("corrected", "--preset", help="corrected or as_published."),
-    draws: int = typer.Option(30, "--draws", min=1, help="How often each question is asked."),
+    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
+    draws: int = typer.Option(30, "--draws", min=1, help="Times to ask each question."),
     half: str | None = typer.Option(
-        None, "--half", help="Of a draw answered in one order only, instead of the preset's: dropped or tie."
+        None, "--half", help="Treatment of a draw answered in one order only, if not the preset's: dropped or tie."
     ),
-    style_shown: str | None = typer.Option(None, "--style-shown", help="Instead of the preset's: name or definition."),
+    style_shown: str | None = typer.Option(
+        None, "--style-shown", help="Form of the style, if not the preset's: name or definition."
+    ),
     even: str | None = typer.Option(
-        None, "--even", help="Of as many draws for one label as for another: no_label or cautious (a tie)."
+        None, "--even", help="Label of an even vote, if not the preset's: no_label or cautious (a tie)."
     ),
     temperature: Temperature = 0.7,
     max_tokens: int | None = typer.Option(
-        None, "--max-tokens", min=1, help="Longest reply, one that is cut off is invalid; 64, of a rubric 512."
+        None,
+        "--max-tokens",
+        min=1,
+        help="Tokens in a reply at most; a reply cut off there is invalid. 64 by default, 512 for a rubric.",
     ),
     limit: Limit = None,
     seed: Seed = 0,
@@ -69,10 +74,10 @@ def style_rank(
     price_in: PriceIn = None,
     price_out: PriceOut = None,
     max_cost: MaxCost = None,
-    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement, a line each."),
+    judgements: Path | None = typer.Option(None, metavar="FILE.jsonl", help="Write each judgement on a line."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Which of two texts has the wanted style more, or does better what was asked; and what the judge is worth."""
+    """Ask a judge which of two texts has more of the wanted style, or answers better, and how far to trust it."""
     from rich.console import Console
 
     from eval.asking.cost import Prices
