@@ -16,8 +16,8 @@ from packaging.utils import canonicalize_name
 
 OURS = {"pearl", "retriever", "service", "training", "eval"}
 # needed without being imported by us: psycopg by SQLAlchemy, accelerate by transformers when it reads the embedded
-# model's file
-NOT_IMPORTED = {"accelerate", "psycopg"}
+# model's file, fastapi-offline for the files of Swagger UI
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "psycopg"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
 
