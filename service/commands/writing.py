@@ -14,13 +14,12 @@ from service.commands.shown import excerpt, moment, printable
 from service.drafting import Commission, Delta, Event, Finished
 from service.services import Services
 from service.store import users
+from service.threads import in_thread
 
 
 async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     screen = _Screen(silent=silent)
-    from service.threads import in_thread
-
     services = Services(settings)
     try:
         with services.database.read() as connection:
