@@ -55,7 +55,7 @@ class Terms:
 
 @dataclass(slots=True)
 class Asked:
-    """What a run came to. ``failed``: why there is no reply, by key; ``usage`` is that of this run's calls."""
+    """The outcome of a run. ``failed``: why there is no reply, by key; ``usage`` is that of this run's calls."""
 
     calls: int = 0
     repeated: int = 0
@@ -77,7 +77,7 @@ class Asked:
 
 
 def survey(judge: Judge, questions: Iterable[Question], kept: Replies) -> Survey:
-    """What there is to ask, one question in memory at a time; what is asked twice counts once."""
+    """Count the questions to ask, one in memory at a time; a question that is asked twice counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
     for question in questions:
@@ -118,7 +118,7 @@ async def elicit(
 
 
 def replies(judge: Judge, questions: Iterable[Question], kept: Replies, asked: Asked) -> Iterator[Reply | Failed]:
-    """What came of each question, in order."""
+    """Yield the reply or failure of each question, in order."""
     for question in questions:
         key = judge.key(question)
         found = kept.get(key)
@@ -143,7 +143,7 @@ def _first(group: BaseExceptionGroup[PearlError]) -> PearlError:
 
 
 class _Run:
-    """So many workers take questions from one iterator; another task commits what they got."""
+    """A run in which workers take questions from one iterator and another task commits the replies."""
 
     def __init__(
         self, judge: Judge, todo: Iterator[tuple[bytes, Question]], kept: Replies, terms: Terms, watch: Watch

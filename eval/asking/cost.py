@@ -31,8 +31,8 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is to be asked: of ``questions`` different ones so many are ``kept``. ``most``: prompt tokens as the model
-    counts them, which errs upwards, and answers that all are as long as they may be."""
+    """The number of different ``questions`` and of those with ``kept`` replies. ``most``: prompt tokens as the model
+    counts them, which errs upwards, and answers of the greatest length allowed."""
 
     questions: int
     kept: int
@@ -70,7 +70,7 @@ class Purse:
         return self._prices.of(self.usage)
 
     async def set_aside(self, most: Usage) -> bool:
-        """Whether the call may be made; waits while calls under way may still turn out cheaper."""
+        """True when the call may be made; waits while calls under way may still turn out cheaper."""
         cost = self._prices.of(most) or 0.0
         while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
             if not self._set_aside:

@@ -57,7 +57,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a model is to answer."""
+    """A prompt for a model, and how to decode its answer."""
 
     messages: tuple[Message, ...]
     decoding: Decoding

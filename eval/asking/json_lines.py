@@ -26,7 +26,7 @@ ItemT = TypeVar("ItemT", bound=_Item)
 
 @dataclass(frozen=True, slots=True)
 class Lines(Generic[T]):
-    """What was made of each line, at least one; ``passed_over``: how many lines have a field that nobody knows."""
+    """The parsed lines, at least one; ``passed_over``: the number of lines with each unknown field."""
 
     parsed: tuple[T, ...]
     passed_over: Mapping[str, int]
@@ -51,7 +51,7 @@ def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
-    """As :func:`read_lines`; two items with one id are an error, too."""
+    """Read lines as :func:`read_lines` does; two items with one id are an error, too."""
     lines: dict[str, int] = {}
 
     def distinct(value: dict[str, Any], number: int) -> ItemT:

@@ -30,7 +30,7 @@ TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge is asked; ``sample`` tells the draws of one question apart."""
+    """A prompt for a judge; ``sample`` tells the draws of one question apart."""
 
     messages: tuple[Message, ...]
     sample: int = 0

@@ -16,8 +16,8 @@ _FENCE = re.compile(r"(?:```|~~~)\s*\w*")
 
 
 def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
-    """What is quoted leaves a sign behind, so that no line before it becomes the last; a fence around nothing but a
-    label is how prompts spell the answer."""
+    """The lines of a reply without quotations, which leave a sign so that no line before them becomes the last. A
+    fence around a label alone is kept: prompts spell the answer so."""
     lines: list[str] = []
     inside: list[str] | None = None
     for line in (line.strip() for line in text.splitlines()):
@@ -36,7 +36,7 @@ def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]
 
 
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
-    """Whether a line stands in one of the texts ``shown`` to the judge, beside the same neighbour as here."""
+    """True when one of the texts ``shown`` to the judge has this line beside the same neighbour."""
     near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
     near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
     return any(folded(each) in _comparable(text) for each in near for text in shown)

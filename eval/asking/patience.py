@@ -107,7 +107,7 @@ class Patience:
         self._pause, self._limited_since, self._failed_in_a_row = FIRST_PAUSE_S, None, 0
 
     def _rejected(self, error: ChatRejected) -> Failed:
-        """Of this question alone, too, where another was answered before; else what all questions have may be wrong."""
+        """Fail this question alone if another was answered before; else give up: all questions may share the fault."""
         if not self._has_replied:
             return self._give_up(error)
         self._answered()

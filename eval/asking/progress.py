@@ -77,6 +77,6 @@ class Tally:
 
 @contextmanager
 def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str, int], Tally]]:
-    """What tells of each call as it comes, of one lot of calls after the other."""
+    """Yield a function that starts a tally for each lot of calls and shows their progress."""
     with bars(console) as progress:
         yield lambda label, total: Tally(console, progress, label, total, clock=clock)

@@ -87,7 +87,7 @@ def certainty_of(verdict: Verdict) -> int | None:
 
 
 def is_correct(verdict: Verdict, gold: Answer) -> bool:
-    """Only an answer can be correct."""
+    """True when the verdict is the gold answer; a failed or unread reply is never correct."""
     return isinstance(verdict, Given) and verdict.answer is gold
 
 

@@ -34,8 +34,8 @@ class Measured:
 
 
 def mixed(share: Floats, first: Measured, second: Measured) -> Measured:
-    """Of each request so much of the first system, the rest of the second: 1 or 0 picks a text, what lies between is
-    what to expect of picking at random. ``share``: (N,)."""
+    """Mix, for each request, a share of the first system with the rest of the second: 1 or 0 picks a text, a share in
+    between gives the expectation of picking at random. ``share``: (N,)."""
     weight = share[:, None]
     return Measured(
         {name: weight * each + (1 - weight) * second.features[name] for name, each in first.features.items()}

@@ -44,7 +44,7 @@ def _pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
 
 
 def _binned_pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
-    """Of the bins' lowest s1; the bins are those of all requests, also in the resamples."""
+    """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
     _, bins = np.unique(equal_bins(found.top_scores, BINS), return_inverse=True)  # (N,)
     inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
     starts = np.array([found.top_scores[mine > 0].min() for mine in inside.T])
@@ -139,7 +139,7 @@ def complete(written: Sequence[Sequence[Written]]) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the systems are compared on."""
+    """The requests, metrics and systems of a comparison."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measured], ...]
@@ -164,7 +164,7 @@ class Ground:
         }
 
     def correlations(self, foretold: Foretold) -> Json:
-        """Of one system's s1 with each metric of its drafts."""
+        """The correlations of one system's s1 with each metric of its drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
         found = figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold)
@@ -180,7 +180,7 @@ def case_slices(cases: Sequence[Case]) -> list[Slice]:
 
 
 def counts(texts: Sequence[Written]) -> Json:
-    """What became of the generations."""
+    """Count the generations that failed, by reason, and those cut off."""
     failures = Counter(text.failure for text in texts if text.failure is not None)
     return {
         "failed": failures.total(),

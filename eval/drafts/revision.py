@@ -74,7 +74,7 @@ def revision_report(
 
 
 def _answer(draft: Written, revision: Written) -> Written:
-    """What the service answers when it revises."""
+    """The text that the service answers after a revision: the draft if the revision is unreadable."""
     return replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
 
 

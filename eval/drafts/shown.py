@@ -32,7 +32,7 @@ MARGINS = 10  # tried, at equal steps of the share of documents that they leave 
 
 
 def by_count(system: System) -> list[System]:
-    """What shows the best one of the system's documents, the best two, and so on up to all of them."""
+    """One system that shows the best document, one that shows the best two, and so on up to all."""
     most = max((len(each.documents) for each in system.shown), default=0)
     return [
         replace(
@@ -113,7 +113,7 @@ def margins(behind: Floats) -> list[float]:
 
 
 def picked(measured: Sequence[Measured], places: NDArray[np.intp]) -> Measured:
-    """Of each request the text in its place."""
+    """The figures of one text per request: the one of the system in its place of ``places``, (N,)."""
     rows = np.arange(len(places))
     names = measured[0].features
     return Measured({name: np.stack([each.features[name] for each in measured])[places, rows] for name in names})

@@ -98,8 +98,8 @@ def _only(record: GainsRecord, keep: Sequence[bool]) -> GainsRecord:
 def retrieved(
     name: str, retriever: Retriever, found: Sequence[Case], k: int, *, kind: str, so_many: bool = False
 ) -> System:
-    """What the service would show with this retriever; ``so_many``: to who asks for k documents. Raises InputError for
-    a score that is not finite."""
+    """The documents that the service would show with this retriever; ``so_many``: exactly k, as if the request named
+    k. Raises InputError for a score that is not finite."""
     records = [case.record for case in found]
     scored = score_records(name, retriever, records)
     rankings = [_ranking(record, scores) for record, scores in zip(records, scored.scores, strict=True)]

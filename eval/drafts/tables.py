@@ -12,7 +12,7 @@ from eval.report.tables import NOTHING, Json, Table, differences_table, figures_
 
 
 def generation_tables(result: Json) -> Iterator[Table]:
-    """What became of the generations, the figures, against the best baselines, s1 with the figures, the slices."""
+    """Tables of failures, figures, differences from the best baselines, correlations with s1, and slices."""
     metrics = _metrics(result["models"][0])
     rows = tuple((row["model"], str(row["failed"]), str(row["cut_off"])) for row in result["models"])
     yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
@@ -24,7 +24,7 @@ def generation_tables(result: Json) -> Iterator[Table]:
 
 
 def correlations_tables(result: Json) -> Iterator[Table]:
-    """Whether s1 said how good a draft would be, of the models that have one; older results do not say."""
+    """Tables of how well s1 predicted the figures of the drafts, for models with an s1; none for older results."""
     found = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
     if not found:
         return

@@ -80,7 +80,7 @@ class BertScore:
 
     @property
     def description(self) -> dict[str, object]:
-        """What the figures depend on."""
+        """Model, layer and scale on which the figures depend."""
         name = "all-MiniLM-L6-v2" if self._model == EMBEDDED else self._model
         return {"model": name, "layer": self._parts[2], "rescaled": False}
 

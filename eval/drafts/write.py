@@ -30,8 +30,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where drafts are written: the model, how the keys of its answers call it, how it decodes, what is kept, who
-    watches so many drafts or revisions, how long it may take, and how many calls of it are under way at once."""
+    """A place to write drafts: the model, its identity in the keys of its answers, how it decodes, the kept answers,
+    a watch over drafts or revisions, the time allowed, and the number of calls under way at once."""
 
     model: ChatModel
     identity: str

@@ -63,7 +63,7 @@ class Found:
 
 
 def authorship_report(items: Items, judged: Iterable[Judged], trials: Trials, itself: Itself) -> dict[str, Any]:
-    """What was compared and how, the checks of the items, and the figures."""
+    """The systems compared and how, the checks of the items, and the figures."""
     preset = trials.preset
     return {
         "systems": dict(zip(("proposed", "baseline"), items.systems, strict=True)),
@@ -156,7 +156,7 @@ def _pairs(found: Found) -> list[tuple[str, int, int]]:
 
 
 def sign_test(found: Found) -> dict[str, Any]:
-    """Of the users, who are independent of each other: how many a system wins more often than the other."""
+    """Count the users with whom each system wins more often than the other, and test it: users are independent."""
     score: dict[str, int] = defaultdict(int)
     for name, code in zip(found.names, found.code, strict=True):
         score[name] += {0: 1, 1: -1}.get(int(code), 0)

@@ -85,8 +85,8 @@ def read_authorship_items(path: Path, systems: tuple[str, str] | None = None) ->
 def items_of(
     cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[Written]], generator: str
 ) -> Iterator[dict[str, Any]]:
-    """What the model ``generator`` wrote for each case with each system of ``names``, beside what the user really
-    wrote."""
+    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
+    real text."""
     own = [case.record.id for case in cases]
     usable = None not in own and len(set(own)) == len(own)  # several files may use one id
     for place, case in enumerate(cases):

@@ -24,7 +24,7 @@ from pearl.chat.base import Reply
 
 
 class Outcome(Enum):
-    """What an answer says, whatever the order was."""
+    """The system that an answer takes, whatever the order was."""
 
     PROPOSED = "proposed"
     BASELINE = "baseline"

@@ -22,7 +22,7 @@ def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
 
 
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
-    """Whether the second text comes first, in each of the orders to ask in."""
+    """One flag per order to ask in: True when the second text comes first."""
     if order == BOTH:
         return False, True
     return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)

@@ -59,7 +59,7 @@ def _row(heard: Heard, bootstrap: Bootstrap, threshold: float) -> dict[str, Any]
 
 
 def _certain(columns: Columns, bootstrap: Bootstrap) -> Certain:
-    """What is not counted has no certainty."""
+    """Correctness and certainty of the trials; NaN for a trial that is not counted."""
     return Certain(columns.correct, np.where(columns.counted > 0, columns.certainty, np.nan), bootstrap)
 
 
@@ -71,7 +71,7 @@ def _share(part: Floats, among: Floats, bootstrap: Bootstrap) -> dict[str, Any]:
 
 
 def _difference(one: Heard, first: Heard, bootstrap: Bootstrap, threshold: float) -> dict[str, Any]:
-    """Of the trials that count in both."""
+    """Compare a mode with the first on the trials that count in both."""
     trials, less, full = one.trials, one.columns, first.columns
     both = less.counted * full.counted
 

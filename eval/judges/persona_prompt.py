@@ -53,7 +53,7 @@ class Mode:
 
     @property
     def told(self) -> str:
-        """What the judge is told of a person."""
+        """Name the fields of the persona that the judge is told."""
         return (ALL if self.fields is None else ", ".join(self.fields)) if self.persona else NOTHING
 
 

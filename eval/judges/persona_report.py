@@ -23,7 +23,7 @@ def heard(trials: PersonaTrials, told: Told, preset: Preset) -> Heard:
 
 
 def persona_report(modes: Sequence[Heard], options: PersonalizedOptions, itself: Itself, file: str) -> dict[str, Any]:
-    """Of the first mode; the others are its ablations."""
+    """Report on the first mode; the others are its ablations."""
     first, preset = modes[0], options.preset
     recording = first.read.recording
     changed, pairs = flips(first.told, first.read)

@@ -10,7 +10,7 @@ from eval.report.tables import NOTHING, Json, Table, shown
 
 
 def persona_tables(result: Json) -> Iterator[Table]:
-    """As of its records; then what it makes of its own texts, and of less of a persona."""
+    """Tables of the records, then of the judge's preference for its own texts, and of the ablations."""
     yield from personalized_tables(result)
     yield from self_preference_tables(result["self_preference"])
     if result["ablation"]:

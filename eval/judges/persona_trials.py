@@ -43,7 +43,7 @@ class PersonaTrials:
 
 @dataclass(frozen=True, slots=True)
 class PersonaQuestions:
-    """Of the first mode, then of the next."""
+    """The questions of each mode in turn."""
 
     modes: Sequence[PersonaTrials]
 
@@ -112,7 +112,7 @@ def once(found: Told, recording: Recording) -> Recording:
 
 
 def flips(found: Told, read: Read) -> tuple[int, int]:
-    """Of the runs that were answered in both orders, how many say something else in the other: changed, all."""
+    """Count the runs whose answer changes with the order, and all runs answered in both orders."""
     answers: dict[tuple[str, int], list[Answer]] = defaultdict(list)
     for (item, run, swapped), verdict in zip(found.keys, read.verdicts, strict=True):
         if isinstance(verdict, Given):
@@ -131,5 +131,5 @@ def write_records(path: Path, found: Told, read: Read) -> None:
 
 
 def _letter(verdict: Verdict) -> str | bool:
-    """As published files have it."""
+    """The letter that published files use for an answer; False without one."""
     return LETTER[verdict.answer] if isinstance(verdict, Given) else False

@@ -24,7 +24,7 @@ AGAINST = {
 
 @dataclass(frozen=True, slots=True)
 class Itself:
-    """What the judge is called, and the families of models, where somebody says so."""
+    """The judge's names, and the known families of models."""
 
     names: frozenset[str] = frozenset()
     families: Mapping[str, str] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def _own(generators: Sequence[Generators], is_own: Callable[[str], bool | None])
 
 
 def _preference(choices: Choices, own: Floats) -> dict[str, Any]:
-    """Where one of two texts is right, taking its own is held against how often that is; else against how often the
-    same side is taken in the judgements of texts both of which are its own, or neither."""
+    """Compare how often the judge takes its own text with how often that one is right, if one of two is right; else
+    with how often it takes the same side when both texts or neither are its own."""
     right = choices.right
     one = np.nan_to_num(own) != 0
     decided = one & (choices.taken != 0) & (True if right is None else right != 0)
@@ -111,7 +111,7 @@ def _why(known: Floats, one: Floats, decided: Floats, expected: Estimate) -> str
 
 
 def self_preference_tables(parts: Json) -> Iterator[Table]:
-    """Of any judge of two texts; none where nobody says who wrote them."""
+    """A table of self-preference for a judge of two texts; none when no generators are known."""
     if not any(part["known"] for part in parts.values()):
         return
     rows = tuple(

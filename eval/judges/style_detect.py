@@ -25,8 +25,8 @@ from pearl.stats import Bootstrap
 def detection_report(
     items: Lines[StyleItem], trials: Trials, rounds: Sequence[JudgedRound], labels: int, seed: int
 ) -> dict[str, Any]:
-    """What was judged and how, the checks of the items, and the figures of each scheme; ``rounds``: the first, and the
-    reflection where there is one."""
+    """The items judged and how, their checks, and the figures of each scheme; ``rounds``: the first, and the
+    reflection if there was one."""
     figures = Figures(trials, labels, seed)
     return {
         "preset": trials.choices.name,
@@ -102,7 +102,7 @@ class Figures:
         ]
 
     def _votes(self, judged: Sequence[Judged]) -> dict[tuple[int, str | None], Counter[str]]:
-        """What the draws say of each item, as each of the judge's personas."""
+        """Count the labels of the draws by item and persona of the judge."""
         votes: dict[tuple[int, str | None], Counter[str]] = defaultdict(Counter)
         for each in judged:
             label = each.label(self._size)

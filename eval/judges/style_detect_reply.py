@@ -198,7 +198,7 @@ def _agreed(every: Sequence[_Said], scale: Scale, rest: str, below: Sequence[str
 
 
 def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:
-    """Whether another answer follows: a label anywhere, a number on the same line, or where it is said to be one."""
+    """True when another answer follows: a label anywhere, a number on the same line, or one announced as an answer."""
     if words := _WORDS.get(scale.name):
         text = "\n".join((rest, *below))
         return bool(score and _NOT_REALLY.search(rest)) or any(

@@ -111,7 +111,7 @@ def _with_best(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _parse(value: dict[str, Any], number: int) -> Comparison | None:
-    """None of what compares no prompt."""
+    """Read one judgement; None if it compares no prompt."""
     check_fields(value, "item", "task", "scheme", "verdict")
     prompts = [optional_id(value, name) for name in ("prompt_a", "prompt_b")]
     if value["scheme"] not in (STYLED, UNSTYLED) or prompts == [None, None]:

@@ -30,7 +30,7 @@ ANSWERS: Mapping[str | None, Verdict] = {A: Given(Answer.A), B: Given(Answer.B),
 
 
 def ranking_report(items: Lines[RankItem], judged: Iterable[Judged], trials: Trials, seed: int) -> dict[str, Any]:
-    """What was compared and how, the checks of the items, the figures, and the label of each item."""
+    """The texts compared and how, the checks of the items, the figures, and the label of each item."""
     every = list(judged)
     ranked = rank(every, len(trials.items), trials.scheme, trials.preset)
     return {
@@ -90,7 +90,7 @@ def _labels(items: Sequence[RankItem], ranked: Sequence[Ranked], seed: int) -> d
 
 
 def _consistency(ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
-    """Of the labels of an item's draws, three that can be given."""
+    """Agreement among the labels of an item's draws; three labels are possible."""
     given = {
         (str(place), str(draw)): label
         for place, each in enumerate(ranked)
@@ -111,7 +111,7 @@ def _habits(trials: Trials, judged: Sequence[Judged], ranked: Sequence[Ranked], 
 
 
 def _found(trials: Trials, said: Iterable[tuple[int, int, bool, Verdict | Points | None]]) -> Found:
-    """As of the authorship judge: text a in the place of the proposed system's draft, b in that of the baseline's."""
+    """Judgements in the form of the authorship judge: text a as the proposed system's draft, b as the baseline's."""
     items = tuple(Item(item.line, item.id, item.cluster, item.request, item.texts) for item in trials.items)
     judged = (
         authorship.Judged(authorship.Trial(place, draw, swapped), answer if isinstance(answer, Given) else NOTHING)

@@ -76,7 +76,7 @@ def _by_choices(draw: Mapping[bool, Said], preset: Preset) -> str | None:
 
 
 def _text(said: Said, second: bool) -> str | None:
-    """Which text was taken, whatever the order was."""
+    """The text that was taken, whatever the order was; None if none was."""
     if not isinstance(said, Given):
         return None
     return A if (said.answer is Answer.A) != second else B

@@ -77,7 +77,7 @@ def _mean(value: float | None) -> str:
 
 
 def pairs_table(result: Json) -> Table:
-    """What became of the texts that pairs were built of."""
+    """A table that counts the texts used and left out in building pairs."""
     counts = result["counts"]
     rows = [(title, f"{counts.get(name, 0):,}") for name, title in PAIRS.items()]
     return Table("Pairs for the style ranking judge.", ("what", "number"), (*rows, _lines(result)), result["command"])

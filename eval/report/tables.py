@@ -84,7 +84,7 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
 
 
 def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
-    """What the figures are."""
+    """A table that says what each figure means and how it is computed."""
     rows = tuple((metric.title, metric.description, metric.how, metric.citation) for metric in metrics)
     return Table("", ("figure", "what it says", "how it is computed", "source"), rows)
 

@@ -1,4 +1,4 @@
-"""What may be chosen for each record, and what models choose: all documents, or those that do not repeat the target."""
+"""The documents that may be chosen for each record, and what models choose: all, or those unlike the target."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """What is left of the records that say their target, and how much went."""
+    """The choices left of records that say their target, and counts of what went."""
 
     left: Choices
     counts: Mapping[str, float]

@@ -99,7 +99,7 @@ def _target(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """What is drawn together when records are resampled: ``names[i]`` is the cluster of record i."""
+    """Clusters of records that are resampled together: ``names[i]`` is the cluster of record i."""
 
     unit: str  # "users" or "requests"
     names: tuple[str, ...]

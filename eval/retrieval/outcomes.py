@@ -34,7 +34,7 @@ class Outcome:
 
 
 def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Outcome:
-    """Of choosing by ``scores``, and of equal ones the newest: ``ages`` grow with time. All of them (C,)."""
+    """The outcome of choosing by ``scores``, the newest first among equals: ``ages`` grow with time. All are (C,)."""
     order = np.lexsort((-ages, -scores))
     return Outcome(
         top_score=float(scores[order[0]]),
@@ -47,7 +47,7 @@ def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Outco
 
 
 def random_outcome(gains: Floats) -> Outcome:
-    """What is expected of choosing at random, exactly: each candidate is equally likely in each place."""
+    """The exact expectation of choosing at random: each candidate is equally likely in each place."""
     relevance = np.maximum(gains, 0.0)
     ideal = _dcg(np.sort(relevance)[::-1])
     expected = float(relevance.mean() * _discounts(len(gains)).sum())
@@ -56,7 +56,7 @@ def random_outcome(gains: Floats) -> Outcome:
 
 
 def best_outcome(gains: Floats, k: int) -> Outcome:
-    """Of choosing by the gains themselves, which nobody knows before the text is written."""
+    """The outcome of choosing by the gains themselves, which are unknown before the text is written."""
     return ranked_outcome(gains, gains, np.arange(len(gains), dtype=np.float64), k)
 
 

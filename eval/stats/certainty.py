@@ -158,7 +158,7 @@ def _range(found: Certain, inside: Floats, low: int, high: int) -> dict[str, Any
 
 
 def sweep(found: Certain, threshold: float) -> list[dict[str, Any]]:
-    """What is left, and how often it is right, where the judge abstains below each threshold."""
+    """Coverage and accuracy when the judge abstains below each threshold."""
     rows = []
     for each in sorted({*map(float, SWEEP), threshold}):
         part = found.part(found.at_least(each))

@@ -38,5 +38,5 @@ def wilson_json(correct: int, total: int) -> dict[str, float] | None:
 
 
 def share(part: int, whole: int) -> float | None:
-    """None of nothing."""
+    """The part as a share of the whole; None if the whole is 0."""
     return part / whole if whole else None

@@ -46,7 +46,7 @@ class Judgement:
 
     @property
     def persona(self) -> str | None:
-        """Who the judge was shown, else who is recorded."""
+        """The persona shown to the judge, else the recorded one."""
         return self.shown.persona if self.shown and self.shown.persona is not None else self.user_info
 
     @property
@@ -82,7 +82,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def asked_by(judgements: Sequence[Judgement]) -> Asked:
-    """What most prompts ask for; without prompts, what the answers and certainties are about."""
+    """Infer the format asked for from most prompts; without prompts, from the answers and certainties."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:

@@ -76,8 +76,8 @@ def distractor_by_the_user(recording: Recording) -> Said:
 
 
 def stale_neighbour(recording: Recording) -> Said:
-    """Of the nearest neighbour, which must be looked up anew for each persona. Where no field names it, it is the
-    distractor and a 'user_info' that is not the persona shown."""
+    """Find records that keep the nearest neighbour of another persona; it must be looked up for each. If no field
+    names it, it is the distractor and a 'user_info' that differs from the persona shown."""
     found: list[Judgement] = []
     field = _neighbour(recording)
     before: Judgement | None = None
@@ -181,7 +181,7 @@ def frequency_tells_gold(recording: Recording) -> Said:
 
 
 def _tells(recording: Recording, measure: Callable[[str], int], less: str, more: str) -> Said:
-    """Whether the right text is the one with less, or more, of something, more often than chance allows."""
+    """Report that the right text has less, or more, of something more often than chance allows; None if not."""
     smaller: list[Judgement] = []
     larger: list[Judgement] = []
     for each in recording.judgements:

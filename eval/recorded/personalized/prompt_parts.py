@@ -17,7 +17,7 @@ _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """What stands below the prompt's headers; None where there is no such header."""
+    """The parts of a prompt below its headers; None for a missing header."""
 
     persona: str | None
     first: str | None

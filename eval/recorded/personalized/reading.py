@@ -25,7 +25,7 @@ class Read:
 
     @property
     def tally(self) -> Tally:
-        """Of all records, counted or not."""
+        """The tally of all records, counted or not."""
         return tally(self.verdicts, [judgement.gold for judgement in self.recording.judgements])
 
     @property
@@ -36,7 +36,7 @@ class Read:
 
     @property
     def certainty(self) -> Floats:
-        """Of each counted record, NaN where there is none: (N,)."""
+        """The certainty of each counted record, (N,); NaN where it has none."""
         found = (certainty_of(self.verdicts[i]) for i in self.counted)
         return np.array([np.nan if each is None else each for each in found], float)
 
@@ -80,7 +80,7 @@ def _on_scale(verdict: Verdict) -> Verdict:
 
 
 def disagreements(recording: Recording) -> dict[str, Any]:
-    """Where the record's fields say something else than the raw reply read again, and than each other; line numbers."""
+    """Line numbers of records whose fields contradict the raw reply, read again, or each other."""
     asked = recording.asked
     answers, certainties, acc = [], [], []
     raw = 0

@@ -54,7 +54,7 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the prompt asks for; ``opened``: it ends with ``[[``."""
+    """The format a prompt asks for; ``opened``: the prompt ends with ``[[``."""
 
     tie: bool = False
     certainty: bool = True

@@ -21,7 +21,7 @@ def personalized_tables(result: Json) -> Iterator[Table]:
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
-    """What abstaining below other thresholds comes to."""
+    """Tables of accuracy and coverage when the judge abstains below other thresholds."""
     for found in result["files"]:
         if found.get("sweep"):
             rows = tuple(

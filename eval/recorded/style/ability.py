@@ -111,7 +111,7 @@ def _family(unit: Unit, abilities: Abilities) -> bool | None:
 
 
 def _stronger(unit: Unit, abilities: Abilities) -> bool | None:
-    """None of equals, the judge itself among them."""
+    """True when the judge scores higher than the writer; None for equals, itself included, and unknown scores."""
     judge, writer = _two(unit, abilities)
     if not judge or not writer or judge.score is None or writer.score is None or judge.score == writer.score:
         return None

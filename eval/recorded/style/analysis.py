@@ -26,8 +26,8 @@ SAME = "one of the two has the same label everywhere"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What somebody says of which style is in which texts: ``levels`` from the least to the most, ``votes`` how often
-    each was given, ``level`` the one that won, None where none did."""
+    """The levels of style that one rater gave to texts: ``levels`` from the least to the most, ``votes`` how often each
+    was given, ``level`` the one that won, None if none did."""
 
     who: str
     scheme: str | None

@@ -99,7 +99,7 @@ def over_judges(kind: str, value: Floats, resampled: Floats) -> dict[str, Any]:
 
 
 def standard_error(values: Floats) -> float | None:
-    """Of their mean; None of one value."""
+    """The standard error of the mean; None for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 
 

@@ -92,7 +92,7 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
 
 
 def check_matched(judged: Judged, people: People) -> Iterator[Finding]:
-    """What only one side knows."""
+    """Report subjects that only judges or only people rated."""
     seen = {subject_of(unit) for unit in judged.units}
     alone = sorted({_shown(subject) for subject in seen - people.ratings.keys()})
     yield from _of("not_rated", NOTE, "were judged, and not rated by people.", alone)

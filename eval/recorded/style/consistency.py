@@ -32,8 +32,8 @@ PEOPLE = "people's vote"
 
 
 def randolph(counts: Floats, group: Places, groups: int, texts: Texts) -> list[dict[str, Any]]:
-    """Of how often each label was given, (N, K), by group: over the units with the most common number of ratings, as
-    the library needs it; null with a reason where only one label was given, for then nothing was told apart."""
+    """Randolph's kappa by group from label counts, (N, K), over the units with the most common number of ratings, as
+    the library needs it; null with a reason when only one label was given, for then nothing was told apart."""
     number = counts.sum(axis=1)
     usable = np.zeros(len(counts), bool)
     rows = []
@@ -105,8 +105,8 @@ def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def among_people(
     people: People, tasks: Mapping[Subject, str], choices: Choices, *, resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """Of the levels people gave, and of the labels these stand for: over everything, by task, by style, and by both.
-    The task is that of the judgements; without one, an item is in the rows over all tasks only."""
+    """Yield the agreement on people's levels, and on the labels these stand for: overall, by task, by style, by both.
+    The task is that of the judgements; an item without one counts only in the rows over all tasks."""
     for kind in people.scales:
         subjects = [subject for subject in people.ratings if subject.kind == kind]
         scale = people.scale(kind, choices)
@@ -161,7 +161,7 @@ def _name(subject: Subject) -> str:
 
 
 def _randolph_of_two(agreement: dict[str, float] | None, labels: int) -> dict[str, float] | None:
-    """Of two raters it is their agreement on another scale."""
+    """Randolph's kappa of two raters, which is their agreement on another scale."""
     if agreement is None:
         return None
     return {name: (value - 1 / labels) / (1 - 1 / labels) for name, value in agreement.items()}

@@ -45,7 +45,7 @@ def class_f1(confusion: Floats, *, unlabelled_wrong: bool = False) -> Floats:
 
 
 def accuracy(confusion: Floats) -> Floats:
-    """Of what the judge has a label for."""
+    """Accuracy over the units that the judge has labelled: (...)."""
     table = _table(confusion)[..., :-1]
     right = np.diagonal(table, axis1=-2, axis2=-1).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -62,7 +62,7 @@ def judge_counts(confusion: Floats) -> Floats:
 
 
 def unlabelled(confusion: Floats) -> Floats:
-    """What the judge has no label for: (...)."""
+    """Count the units without a label of the judge: (...)."""
     return np.asarray(_table(confusion)[..., -1].sum(axis=-1))
 
 
@@ -73,7 +73,7 @@ def _table(confusion: Floats) -> Floats:
 
 
 def estimate(totals: Totals, fold: Fold) -> Estimate:
-    """Of one group."""
+    """The estimate of a fold over one group."""
     return Estimate(float(fold(totals.value)[0]), fold(totals.resampled)[:, 0])
 
 

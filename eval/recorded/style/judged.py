@@ -46,7 +46,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Justification:
-    """What was said beside a label, or beside the score of one text."""
+    """The reason given beside a label, or beside the score of one text."""
 
     key: Key
     label: str | float
@@ -66,7 +66,7 @@ class Judged:
 
 @dataclass(slots=True)
 class _Open:
-    """What one judge has said of a text so far; ``said`` is a label, a score, or None where nothing can be read."""
+    """One judge's verdicts on a text so far; ``said`` is a label, a score, or None where nothing can be read."""
 
     about: About
     said: dict[Part, str | float | None] = field(default_factory=dict)
@@ -168,7 +168,7 @@ def _shown(place: tuple[Path, int]) -> str:
 
 
 def _draw_label(parts: Mapping[str, str | float | None]) -> str | None:
-    """What one draw says; None where a part of it has no answer."""
+    """The label of one draw; None when a part of it has no answer."""
     if "" in parts:
         said = parts[""]
         return said if isinstance(said, str) else None

@@ -36,7 +36,7 @@ def draws_label(kind: str, counts: Mapping[str, int], choices: Choices) -> str |
 
 
 def ratings_label(kind: str, counts: Mapping[str, int], choices: Choices) -> str | None:
-    """What people say, from how many gave each level."""
+    """The label of people, from the number who gave each level; None without a winner."""
     counted = counted_ratings(counts, choices)
     if choices.votes == LABELS_FIRST:
         labels: Counter[str] = Counter()

@@ -35,7 +35,7 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is the same for every judgement of an item. ``generators`` are the writers of the text, or of both."""
+    """Facts shared by every judgement of an item. ``generators`` are the writers of the text, or of both."""
 
     task: str
     persona: str | None
@@ -43,7 +43,7 @@ class About:
 
     @property
     def generator(self) -> str | None:
-        """Who wrote it; None where nobody says so, or two did."""
+        """The one writer; None if unknown or if there were two."""
         return self.generators[0] if len(set(self.generators)) == 1 else None
 
 
@@ -104,7 +104,7 @@ def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:
 
 
 def _part(value: dict[str, Any], kind: str) -> Part:
-    """Which draw, and of a ranking which order of the texts, or which of the two was scored."""
+    """The draw and, in a ranking, the order of the texts or the one of the two that was scored."""
     draw = value.get("draw")
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
         raise InputError("must be a whole number, 0 or more.", param="draw", code="invalid_value")

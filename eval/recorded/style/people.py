@@ -30,7 +30,7 @@ EITHER = (TIE, CANNOT_TELL)  # are of both scales
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is rated."""
+    """A text, or pair of texts, and the style it is rated for."""
 
     kind: str
     item: str

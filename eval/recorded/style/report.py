@@ -68,7 +68,7 @@ def _plain(judged: Judged, kind: str) -> list[Unit]:
 
 
 def _counted(judged: Judged, labels: Mapping[Subject, str | None]) -> dict[str, Any]:
-    """What became of every line."""
+    """Account for every line: units, rated or not, verdicts, and fields passed over."""
     rated = [subject_of(unit) in labels for unit in judged.units]
     return {
         "lines": judged.lines,

@@ -73,7 +73,7 @@ def style_named(name: str) -> str | None:
 
 
 def check_style(name: str, *, param: str = "style") -> str:
-    """As :func:`style_named`. Raises InputError that lists the styles."""
+    """The style of this name. Raises InputError that lists the styles."""
     style = style_named(name)
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
@@ -81,7 +81,7 @@ def check_style(name: str, *, param: str = "style") -> str:
 
 
 def names_style(text: str, styles: Iterable[str]) -> bool:
-    """Whether a text says by name what it should show."""
+    """True when a text names one of the styles it should show."""
     words = f" {_folded(text)} "
     return any(f" {_folded(style)} " in words for style in styles)
 

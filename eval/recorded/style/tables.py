@@ -16,7 +16,7 @@ ALL_TASKS = "all tasks"
 
 
 def style_tables(result: Json) -> Iterator[Table]:
-    """What a reader needs first: over all styles, and where judges are related to writers over all tasks."""
+    """The tables a reader needs first: over all styles and, for judges related to writers, over all tasks."""
     yield from some(
         f1_table(result),
         judges_table(result),

@@ -18,7 +18,7 @@ STRONGEST = ("very", PRESENT)
 
 
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
-    """Of replies that say a style is there, and of all that compare two texts; the rest of a reply is its reason."""
+    """Trigrams of replies that find a style, and of all that compare two texts; a reply's rest is its reason."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in justifications:
         if each.label != ABSENT:
@@ -27,7 +27,7 @@ def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any
 
 
 def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[dict[str, Any]]:
-    """Of ratings of the highest level, as in the paper's Table 17, and of all that compare two texts."""
+    """Trigrams of ratings of the highest level, as in the paper's Table 17, and of all that compare two texts."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for subject, label, text in justifications:
         if label in STRONGEST or subject.kind != "detection":
