@@ -23,11 +23,11 @@ class Budget:
         return max(0.0, self._started + self._seconds * share - self._clock())
 
     def until(self, share: float) -> Callable[[], bool]:
-        """Whether to go on: True until this share of the whole has passed."""
+        """A function that is True until this share of the whole has passed."""
         return lambda: self.seconds_until(share) != 0.0
 
     def minutes_until(self, share: float) -> float | None:
-        """As ``seconds_until``, but at least one: a step that comes late does a little all the same."""
+        """Minutes until this share has passed, at least one: a step that comes late still does a little."""
         left = self.seconds_until(share)
         return None if left is None else max(1.0, round(left / 60, 1))
 

@@ -62,14 +62,14 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
 def parse_lines(
     path: Path, parse: Callable[[dict[str, Any]], T], advance: Callable[[int], None] = lambda read: None
 ) -> Iterator[T]:
-    """What ``parse`` makes of each object. Raises InputError that names file, line and field of the first bad one."""
+    """Yield each object, parsed. Raises InputError that names file, line and field of the first bad one."""
     return parse_numbered_lines(path, lambda value, number: parse(value), advance)
 
 
 def parse_numbered_lines(
     path: Path, parse: Callable[[dict[str, Any], int], T], advance: Callable[[int], None] = lambda read: None
 ) -> Iterator[T]:
-    """As :func:`parse_lines`; ``parse`` gets the line's number, too."""
+    """Yield objects as :func:`parse_lines` does; ``parse`` gets the line's number, too."""
     for line in read_json_lines(path, advance):
         try:
             if isinstance(line.value, InputError):

@@ -53,11 +53,11 @@ class MarkFilter:
         return self._reasoning.leaked
 
     def feed(self, text: str) -> str:
-        """What of the draft is certain now."""
+        """Take more of the answer; return the part of the draft that has become certain."""
         return self._take(self._reasoning.feed(text), final=False)
 
     def finish(self) -> str:
-        """What was held back and belongs to the draft after all."""
+        """Return the part that was held back and belongs to the draft after all."""
         return self._take(self._reasoning.finish(), final=True)
 
     def _take(self, text: str, *, final: bool) -> str:
@@ -90,12 +90,12 @@ class Stage(Protocol):
     ended: bool
 
     def take(self, text: str, *, final: bool) -> str:
-        """What is certain with this piece more."""
+        """Take one more piece; return the text that has become certain."""
         ...
 
 
 def _stages(at: Beginning) -> tuple[Stage, ...]:
-    """What is done with a text that begins there."""
+    """The stages of processing a text that begins there."""
     around: list[Stage] = []
     if at.undecided:
         around.append(PerhapsFenced())

@@ -57,7 +57,7 @@ BREAK = re.compile(r"\n[ \t]*\n\s*")
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where the text starts, and what may end it.
+    """The start of the text, and the marks that may end it.
 
     ``closing`` closes a mark that the prompt did not ask for. ``fence`` is a fence around the text; ``undecided``: only
     its end shows whether the fence at the start is around the text. ``talked``: the model spoke of the text before it.
@@ -73,7 +73,7 @@ class Beginning:
 
 
 def beginning(text: str, *, final: bool) -> Beginning | None:
-    """Where the draft begins; None while more of the answer must come to tell."""
+    """Find where the draft begins; None while more of the answer is needed to tell."""
     at = Beginning()
     while True:
         at = replace(at, start=at.start + len(text[at.start :]) - len(text[at.start :].lstrip()))

@@ -36,7 +36,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What is to be written. ``documents`` are best first; ``prior`` are earlier turns of a conversation, oldest first.
+    """A text to write. ``documents`` are best first; ``prior`` are earlier turns of a conversation, oldest first.
 
     ``follow_up``: the part of the request that was asked last, where what was asked before is among ``prior``.
     """
@@ -201,7 +201,7 @@ def _latest_that_fit(brief: Brief, room: int, count: CountTokens) -> tuple[Messa
 def _documents_that_fit(
     brief: Brief, show: Callable[[Brief, str | None, str], Turn], room: int, count: CountTokens
 ) -> tuple[list[Turn], int]:
-    """As many documents, best first, as get a useful share of the room, and how many of them were cut."""
+    """Documents, best first, while each gets a useful share of the room, and the number of them that were cut."""
     requests = [_shown_request(document, count) for document in brief.documents]
 
     def turn(position: int, text: str) -> Turn:

@@ -60,12 +60,12 @@ class ReasoningFilter:
         self.leaked = False
 
     def feed(self, text: str) -> str:
-        """What of the answer is certain now."""
+        """Take more of the answer; return the part that has become certain."""
         self._held += text
         return self._take(final=False)
 
     def finish(self) -> str:
-        """What was held back and is no reasoning; of reasoning that never ends what stands behind its last mark."""
+        """Return held-back text that is no reasoning; of reasoning without an end, the part behind its last mark."""
         text = self._take(final=True)
         if not self._depth:
             return text

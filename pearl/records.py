@@ -21,7 +21,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for, and when (Unix seconds, UTC; None means now)."""
+    """A request: the text asked for, and when (Unix seconds, UTC; None means now)."""
 
     text: str
     timestamp: float | None = None
@@ -60,7 +60,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found for a request. ``documents`` are those that went into the prompt, best first.
+    """The documents found for a request. ``documents`` are those that went into the prompt, best first.
 
     ``top_score`` is s1, None when there was nothing to rank. ``threshold`` is theta, None until one is
     trained; ``below_threshold`` is False without it.
@@ -75,7 +75,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Whether the draft was revised, and why or why not."""
+    """The decision to revise a draft or not, and why."""
 
     applied: bool
     reason: str
@@ -84,7 +84,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What comes out of the drafting pipeline. ``timings`` are milliseconds by stage."""
+    """A result of the drafting pipeline. ``timings`` are milliseconds by stage."""
 
     id: str
     text: str

@@ -37,12 +37,12 @@ SHIPPED = Path(__file__).parent / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What ``artifact.json`` holds. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors are
-    scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
+    """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
+    are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
 
-    ``do_not_use``: why it is not to be used, each a clause; empty for one that may be.
+    ``do_not_use``: why it is not to be used, each a clause; empty if it may be used.
 
-    ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on users held back, each an
+    ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on held-out users, each an
     interval. ``files``: SHA-256 of every other file.
     """
 

@@ -116,7 +116,7 @@ def _fingerprint(name: str) -> dict[str, str]:
 
 
 class TransformersAuxiliary:
-    """What causal and seq2seq models have in common."""
+    """The common part of causal and seq2seq models."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
         self.name = name
@@ -256,7 +256,7 @@ class CausalAuxiliary(TransformersAuxiliary):
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a model computed of a batch of prefixes: its cache, None where they are empty, and their mask (B, P)."""
+    """The state of a model after a batch of prefixes: its cache, None if they are empty, and their mask (B, P)."""
 
     cache: Any
     mask: Tensor
@@ -279,7 +279,7 @@ class Memory:
 
     @torch.inference_mode()
     def likelihoods(self, target: Tokens) -> list[Likelihood]:
-        """Of the target after each prompt."""
+        """The likelihoods of the target after each prompt."""
         totals = [0.0] * len(self._prompts)
         longest = max(map(len, self._prompts), default=0)
         self._model._check_fits(longest + len(target))

@@ -38,7 +38,7 @@ class Helps:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a score means, where a retriever was trained to say so.
+    """The meaning of a retriever's scores, as far as training has set it.
 
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
     in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
@@ -60,7 +60,7 @@ class Calibration:
         return 0.5 + 0.5 * score / (1 + abs(score))
 
     def is_below_threshold(self, top_score: float | None) -> bool:
-        """Whether s1 lies below theta; False without either."""
+        """True when s1 lies below theta; False without either."""
         return self.threshold is not None and top_score is not None and top_score < self.threshold
 
 
@@ -113,7 +113,7 @@ def best_first(scores: Scores) -> Positions:
 
 
 def content(document: Document) -> tuple[str, str]:
-    """What is read of a document: two with the same text and request are one to a model."""
+    """The parts of a document that a model reads: two with the same text and request are one to it."""
     return document.text, document.request or ""
 
 

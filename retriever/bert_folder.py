@@ -32,8 +32,8 @@ Ids = NDArray[np.int32]  # a text's tokens
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a tokenizer puts before, between and behind one text or two: the special tokens' ids and types; and the type
-    of each text's own tokens."""
+    """The special tokens that a tokenizer puts before, between and behind one text or two: their ids and types; and
+    the type of each text's own tokens."""
 
     specials: tuple[Ids, ...]
     special_types: tuple[Ids, ...]
@@ -41,7 +41,7 @@ class Template:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *texts: str) -> Template:
-        """As it does with these. Raises ValueError where one of them has no tokens."""
+        """The template of this tokenizer, read off these texts. Raises ValueError if one of them has no tokens."""
         first, second = (*texts, None)[:2]
         encoded = tokenizer.encode(first, second)
         ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
@@ -69,7 +69,7 @@ class Template:
 
 
 def _shortened(lengths: list[int], room: int) -> list[int]:
-    """As ``longest_first`` of the tokenizers: the longer of two gives way to the shorter, down to half of the room."""
+    """Lengths cut as by ``longest_first``: the longer of two gives way to the shorter, down to half of the room."""
     if sum(lengths) <= room:
         return lengths
     if len(lengths) == 1:
@@ -167,7 +167,7 @@ def _computed(config: dict[str, Any]) -> bool:
 
 
 def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
-    """Whether the saved tokenizer is what transformers makes of it."""
+    """True when transformers would use the saved tokenizer unchanged."""
     if options.get("truncation_side", "right") != "right":
         return False
     if options["tokenizer_class"] in AS_SAVED:
@@ -183,7 +183,7 @@ def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
 
 
 def _means(pooling: dict[str, Any]) -> bool:
-    """Whether the vectors are means over the tokens, as older and newer versions write it."""
+    """True when the vectors are means over the tokens, in the spelling of older or newer versions."""
     older = [name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen]
     return pooling.get("pooling_mode", older) in ("mean", ["mean"], ["pooling_mode_mean_tokens"])
 

@@ -38,7 +38,7 @@ MASKED = -1e4  # added to an attention score: enough for a weight of zero
 
 
 class Arithmetic(Enum):
-    """What a processor multiplies matrices in."""
+    """The number format in which a processor multiplies matrices."""
 
     FLOAT32 = auto()  # packed matrices as they are
     BFLOAT16 = auto()  # packed matrices as they are in models without ranges
@@ -47,7 +47,7 @@ class Arithmetic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What an architecture calls the parts of a layer and of the head."""
+    """An architecture's names for the parts of a layer and of the head."""
 
     attention: tuple[str, str, str]
     attended: str
@@ -117,7 +117,7 @@ class _Encoder:
         return self._layer(self._layers - 1, first, hidden, ops.gather(mask, _integers([0]), _integers(2)))
 
     def _layer(self, layer: int, looking: Node, hidden: Node, mask: Node) -> Node:
-        """What becomes of the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
+        """One layer's output for the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
         width, heads, names = self._config["hidden_size"], self._config["num_attention_heads"], self.names
         at = f"{self._prefix}encoder.layer.{layer}."
         query, key, value = (

@@ -61,7 +61,7 @@ class Cascade:
         return np.asarray((1 - self.weight) * first + self.weight * expected, np.float32)
 
     def _is_settled(self, read: Scores, next_unread: float) -> bool:
-        """Whether nobody who is not read can still come among the best."""
+        """True when no unread document can still enter the top places."""
         if self.reach is None or len(read) < SETTLED:
             return False
         return bool(np.partition(read, -SETTLED)[-SETTLED] >= next_unread + self.reach)

@@ -26,7 +26,7 @@ RECENCY_DECAY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """What candidates share with past texts that stand for the target: log(1 + n-grams), (C,) each.
+    """N-grams that candidates share with past texts standing in for the target: log(1 + n-grams), (C,) each.
 
     With those most ``similar`` to the request, weighted by likeness, with the most ``recent``, weighted by recency,
     the ``most`` with any of them, and the ``share`` of the candidate's own n-grams; and how long those texts are,
@@ -42,7 +42,7 @@ class Copies:
 
 
 class CopyIndex:
-    """Which n-grams, bigrams and trigrams of words, the texts of a history share; of at least one."""
+    """An index of the bigrams and trigrams of words that the texts of a history share; at least one text."""
 
     def __init__(self, texts: Ragged) -> None:
         """``texts``: the hashes of the words of each."""
@@ -58,7 +58,7 @@ class CopyIndex:
         self._recent_words = float(np.average(self._log_words[recent], weights=decay))
 
     def _postings_of(self, positions: Places) -> Postings:
-        """Which n-grams each of these texts has."""
+        """The postings of these texts' n-grams."""
         return Postings(*pairs_and_triples(self._texts.take(positions, SEEN_WORDS)), len(positions))
 
     @property

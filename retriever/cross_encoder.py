@@ -31,7 +31,7 @@ LONGEST = 4000  # characters: what comes later does not fit into the window, but
 
 
 def pair_of(request: str, document: Document) -> tuple[str, str]:
-    """What the model reads: the request, and the document with the request that it answered."""
+    """The two texts the model reads: the request, and the document with the request that it answered."""
     return asked_of(request), own_of(document)
 
 

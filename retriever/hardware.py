@@ -26,7 +26,7 @@ def device_named(name: str) -> torch.device:
 
 
 def has_bfloat16(device: str = "cpu") -> bool:
-    """Whether a device, ``cpu`` or ``cuda``, computes in bfloat16 itself, several times as fast as in float32."""
+    """True when a device, ``cpu`` or ``cuda``, computes in bfloat16 natively, several times as fast as in float32."""
     import torch
 
     return bool(
@@ -37,7 +37,7 @@ def has_bfloat16(device: str = "cpu") -> bool:
 
 
 def has_tiles(cpu_info: Path = CPU_INFO) -> bool:
-    """Whether the processor multiplies in tiles of bfloat16 (AMX); False where the system does not say."""
+    """True when the processor multiplies in tiles of bfloat16 (AMX); False if the system does not say."""
     try:
         return "amx_bf16" in cpu_info.read_text(encoding="utf-8").split()
     except OSError:

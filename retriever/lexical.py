@@ -64,5 +64,5 @@ class BM25Index:
         return scores.astype(np.float32)
 
     def _idf(self, found: Places) -> NDArray[np.float64]:
-        """Of words that are in so many documents."""
+        """The inverse document frequency of words found in this many documents."""
         return np.asarray(np.log(self.postings.size - found + 0.5) - np.log(found + 0.5))

@@ -61,7 +61,7 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """What the model computed of each document; only the request is left to compute."""
+    """The model's state after each document; only the request is left to compute."""
 
     def __init__(self, model: CausalAuxiliary, memory: Memory, size: int) -> None:
         self._model = model

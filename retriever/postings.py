@@ -90,7 +90,7 @@ class Postings:
 
 
 def _differs(pairs: Terms, apart_from: np.uint64) -> NDArray[np.bool_]:
-    """Whether each number differs from the one before it in other bits than these; the first does."""
+    """True where a number differs from the one before it in other bits than these; the first always does."""
     differs = np.ones(len(pairs), np.bool_)
     differs[1:] = (pairs[1:] ^ pairs[:-1]) > apart_from
     return differs

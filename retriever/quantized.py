@@ -91,7 +91,7 @@ class MappedWeights:
         return name in self._tensors
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Of a packed matrix the int8 values. Raises ValueError for a tensor that is not there."""
+        """A tensor's values; int8 for a packed matrix. Raises ValueError for a missing tensor."""
         if name not in self:
             raise ValueError(f"{self._name}: has no tensor '{name}'")
         tensor = self._tensors[name]

@@ -41,7 +41,7 @@ class Ragged:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     def runs(self, size: int) -> tuple[Places, Places]:
-        """Where each run of so many values within one list begins, and the list it is in."""
+        """The start of each run of ``size`` values within one list, and the list it is in."""
         counts = np.maximum(self.lengths - (size - 1), 0)
         return ranges(self.starts, counts), np.repeat(np.arange(len(counts)), counts)
 

@@ -23,9 +23,9 @@ LONGEST_AREA = 60
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Of each document: its text's words and its request's, as hashes; the request's words spelled out between spaces;
-    how much they weigh together; the hash of the request's area, 0 without one; the embeddings of the text, and of the
-    request, or the text where there is none."""
+    """The readings of documents: hashes of the words of each text and request; the request's words between spaces, and
+    their total weight; the hash of the request's area, 0 without one; the embeddings of the text, and of the request,
+    or of the text if there is none."""
 
     words: Ragged
     request_words: Ragged
@@ -83,12 +83,12 @@ class Readings:
 
 
 def area_hashes(requests: Sequence[str]) -> Terms:
-    """What each request is about, 0 where it does not say."""
+    """The hash of each request's area, 0 if it names none."""
     areas = [area(request) for request in requests]
     return np.where([bool(found) for found in areas], word_hashes(areas), np.uint64(0))
 
 
 def area(request: str) -> str:
-    """What stands before the first colon, as in ``transport-helper: ask the helper``: what it is about."""
+    """The area that a request names before its first colon, as in ``transport-helper: ask the helper``."""
     head, colon, _ = request.partition(":")
     return head.strip().lower() if colon and len(head) < LONGEST_AREA else ""

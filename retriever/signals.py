@@ -82,7 +82,7 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a history says of a request. ``signals`` (C, S), columns as NAMES, rows in the documents' order;
+    """The features of a history for a request. ``signals`` (C, S), columns as NAMES, rows in the documents' order;
     ``request_vector`` (E,); the embeddings of the texts and of the requests that they answered, ``text_vectors`` and
     ``own_vectors`` (C, E), whose rows are the documents ``order`` (C,)."""
 
@@ -121,7 +121,7 @@ class SignalIndex:
         self._copies = CopyIndex(self._readings.words)
 
     def _read(self, previous: SignalIndex | None) -> Readings:
-        """What ``previous`` does not know is read, each text with its request once."""
+        """Read the documents that ``previous`` does not know, each text with its request once."""
         rows: dict[tuple[str, str], int] = {}
         readings = None
         if previous is not None:

@@ -148,7 +148,7 @@ def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) 
 
 
 def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
-    """What may be learned from in a split, by users, whose names carry the corpus's."""
+    """The documents to learn from in a split, by user; the corpus's name is put before the user's."""
     return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora

@@ -69,7 +69,7 @@ def scored_examples(
 
 
 def clusters_of(examples: Sequence[Example]) -> list[str]:
-    """What is drawn together when examples are resampled: users, or requests where all are of one user."""
+    """The cluster of each example for resampling: its user, or its request if all are of one user."""
     users = [example.user_id for example in examples]
     return users if len(set(users)) > 1 else [f"{each.user_id} {each.request_id}" for each in examples]
 

@@ -39,7 +39,7 @@ REACH = 0.995  # of the documents are lifted by no more than what is called the 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the cross-encoder said of some documents, (C,), and what the first stage knows of them: the standardised
+    """Logits of the cross-encoder for some documents, (C,), and the first stage's knowledge of them: the standardised
     signals with its score, (C, S + 1), and embeddings as ``Features`` has them, (E,) and (C, E)."""
 
     user: str

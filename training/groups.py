@@ -124,7 +124,7 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
 
 
 def _all_requests(paths: Sequence[Path], found: Sequence[list[ScoredRequest]]) -> list[ScoredRequest]:
-    """Of all files. One user's documents are told apart by their ids, which holds within one file only."""
+    """The requests of all files. Ids tell one user's documents apart within one file only, so a user has one file."""
     seen: dict[str, Path] = {}
     for path, requests in zip(paths, found, strict=True):
         for user in {request.user_id for request in requests}:

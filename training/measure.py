@@ -52,7 +52,7 @@ def better_in(
 
 
 def qualities(top: Floats, chosen: Floats, best: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As :class:`Fit` has it, of each weighting (R, N) of the requests: (R,)."""
+    """The quality defined by :class:`Fit`, for each weighting (R, N) of the requests: (R,)."""
     number = weights.sum(axis=1)
     possible = weights @ best
     x, y = ((own - own.mean()).astype(np.float64) for own in (top, chosen))

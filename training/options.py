@@ -13,8 +13,8 @@ from training.split import BY_USERS, DEV, TEST, TRAIN
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is scored of a split: targets a user, users a corpus, and candidates a request at least; ``by_time``: about
-    so many targets of all users together, where these are few."""
+    """The extent of a split's scoring: targets per user, users per corpus, least candidates per request; ``by_time``:
+    about this many targets of all users together, if there are few users."""
 
     targets: int
     users: int | None
@@ -22,7 +22,7 @@ class Plan:
     by_time: int = 120
 
     def targets_of(self, users: int, way: str) -> int:
-        """How many targets a user has."""
+        """The number of targets per user."""
         return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
@@ -65,5 +65,5 @@ class TrainingOptions:
 
 
 def gains_file(work: Path, split: str, corpus: str) -> Path:
-    """What ``pearl eval`` reads of a split of one history."""
+    """The gains file of a split of one history, for ``pearl eval``."""
     return work / f"gains-{split}-{corpus}.jsonl.gz"

@@ -313,7 +313,7 @@ def _proxies(corpus: Corpus, split: str, part: int, way: str, options: TrainingO
 
 
 def _texts(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """What words are weighed by."""
+    """The texts by which words are weighed: each request with its document."""
     return [f"{document.request or ''} {document.text}" for own in histories.values() for document in own]
 
 

@@ -43,8 +43,8 @@ DECODING = Decoding(max_tokens=600)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a model made of a text: a request, or the problem for which there is none. ``reply`` is kept as it came, but
-    for characters that no file holds."""
+    """The request that a model wrote for a text, or the problem that left none. ``reply`` is kept as it came, without
+    characters that no file can hold."""
 
     request: str | None
     problem: str | None

@@ -46,8 +46,8 @@ LIBRARIES = ("torch", "transformers", "pyarrow")
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """What is scored. Token limits cut the texts; ``candidates`` None scores all of a user's. ``way``: how the splits
-    are made."""
+    """The extent of the scoring. Token limits cut the texts; ``candidates`` None scores all of a user's. ``way``: how
+    the splits are made."""
 
     template: str
     split: str | None = None
@@ -162,7 +162,7 @@ def _units(name: str, part: Partition, options: ScoringOptions) -> Iterator[Unit
 
 
 def target_texts(units: Iterable[Unit]) -> set[str]:
-    """What is written by the requests of all units."""
+    """The texts of all targets of the units."""
     return {target.text for unit in units for target, _ in unit.pairs}
 
 
@@ -193,7 +193,7 @@ def prepared(
     units: Sequence[Unit],
     history: str,
 ) -> tuple[Scorer, dict[str, object]]:
-    """What scores the units, and the description of their scores; ``history`` is the file's fingerprint."""
+    """The scorer of the units, and the description of their scores; ``history`` is the file's fingerprint."""
     examples = few_shot_examples(histories, options, target_texts(units))
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
@@ -270,7 +270,7 @@ class Scorer:
 def describe(
     model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
 ) -> dict[str, object]:
-    """What a scores file was made with; another answer to any of it means other scores."""
+    """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
     told = asdict(options)
     if options.way == BY_USERS:
         del told["way"]  # as earlier versions had it, whose scores are these

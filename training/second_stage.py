@@ -255,15 +255,15 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 
 def _usable(found: Mapping[str, Any], made_of: Mapping[str, Any], seconds: float | None) -> bool:
-    """Whether a kept model is what training would give now. One that a budget cut short is, where there is not much
-    more time for it now."""
+    """True when a kept model is what training would give now. One that a budget cut short counts, unless there is much
+    more time now."""
     if found.get("made_of") != made_of:
         return False
     return bool(found.get("whole")) or (seconds is not None and seconds < WORTH_MORE * found["seconds"])
 
 
 def _checkpoints(folder: Path, made_of: Mapping[str, Any]) -> Path:
-    """Where an interrupted training of just this is gone on from."""
+    """The folder of checkpoints from which an interrupted training of the same inputs goes on."""
     return folder / "checkpoints" / hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
 
 

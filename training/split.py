@@ -60,7 +60,7 @@ def part_of(split: str | None, way: str) -> Part:
 def written_in(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int
 ) -> dict[str, Sequence[Document]]:
-    """What may be learned from in a split: all texts of its users, or by time all texts until its end."""
+    """The documents to learn from in a split: all texts of its users, or by time all texts until its end."""
     if way == BY_USERS or split is None:
         return users_of(histories, split)
     found: dict[str, Sequence[Document]] = {}

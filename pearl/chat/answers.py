@@ -14,7 +14,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")  # where servers put what 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one event, or a whole answer, says. ``choices`` is False where it has no place for an answer at all."""
+    """The content of one event, or of a whole answer. ``choices`` is False if it has no place for an answer at all."""
 
     text: str = ""
     finish_reason: str | None = None

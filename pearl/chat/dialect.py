@@ -33,7 +33,7 @@ GREEDY = "temperature=0"  # where only this value of it is refused
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one model takes. ``reasons``: its hidden reasoning counts among the tokens that it may write."""
+    """The parameters one model takes. ``reasons``: its hidden reasoning counts among the tokens that it may write."""
 
     refused: frozenset[str] = frozenset()
     reasons: bool = False

