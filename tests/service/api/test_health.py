@@ -49,12 +49,16 @@ def test_ready_once_the_models_are_loaded(house: Any, until: Any) -> None:
     }
 
 
+def metrics_of(pearl: Any) -> str:
+    return str(pearl.client.get("/metrics", headers={"Authorization": f"Bearer {pearl.service_key()}"}).text)
+
+
 def test_a_chat_model_that_is_away(pearl: Any, until: Any) -> None:
     pearl.model.unwell = ChatError("The model's endpoint cannot be reached.", code="llm_unreachable")
     until(lambda: pearl.client.get("/health/ready").json()["status"] == "failed")
     answer = pearl.client.get("/health/ready")
     assert (answer.status_code, answer.json()["checks"]["llm"]) == (503, "The model's endpoint cannot be reached.")
-    assert 'pearl_llm_failures_total{code="llm_unreachable"} 1.0' in pearl.as_user("ann").get("/metrics").text
+    assert 'pearl_llm_failures_total{code="llm_unreachable"} 1.0' in metrics_of(pearl)
 
 
 def test_an_endpoint_that_nobody_listens_at(house: Any, until: Any) -> None:
@@ -82,7 +86,7 @@ def test_what_real_calls_show_counts(pearl: Any, until: Any, caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records if record.name == "pearl.chat"] == [
         "llm_error: The model's endpoint answered with status 500; try again later."
     ]
-    assert 'pearl_llm_failures_total{code="llm_error"} 1.0' in ann.get("/metrics").text
+    assert 'pearl_llm_failures_total{code="llm_error"} 1.0' in metrics_of(pearl)
     assert ann.post("/v1/drafts", {"request": "write"}).status_code == 200
     assert pearl.client.get("/health/ready").status_code == 200
 
@@ -94,7 +98,7 @@ def test_what_one_request_met_says_nothing_of_the_next(pearl: Any, until: Any, f
     ann = pearl.as_user("ann")
     assert ann.post("/v1/drafts", {"request": "write"}).status_code >= 500
     assert pearl.client.get("/health/ready").status_code == 200
-    assert f'pearl_llm_failures_total{{code="{failure.code}"}} 1.0' in ann.get("/metrics").text
+    assert f'pearl_llm_failures_total{{code="{failure.code}"}} 1.0' in metrics_of(pearl)
 
 
 def test_models_that_cannot_be_loaded(house: Any, until: Any) -> None:
