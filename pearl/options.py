@@ -14,11 +14,19 @@ import typer
 from pearl.errors import InputError
 from pearl.texts import storable
 
-USER_OPTION = typer.Option(None, "--user", metavar="U", help="The user; may be left out when there is only one.")
-LLM_OPTION = typer.Option(None, "--llm", metavar="LLM", help="embedded, openai (an endpoint) or auto, as PEARL_LLM.")
-ENCODER_OPTION = typer.Option(None, "--encoder", metavar="MODEL", help="embedded or a model, as PEARL_ENCODER.")
+USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")
+LLM_OPTION = typer.Option(
+    None, "--llm", metavar="LLM", help="Chat model: embedded, openai (an endpoint) or auto; overrides PEARL_LLM."
+)
+ENCODER_OPTION = typer.Option(
+    None, "--encoder", metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."
+)
 IN_FLIGHT_OPTION = typer.Option(
-    8, "--max-in-flight", min=1, max=1000, help="Calls under way at once; of the embedded model, one a processor."
+    8,
+    "--max-in-flight",
+    min=1,
+    max=1000,
+    help="Calls under way at once; for the embedded model, at most one per processor.",
 )
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 

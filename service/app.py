@@ -113,7 +113,7 @@ async def _nobody_there(request: object, error: Exception) -> Response:
 
 
 def app_from_environment() -> FastAPI:
-    """What worker processes run: settings from the environment, logs as they say."""
+    """The app that worker processes run: settings from the environment, logs as they say."""
     settings = load_settings()
     configure_logging(settings)
     return create_app(settings)

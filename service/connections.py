@@ -11,7 +11,7 @@ HEAD_S = 15.0  # for all lines of a request's head; bodies have PEARL_READ_TIMEO
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """As uvicorn's, which waits without end for the first byte of a request, or for the rest of its head."""
+    """Uvicorn's protocol with a limit of time for a request's head; its own waits for ever."""
 
     head_s = HEAD_S
     _waiting: asyncio.TimerHandle | None = None

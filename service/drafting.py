@@ -46,7 +46,7 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class Commission:
-    """What a user asks the pipeline for. ``k`` None leaves the number of documents to the voice's template; the draft
+    """An order to the pipeline. ``k`` None leaves the number of documents to the voice's template; the draft
     ends before any of the texts in ``stop``."""
 
     request: str
@@ -276,9 +276,9 @@ def evidence(
     cut_short: bool = False,
     not_embedded: int = 0,
 ) -> Retrieval:
-    """What the answer says of the retrieval: the documents that went into the prompt, and what to know of them.
+    """The answer's account of the retrieval: the documents that went into the prompt, and notes on them.
 
-    ``far_behind``: how many were left out that scored too far below the best one; ``not_embedded``: how many texts had
+    ``far_behind``: number left out for scoring too far below the best one; ``not_embedded``: number of texts that had
     no embedding in time.
     """
     used = chosen[: len(prompt.used)]
@@ -312,7 +312,7 @@ def _notes(
 
 
 def decide(revise: str, retrieval: Retrieval, calibration: Calibration) -> Revision:
-    """Whether the draft is to be revised, from the score alone: it is known before a word is written."""
+    """Decide from the score alone whether to revise the draft: this is known before a word is written."""
     if revise == NEVER:
         return _kept("not_wanted", "The request says never to revise.")
     if revise == ALWAYS:

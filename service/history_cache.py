@@ -119,7 +119,7 @@ class HistoryCache:
             self.forget_deleted(user_id)
 
     def _keep_only(self, key: Key, there: set[Digests], version: int | None) -> None:
-        """Of what is kept, the documents that are in the store as of this version; None: the user is gone."""
+        """Keep only the documents that are in the store as of this version; None: the user is gone."""
         while True:
             with self._lock:
                 history = self._kept.get(key)

@@ -43,10 +43,10 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What an import came to. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
+    """The outcome of an import. ``errors`` are the first 100 of ``errors_total``; ``refused``: --strict kept nothing.
 
     ``unmatched_me`` are the identities that nobody in the source has; ``senders`` are then its commonest.
-    ``import_ids`` name it by user, where it brought something. ``gone`` are the documents that earlier imports of this
+    ``import_ids`` name it by user, if it brought something. ``gone`` are the documents that earlier imports of this
     source brought and an update did not find there any more; they are in the histories still.
     """
 

@@ -21,7 +21,7 @@ OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # t
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What is known of the model until a time: ``trouble`` is why it would not answer, None when it would."""
+    """The state of the model until a time: ``trouble`` is why it would not answer, None when it would."""
 
     trouble: str | None
     until: float

@@ -26,7 +26,7 @@ class RateLimited(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a key has left, in the headers that OpenAI's clients know."""
+    """The requests that a key has left, in the headers that OpenAI's clients know."""
 
     limit: int
     remaining: int

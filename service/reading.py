@@ -38,7 +38,7 @@ class Reading:
         return self._stops.ended
 
     def feed(self, piece: str) -> str:
-        """What of the draft is certain now. Raises ChatRefused where reasoning was given as text."""
+        """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""
         piece = storable(piece)
         self._answer += piece
         text = self._marks.feed(piece)
@@ -51,7 +51,7 @@ class Reading:
         return self._give(self._stops.feed(self._repetition.feed(text)))
 
     def finish(self) -> str:
-        """What was held back and belongs to the draft after all."""
+        """Return the part that was held back and belongs to the draft after all."""
         text = self._stops.feed(self._repetition.feed(self._marks.finish()))
         return self._give(text + self._stops.feed(self._repetition.finish()) + self._stops.finish())
 

@@ -55,7 +55,7 @@ class RepetitionFilter:
         self.cut = 0
 
     def feed(self, text: str) -> str:
-        """What of the draft is certain now."""
+        """Take more of the draft; return the part that has become certain."""
         if not self._repetitions:
             return text
         self._held += text
@@ -70,7 +70,7 @@ class RepetitionFilter:
         return given
 
     def finish(self) -> str:
-        """What was held back and is no repetition."""
+        """Return the part that was held back and is no repetition."""
         last, self._held = self._held, ""
         return self._sentence(last)
 

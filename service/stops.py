@@ -15,7 +15,7 @@ class StopFilter:
         self.ended = False
 
     def feed(self, text: str) -> str:
-        """What of the text is certain now."""
+        """Take more of the text; return the part that has become certain."""
         if self.ended:
             return ""
         self._held += text
@@ -25,7 +25,7 @@ class StopFilter:
         return self._give(min(found)[1] if found else _certain(self._held, *self._stops))
 
     def finish(self) -> str:
-        """What was held back and belongs to the text after all."""
+        """Return the part that was held back and belongs to the text after all."""
         return "" if self.ended else self._give(len(self._held))
 
     def _give(self, length: int) -> str:

@@ -42,7 +42,7 @@ class FairThreads:
         self._seconds = 0.0  # a recent mean of what one took
 
     async def run(self, user_id: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As :func:`in_thread`, in the user's turn. Raises Overloaded when the queue is full."""
+        """Run a function as :func:`in_thread` does, in the user's turn. Raises Overloaded when the queue is full."""
         if self._inside >= self._most:
             seconds = max(1.0, self._seconds * self._inside / self.IN_ALL)
             raise Overloaded("Too many requests wait for retrieval; try again a little later.", retry_after=seconds)

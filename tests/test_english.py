@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # openings of clauses and adverbials, which a reader meets before the subject
 OPENINGS = ("As", "Likewise", "None of", "Of", "Only", "So", "What", "Where", "Whether", "Which", "Who", "Whom")
 # lines still to be mended; these numbers only shrink
-TOLERATED = {"pearl": 0, "retriever": 0, "service": 80, "training": 0, "eval": 0}
+TOLERATED = {"pearl": 0, "retriever": 0, "service": 0, "training": 0, "eval": 0}
 
 
 def text(node: ast.expr) -> str:

@@ -113,7 +113,7 @@ class ChatIn(BaseModel):
         return passed_over({**(self.model_extra or {}), "n": self.n})
 
     def turns(self) -> list[tuple[Role, str]]:
-        """Who said what, oldest first."""
+        """The role and text of each message, oldest first."""
         return [
             ("system" if message.role == "developer" else message.role, message.text()) for message in self.messages
         ]

@@ -58,7 +58,7 @@ async def get_caller(
 
 
 async def authenticate(request: Request) -> Identity:
-    """As :func:`get_caller`, from the headers alone."""
+    """Identify the caller as :func:`get_caller` does, from the headers alone."""
     return await get_caller(request, await bearer(request), request.headers.get(ACTING_FOR))
 
 

@@ -97,7 +97,7 @@ class DocumentOut(BaseModel):
 
 
 class AddedDocument(BaseModel):
-    """What became of one document."""
+    """The outcome of adding one document."""
 
     id: str = Field(description="Its name.", examples=["mail-2041"])
     object: Literal["document"] = Field(description="Always `document`.")
@@ -107,7 +107,7 @@ class AddedDocument(BaseModel):
 
 
 class AddedDocuments(BaseModel):
-    """What became of all of them, in their order."""
+    """The outcomes of adding documents, in their order."""
 
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[AddedDocument] = Field(
@@ -240,7 +240,7 @@ def _page(
 
 
 class BulkDeletion(BaseModel):
-    """What a bulk deletion came to."""
+    """The outcome of a bulk deletion."""
 
     object: Literal["deletion"] = Field(description="Always `deletion`.")
     deleted: int = Field(description="How many documents are gone.", examples=[30])
@@ -309,7 +309,7 @@ def _get(services: Services, user_id: int, document_id: str) -> Document:
 
 
 class DocumentChange(BaseModel):
-    """What to change of a document."""
+    """The changes to make to a document."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -34,7 +34,7 @@ class NoteOut(BaseModel):
 
 
 class RetrievalOut(BaseModel):
-    """What was found in the history."""
+    """The evidence found in the history."""
 
     documents: list[Evidence] = Field(
         description="Those that went into the prompt, best first.",
@@ -47,7 +47,7 @@ class RetrievalOut(BaseModel):
 
 
 class RevisionOut(BaseModel):
-    """Whether the draft was revised, and why or why not."""
+    """The decision to revise a draft or not, and why."""
 
     applied: bool = Field(description="Whether `text` is a revision.", examples=[False])
     reason: str = Field(description="A stable code.", examples=["no_threshold"])
@@ -94,7 +94,7 @@ class RecordedDraftOut(DraftOut):
 
 
 def draft_body(draft: Draft) -> dict[str, Any]:
-    """What the API and ``pearl draft --json`` answer."""
+    """The answer of the API and of ``pearl draft --json``."""
     return {
         "id": draft.id,
         "object": "draft",

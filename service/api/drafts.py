@@ -35,7 +35,7 @@ router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 
 
 class DraftIn(BaseModel):
-    """What to write."""
+    """A draft to write."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +69,7 @@ class DraftIn(BaseModel):
     )
 
     def commission(self, longest: int) -> Commission:
-        """What it asks the pipeline for; the draft has at most so many tokens."""
+        """The order to the pipeline for a draft of at most ``longest`` tokens."""
         return Commission(
             self.request,
             self.voice,

@@ -23,7 +23,7 @@ HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed"}
 
 
 class ErrorDetail(BaseModel):
-    """What is wrong and what to do."""
+    """An error: the problem and what to do about it."""
 
     message: str = Field(description="What is wrong and what to do about it.", examples=["'text' is empty."])
     type: str = Field(description="The kind of error.", examples=["invalid_request_error"])
@@ -123,7 +123,7 @@ class CatchUnexpected:
 
 
 def unexpected(error: Exception, where: str) -> PearlError:
-    """What to say of an error nobody foresaw. The log gets its place in our code, not its words: they may quote a
+    """The answer to an unforeseen error. The log gets its place in our code, not its words: they may quote a
     text."""
     log.error("unexpected %s in %s\n%s", type(error).__name__, where, places(error))
     return PearlError("Something went wrong on our side; the log has the details under this request id.")

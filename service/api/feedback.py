@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRo
 
 
 class FeedbackIn(BaseModel):
-    """What was done with a draft."""
+    """The fate of a draft: accepted, edited or rejected."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -26,7 +26,7 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """What drafts need, and whether it is there."""
+    """The state of everything that drafts need."""
 
     status: Literal["ready", "starting", "failed"] = Field(
         description="`ready` when drafts can be written.", examples=["ready"]

@@ -66,7 +66,7 @@ class RerankIn(BaseModel):
     )
 
     def texts(self) -> list[str]:
-        """What is read of the documents."""
+        """The texts of the documents, cut to the limit of tokens."""
         whole = [given if isinstance(given, str) else given.text for given in self.documents]
         if self.max_tokens_per_doc is None:
             return whole
@@ -105,13 +105,13 @@ class RerankOut(BaseModel):
 
 @router.post("/v1/rerank", summary="Score documents for a request", response_model_exclude_none=True)
 async def rerank(request: Request, services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
-    """As Cohere's first API and Jina's have it."""
+    """Rank documents in the format of Cohere's first API and of Jina's."""
     return await _answer(request, services, caller.user.id, body, "1")
 
 
 @router.post("/v2/rerank", summary="Score documents for a request", response_model_exclude_none=True)
 async def rerank_again(request: Request, services: ServicesDep, caller: Caller, body: RerankIn) -> RerankOut:
-    """As Cohere's current API has it."""
+    """Rank documents in the format of Cohere's current API."""
     return await _answer(request, services, caller.user.id, body, "2")
 
 

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 
 
 class VoiceIn(BaseModel):
-    """What to set; fields that are absent stay as they are."""
+    """The settings of a voice; absent fields stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
 

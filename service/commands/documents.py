@@ -42,8 +42,8 @@ DELETE_EXAMPLES = """Examples:
   pearl documents delete --voice old-blog
   pearl documents delete --import import_0192f0c4b1aa7d0e5c2f9b1c --yes
 """
-VOICE_OPTION = typer.Option(None, "--voice", metavar="V", help="Only documents of this voice.")
-LIMIT_OPTION = typer.Option(20, "--limit", min=1, max=1000, help="Documents to list.")
+VOICE_OPTION = typer.Option(None, "--voice", metavar="V", help="List only documents of this voice.")
+LIMIT_OPTION = typer.Option(20, "--limit", min=1, max=1000, help="List at most this many documents.")
 AFTER_OPTION = typer.Option(None, "--after", metavar="ID", help="Go on after this document.")
 OLDEST_OPTION = typer.Option(False, "--oldest-first", help="Begin with the oldest document.")
 
@@ -132,9 +132,9 @@ def delete(
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Every document of this voice."),
     import_id: str | None = typer.Option(
-        None, "--import", metavar="ID", help="What this import brought and was not changed by hand since."
+        None, "--import", metavar="ID", help="Every document of this import that was not changed by hand since."
     ),
-    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    yes: bool = typer.Option(False, "--yes", help="Delete without asking."),
 ) -> None:
     """Delete documents for good, with the drafts that they were sent from."""
     if bool(ids) + (voice is not None) + (import_id is not None) != 1:

@@ -27,13 +27,15 @@ EXAMPLES = """Examples:
 @app.command(epilog=EXAMPLES)
 def draft(
     request: str = typer.Argument(
-        metavar="REQUEST", help="What is asked for, or the message to answer; '-' reads it from standard input."
+        metavar="REQUEST", help="Request, or message to answer; '-' reads it from standard input."
     ),
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
-    instructions: str = typer.Option("", "--instructions", help="For this draft; they outrank the learned style."),
+    instructions: str = typer.Option(
+        "", "--instructions", help="Instructions for this draft; they outrank the learned style."
+    ),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
-    revise: str = typer.Option("auto", "--revise", help="auto, never or always."),
+    revise: str = typer.Option("auto", "--revise", help="Revise the draft: auto, never or always."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,

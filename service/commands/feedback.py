@@ -27,11 +27,11 @@ EXAMPLES = """Examples:
 @app.command(epilog=EXAMPLES)
 def feedback(
     id: str = typer.Argument(metavar="ID", help="The draft's id, which `pearl draft` shows."),
-    accepted: bool = typer.Option(False, "--accepted", help="The draft was sent as it was."),
+    accepted: bool = typer.Option(False, "--accepted", help="Say that the draft was sent as it was."),
     edited: str | None = typer.Option(
-        None, "--edited", metavar="FILE", help="Another text was sent: the one in FILE, '-' for standard input."
+        None, "--edited", metavar="FILE", help="Say that the text in FILE was sent instead; '-' for standard input."
     ),
-    rejected: bool = typer.Option(False, "--rejected", help="Nothing of it was sent."),
+    rejected: bool = typer.Option(False, "--rejected", help="Say that nothing of it was sent."),
     user: str | None = USER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:

@@ -32,8 +32,10 @@ def export_command() -> Any:
 
     @single.command(name=EXPORT, help=reader.summary, epilog=examples)
     def import_export(
-        source: Path = typer.Argument(..., metavar="FILE", help="The export."),
-        user: str = typer.Option(None, "--user", metavar="U", help="Whose it becomes; the user it names if left out."),
+        source: Path = typer.Argument(..., metavar="FILE", help="Export to import."),
+        user: str = typer.Option(
+            None, "--user", metavar="U", help="User to import it for; the one it names if left out."
+        ),
         json: str = JSON_OPTION,
     ) -> None:
         options = Options(user=None if user is None else check_id(user, param="--user"))

@@ -40,7 +40,7 @@ def _show_problems(console: Console, summary: ImportSummary) -> None:
 
 
 def _remarks(summary: ImportSummary) -> list[str]:
-    """What is worth a sentence, an identity that matches nobody before all."""
+    """Remarks worth a sentence, above all an identity that matches nobody."""
     if not summary.unmatched_me:
         return list(summary.remarks)
     unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)

@@ -27,13 +27,13 @@ from service.importers.base import Importer, Options, importer_names, load_impor
 from service.importers.guessing.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, run_import
 
-SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="The file or folder to import.")
+SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import.")
 ME_OPTION = typer.Option(
-    [], "--me", metavar="IDENTITY", help="A name, address or id of the user's in the source; may be repeated."
+    [], "--me", metavar="IDENTITY", help="Name, address or id of the user in the source; repeatable."
 )
 
 UPDATE_OPTION = typer.Option(
-    False, "--update", help="Replace documents that were changed in the source, and ask about those gone from it."
+    False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
 )
 
 
@@ -75,7 +75,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
-    help="Bring a user's own writing into their history. What is already there is not imported twice.",
+    help="Bring a user's own writing into their history. Nothing is imported twice.",
     epilog="Without KIND it is guessed from what the file or folder is; one that is named like a kind is given as "
     "./git. 'pearl import KIND --help' has examples.",
 )
@@ -106,7 +106,7 @@ def _command(name: str) -> TyperCommand:
         user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
         me: list[str] = ME_OPTION,
         voice: str = typer.Option(
-            None, "--voice", metavar="V", help="The register of documents for which the source names none."
+            None, "--voice", metavar="V", help="Voice of documents for which the source names none."
         ),
         least_words: int = typer.Option(
             0, "--least-words", metavar="N", min=0, help="Leave out documents of fewer words than this."
@@ -114,12 +114,14 @@ def _command(name: str) -> TyperCommand:
         subjects: bool = typer.Option(
             False,
             "--subjects",
-            help="Take the subject line where there is no body; the changed paths are its request.",
+            help="Import the subject line of a commit without a body; the changed paths are its request.",
             hidden="subjects" not in own_options,
         ),
         strict: bool = typer.Option(False, "--strict", help="Import nothing if anything in the source is wrong."),
         update: bool = UPDATE_OPTION,
-        yes: bool = typer.Option(False, "--yes", help="With --update, remove what is gone without asking."),
+        yes: bool = typer.Option(
+            False, "--yes", help="With --update, remove documents gone from the source without asking."
+        ),
         json: str = JSON_OPTION,
         batch_size: int = typer.Option(BATCH_DOCUMENTS, "--batch-size", min=1, hidden=True),
     ) -> None:

@@ -36,11 +36,13 @@ UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 @app.command(epilog=CREATE_EXAMPLES)
 def create(
-    user: str | None = typer.Option(None, "--user", metavar="U", help="Whose key; a new user is made if needed."),
-    service: bool = typer.Option(False, "--service", help="A key of a program that acts for users (X-Pearl-User)."),
-    grant: list[str] = typer.Option([], "--grant", metavar="U", help="A user the service key may act for; repeatable."),
-    grant_all: bool = typer.Option(False, "--grant-all", help="The service key may act for every user."),
-    name: str | None = typer.Option(None, "--name", metavar="N", help="A name for the key, e.g. where it is used."),
+    user: str | None = typer.Option(None, "--user", metavar="U", help="User of the key; a new one is made if needed."),
+    service: bool = typer.Option(
+        False, "--service", help="Make a key for a program that acts for users (X-Pearl-User)."
+    ),
+    grant: list[str] = typer.Option([], "--grant", metavar="U", help="User the service key may act for; repeatable."),
+    grant_all: bool = typer.Option(False, "--grant-all", help="Let the service key act for every user."),
+    name: str | None = typer.Option(None, "--name", metavar="N", help="Name for the key, e.g. where it is used."),
     expires: str | None = typer.Option(
         None, "--expires", metavar="TIME", help="Lifetime: 12h, 90d, 4w or 1y; without it the key does not expire."
     ),
@@ -100,7 +102,7 @@ def _row(key: KeySummary) -> tuple[str, ...]:
 
 @app.command(epilog="Example:\n\n\b\n  pearl keys revoke key_0192f0c4b1aa7d0e5c2f9b1c\n")
 def revoke(id: str = typer.Argument(metavar="ID", help="The key's id, from `pearl keys list`.")) -> None:
-    """Revoke a key: from now on it opens nothing."""
+    """Revoke a key; it stops working at once."""
     with open_database(load_settings()) as database, database.write() as connection:
         keys.revoke(connection, id)
     typer.echo(f"Revoked {id}.", err=True)

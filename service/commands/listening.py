@@ -31,7 +31,7 @@ def take_address(host: str, port: int) -> socket.socket:
 
 
 def url_of(bound: socket.socket) -> str:
-    """Where a program on this machine reaches it."""
+    """The URL at which a program on this machine reaches it."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -30,7 +30,7 @@ EXAMPLES = """Examples:
 @app.command(epilog=EXAMPLES)
 def move(
     to: str = typer.Option(
-        ..., "--to", metavar="URL", help="The empty database to fill: postgresql://... or sqlite:///FILE."
+        ..., "--to", metavar="URL", help="Empty database to fill: postgresql://... or sqlite:///FILE."
     ),
     json: str | None = JSON_OPTION,
 ) -> None:

@@ -40,7 +40,7 @@ def serve(
     workers: int = typer.Option(1, min=1, help="Worker processes; each loads its own models."),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
-    force: bool = typer.Option(False, "--force", help="Serve an artifact whose training said not to use it."),
+    force: bool = typer.Option(False, "--force", help="Serve an artifact even if its training says not to use it."),
     sample: bool = typer.Option(False, "--sample", help="Load an invented user and print a key of theirs."),
 ) -> None:
     """Serve the HTTP API. The database's schema is brought up to date first, once for all workers."""
@@ -74,7 +74,7 @@ def serve(
 
 
 def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
-    """As ``uvicorn.run``, on a socket that is bound already."""
+    """Run the app as ``uvicorn.run`` does, on a socket that is bound already."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 

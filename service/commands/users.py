@@ -13,9 +13,7 @@ from service.commands.shown import confirm, counted, moment, show_table
 from service.store import user_counts, users
 from service.store.user_counts import UserCounts
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="List the users, and delete one."
-)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="List users, and delete one.")
 
 
 @app.command("list", epilog="Example:\n\n\b\n  pearl users list\n")
@@ -40,9 +38,9 @@ def _row(user: UserCounts) -> tuple[object, ...]:
 @app.command(epilog="Example:\n\n\b\n  pearl users delete ada\n")
 def delete(
     name: str = typer.Argument(metavar="NAME", help="The user's name, from `pearl users list`."),
-    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    yes: bool = typer.Option(False, "--yes", help="Delete without asking."),
 ) -> None:
-    """Delete a user with everything of theirs, for good."""
+    """Delete a user and everything of theirs, for good."""
     with open_database(load_settings()) as database:
         with database.read() as connection:
             user = users.get(connection, name)

@@ -31,12 +31,12 @@ SET_EXAMPLES = """Examples:
   pearl voices set blog --template post -k 3
   pearl voices set blog -k 0                      the template's number again
 """
-NAME_ARGUMENT = typer.Argument(metavar="NAME", help="The voice's name, from `pearl voices list`.")
+NAME_ARGUMENT = typer.Argument(metavar="NAME", help="Name of the voice, from `pearl voices list`.")
 
 
 @app.command("list", epilog="Example:\n\n\b\n  pearl voices list --user ada\n")
 def list_voices(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
-    """List the voices with their number of documents."""
+    """List the voices with their numbers of documents."""
     with open_database(load_settings()) as database, database.read() as connection:
         found = voices.list_all(connection, users.chosen(connection, user).id)
     if json:
@@ -73,7 +73,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
 
 @app.command("set", epilog=SET_EXAMPLES)
 def set_voice(
-    name: str = typer.Argument(metavar="NAME", help="The voice's name; a new one is made."),
+    name: str = typer.Argument(metavar="NAME", help="Name of the voice; a new one is made."),
     user: str | None = USER_OPTION,
     instructions: str | None = typer.Option(
         None, "--instructions", metavar="TEXT", help="Standing instructions; they outrank the learned style."
@@ -81,9 +81,11 @@ def set_voice(
     template: str | None = typer.Option(
         None, "--template", metavar="T", help=f"The prompt template: {', '.join(template_names())}."
     ),
-    k: int | None = typer.Option(None, "-k", min=0, max=20, help="Documents to show the model; 0: the template's."),
+    k: int | None = typer.Option(
+        None, "-k", min=0, max=20, help="Documents to show the model; 0 for the template's number."
+    ),
 ) -> None:
-    """Set what is given of a voice; the rest stays as it is."""
+    """Set the given properties of a voice; the others stay as they are."""
     if check_id(name, param="name") == WHOLE_HISTORY:
         raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
     values: dict[str, Any] = {}

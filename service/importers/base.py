@@ -55,7 +55,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person said: whose history it is, which identities in the source are theirs, and the voice.
+    """The options of an import: the user whose history it is, their identities in the source, and the voice.
 
     Documents of fewer than ``least_words`` words are left out by ``service.importing``, whatever the source.
     ``identities`` are those of ``me``; the import reports which of them match nobody.

@@ -37,7 +37,7 @@ EARLIEST_YEAR = 1970
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
-    """What a name says: the first second of the day, month or year, and the first one after it."""
+    """The day, month or year in a file's name: its first second, and the first one after it."""
 
     start: float
     end: float

@@ -25,7 +25,7 @@ def folder_entries(folder: Path, hidden: bool = True) -> list[FolderEntry]:
 
 
 def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
-    """As :func:`folder_entries`, as they come. A folder that cannot be read is passed over."""
+    """Yield entries like :func:`folder_entries`, as they come. A folder that cannot be read is passed over."""
     waiting = [folder]  # not by recursion, so that no depth is too deep
     while waiting:
         try:

@@ -39,7 +39,7 @@ def git_answer(source: Path, *arguments: str) -> str:
 
 @contextmanager
 def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
-    """What git writes; its process ends with the block. Raises InputError with git's own words if it fails."""
+    """Git's output; its process ends with the block. Raises InputError with git's own words if it fails."""
     # a hook's GIT_DIR would send us to another repository
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
     for name in ("GIT_WORK_TREE", "GIT_INDEX_FILE"):

@@ -103,11 +103,11 @@ class _Finder:
         return found + len(piece)
 
     def value(self, quote: str, position: int) -> int:
-        """Where the next ``=`` before this quote is."""
+        """The position of the next ``=`` before this quote."""
         return self._find(f"={quote}", position)
 
     def closing(self, name: str, position: int) -> int:
-        """Where the next ``</name`` is, -1 for none."""
+        """The position of the next ``</name``, -1 for none."""
         return self._find(f"</{name}", position)
 
 

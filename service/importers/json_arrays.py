@@ -50,7 +50,7 @@ def read_members(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
 
 def _elements(source: _Source) -> Iterator[Any]:
-    """What stands behind the bracket that opens an array."""
+    """Yield the elements behind the bracket that opens an array."""
     if source.next_is("]"):
         return
     while True:

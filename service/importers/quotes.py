@@ -10,7 +10,7 @@ QUOTE_MARK = re.compile(r"^ {0,3}(?:> ?)+")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the author wrote, and what they quoted, its marks removed."""
+    """The author's own words, and those they quoted, without the marks."""
 
     own: str
     quoted: str

@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What stands at a place of the source: an entry, or the error that says why there is none."""
+    """The entry at a place of the source, or the error that says why there is none."""
 
     where: str
     entry: Entry | InputError

@@ -157,7 +157,7 @@ def _seconds(ts: str) -> float:
 
 
 def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:
-    """What opened the thread that the message is in, else what it quotes."""
+    """The text that opened the message's thread, else the text it quotes."""
     opened = message.get("thread_ts")
     if opened and opened != message["ts"]:
         return as_request(day.written.get(f"{day.channel}:{opened}")) or as_request(quoted)

@@ -25,7 +25,7 @@ Digests = tuple[bytes, bytes | None]  # of a document's text and of its request,
 
 
 class Outcome(Enum):
-    """What adding a document came to."""
+    """The outcome of adding a document."""
 
     CREATED = "created"
     EXISTS = "exists"  # same id, same content: nothing happened

@@ -44,7 +44,7 @@ class StoredDraft:
         return [found["id"] for found in self.retrieval["documents"]]
 
     def draft(self, texts: Mapping[str, str]) -> Draft:
-        """As the pipeline gave it; a document that is not among the texts, by id, has none any more."""
+        """The draft as the pipeline gave it; a document whose id is not among the texts has lost its text."""
         kept = self.retrieval
         found = (ScoredDocument(Document(it["id"], texts.get(it["id"], "")), it["score"]) for it in kept["documents"])
         notes = tuple(Note(**note) for note in kept.get("notes", ()))

@@ -22,7 +22,7 @@ LOOKED_UP = 500  # keys; of more, all of the user's are read, which is no slower
 
 
 def text_key(text: str) -> bytes:
-    """What an embedding of this text is kept under."""
+    """The key under which an embedding of this text is kept."""
     return digest(text)
 
 

@@ -52,7 +52,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """What is written down of an import of a user, or what it has come to by now."""
+    """The record of a user's import, or its outcome so far."""
 
     id: str
     user_id: int

@@ -22,7 +22,7 @@ KEY_PREFIX = "pearl_"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a call acts as, and through which key."""
+    """The user a call acts as, and the key it uses."""
 
     user: User
     key_id: str
@@ -30,7 +30,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """What can be said of a key without knowing it. ``user`` is None for a service key.
+    """The facts about a key that do not reveal it. ``user`` is None for a service key.
 
     ``last_used_at`` is right to a minute or two, None before the first use; ``expires_at`` None is never.
     """
@@ -47,7 +47,7 @@ class KeySummary:
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """What its owner calls a new key, and when it expires; None: never."""
+    """The owner's name for a new key, and its time of expiry; None: never."""
 
     name: str | None = None
     expires_at: float | None = None
@@ -100,7 +100,7 @@ def _create(
 
 
 def identify(connection: Connection, key: str, acting_for: str | None = None) -> Identity:
-    """Who this key acts as; ``acting_for`` is the user a service key names.
+    """The user this key acts as; ``acting_for`` is the user a service key names.
 
     Raises Unauthenticated for an unknown or expired key, AccessError where the key may not act as that user.
     """

@@ -37,7 +37,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def configuration() -> Config:
-    """Where alembic finds the migrations. It is loaded only here: nearly always there is nothing to be done."""
+    """The configuration by which alembic finds the migrations. It is loaded only here: there is rarely work to do."""
     from alembic.config import Config
 
     config = Config()

@@ -26,7 +26,7 @@ class Lookalike:
 
 
 def advice(sight: Sight) -> tuple[str, str] | None:
-    """What the path looks like and what to do, None where it is nothing of these."""
+    """The name of what the path looks like, and what to do; None if it looks like none of these."""
     for each in LOOKALIKES:
         if each.seen(sight):
             return each.looks, each.what_to_do

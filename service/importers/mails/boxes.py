@@ -37,7 +37,7 @@ NO_BOX = "is not an mbox file; its first line must start with 'From '."
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a message is: the line of its ``From `` line, counted from 1, and its bytes behind that line."""
+    """The place of a message: the number of its ``From `` line, counted from 1, and its bytes behind that line."""
 
     line: int
     opening: bytes

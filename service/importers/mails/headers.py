@@ -107,7 +107,7 @@ def parse_sender(value: str) -> tuple[str, str]:
 
 
 def _without_comments(value: str) -> tuple[str, str]:
-    """What stands outside brackets, and the first text within; a bracket in quotes is none."""
+    """The text outside brackets, and the first text within; a bracket in quotes is none."""
     outside: list[str] = []
     inside: list[str] = []
     depth = position = 0

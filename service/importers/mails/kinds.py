@@ -61,7 +61,7 @@ def label_names(fields: dict[str, str]) -> list[str]:
 
 
 def _place(fields: dict[str, str]) -> str | None:
-    """Where it lies: Gmail's labels, Thunderbird's and other programs' marks of what is deleted."""
+    """The place where a mail lies, from Gmail's labels and the marks of Thunderbird and others for deleted mail."""
     for reason, names in LABELS.items():
         if not set(label_names(fields)).isdisjoint(names.split("|")):
             return reason

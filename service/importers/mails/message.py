@@ -20,7 +20,7 @@ SUBJECT_MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a mail's header says. ``answers`` are ids of mails it may answer, the likeliest first."""
+    """The facts in a mail's header. ``answers`` are ids of mails it may answer, the likeliest first."""
 
     id: str | None
     sender: tuple[str, str]  # name, address; both empty where there is none

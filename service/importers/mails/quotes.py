@@ -97,7 +97,7 @@ def _is_broken_off(lines: list[str], number: int, mark: re.Pattern[str]) -> bool
 
 
 def latest_quoted(quoted: str) -> str:
-    """Of what was quoted the words of the mail that is answered: without its header and what it quoted itself."""
+    """The words of the mail that is answered, from what was quoted: without its header and its own quotations."""
     for _ in range(3):  # a rule, a header, and below them "On Monday Bob wrote:"
         parts = split_mail(quoted)
         if parts.own or not parts.quoted:

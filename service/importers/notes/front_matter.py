@@ -45,7 +45,7 @@ def _normalized(fields: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _between(text: str, mark: str) -> tuple[str, str] | None:
-    """What stands between two lines that are the mark, and what is below them."""
+    """The text between two lines that are the mark, and the text below them."""
     if not re.match(re.escape(mark) + r"[ \t]*\n", text):
         return None
     start = text.index("\n") + 1
