@@ -27,15 +27,15 @@ from benchmarks.retrieval import QUICK_SHAPES, KnownTexts, saved
 from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.artifact import CROSS_ENCODER, SHIPPED, load_artifact
-from retriever.auxiliary import load_auxiliary
 from retriever.base import Positions, Scores, best_first, oldest_first
-from retriever.calibrated import CalibratedParts
-from retriever.cascade import Cascade
-from retriever.cross_encoder import CrossEncoderModel, pair_of
-from retriever.encoder import SentenceEncoder
-from retriever.reference import PairModel
-from retriever.signals import SignalIndex
+from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, load_artifact
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.retriever import CalibratedParts
+from retriever.history.signals import SignalIndex
+from retriever.models.auxiliary import load_auxiliary
+from retriever.models.cross_encoder import CrossEncoderModel, pair_of
+from retriever.models.encoder import SentenceEncoder
+from retriever.models.reference import PairModel
 from training.histories import read_histories
 from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples
 from training.split import TEST, users_of

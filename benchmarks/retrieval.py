@@ -27,11 +27,11 @@ import torch
 from benchmarks.corpus import Line, find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.records import Document, Request
-from retriever.artifact import SHIPPED, load_artifact
-from retriever.calibrated import CalibratedRetriever
-from retriever.cross_encoder import CrossEncoderModel, pair_of
-from retriever.encoder import SentenceEncoder, embedded_encoder_folder
-from retriever.expectation import Expectation
+from retriever.calibrated.artifact import SHIPPED, load_artifact
+from retriever.calibrated.expectation import Expectation
+from retriever.calibrated.retriever import CalibratedRetriever
+from retriever.models.cross_encoder import CrossEncoderModel, pair_of
+from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
 
 NAME = "retrieval"
 TITLE = "Waiting for the documents"
@@ -131,7 +131,7 @@ def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> 
     from sentence_transformers import CrossEncoder
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-    from retriever.quantized import read_weights
+    from retriever.models.quantized import read_weights
     from training.second_stage import save_cross_encoder
 
     torch.manual_seed(0)

@@ -26,7 +26,7 @@ from benchmarks.corpus import find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.chat.embedded import embedded_model_file
 from pearl.records import Document
-from retriever.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from training.histories import read_histories
 from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples, plan_units, target_texts
 from training.split import TRAIN, users_of

@@ -28,8 +28,8 @@ from benchmarks.draft_overhead import HISTORY, QUICK_HISTORY
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from benchmarks.processes import Server, answers, mocked, moved_in, nothing_queued, of_mock, serving, wait_until
 from benchmarks.retrieval import QUICK_SHAPES, RANGED, SHAPES, saved
-from retriever.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
-from retriever.hardware import has_bfloat16
+from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
+from retriever.models.hardware import has_bfloat16
 
 NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"

@@ -16,6 +16,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pearl.options import write_json
+
 RESULTS = Path(__file__).resolve().parent / "results"
 SAMPLE = RESULTS / "import-markdown-sample.toml"
 RESULT = RESULTS / "import-markdown.json"
@@ -38,7 +40,7 @@ def main() -> None:
     for argument in sys.argv[1:]:
         name, _, folder = argument.partition("=")
         recorded.append({"name": name, **_record(sources[name], Path(folder).expanduser())})
-    RESULT.write_text(json.dumps({"command": "python docs/record_imports.py", "sources": recorded}, indent=1) + "\n")
+    write_json(str(RESULT), {"command": "python docs/record_imports.py", "sources": recorded})
 
 
 def _record(source: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from pearl.errors import NotFound
 from pearl.settings import EMBEDDED
-from retriever.artifact import SHIPPED, artifact_retriever
 from retriever.base import Retriever
-from retriever.dense import DenseRequestsRetriever, DenseRetriever
-from retriever.encoder import Encoder
-from retriever.fusion import FusionRetriever
-from retriever.lexical import BM25Retriever
-from retriever.likelihood import LikelihoodRetriever
-from retriever.random_order import RandomRetriever
-from retriever.recent import RecentRetriever
+from retriever.baselines.bm25 import BM25Retriever
+from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever
+from retriever.baselines.fusion import FusionRetriever
+from retriever.baselines.likelihood import LikelihoodRetriever
+from retriever.baselines.random_order import RandomRetriever
+from retriever.baselines.recent import RecentRetriever
+from retriever.calibrated.artifact import SHIPPED, artifact_retriever
+from retriever.models.encoder import Encoder
 
 NAMES = ("bm25", "dense", "dense-requests", "fusion", "likelihood", "random", "recent")
 

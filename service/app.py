@@ -16,7 +16,7 @@ from pearl import __version__
 from pearl.chat.base import ChatModel
 from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
-from retriever.encoder import Encoder
+from retriever.models.encoder import Encoder
 from service.admission import Admission
 from service.api import account, chat_completions, documents, drafts, feedback, health, rerank, site, voices
 from service.api.bodies import LARGE_AT_ONCE

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from pearl.clock import Clock
 from pearl.errors import PearlError
-from retriever.encoder import Encoder, Vectors
+from retriever.models.encoder import Encoder, Vectors
 from service.store import embeddings, jobs
 from service.store.database import Database
 from service.traces import places

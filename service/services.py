@@ -13,7 +13,7 @@ from pearl.clock import Clock
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import EMBEDDED, Settings
 from retriever.base import Retriever
-from retriever.encoder import Encoder, SentenceEncoder
+from retriever.models.encoder import Encoder, SentenceEncoder
 from retriever.registry import make_retriever
 from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder

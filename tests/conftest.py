@@ -24,12 +24,12 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 
 from pearl.cli import main
-from retriever.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
 from retriever.base import Helps
-from retriever.encoder import Vectors
-from retriever.head import SignalHead
-from retriever.signals import NAMES
-from retriever.word_weights import BUCKETS, WordWeights
+from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
+from retriever.calibrated.head import SignalHead
+from retriever.history.signals import NAMES
+from retriever.history.word_weights import BUCKETS, WordWeights
+from retriever.models.encoder import Vectors
 from service.store.database import Database
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub

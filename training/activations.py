@@ -1,4 +1,4 @@
-"""What goes into a cross-encoder's matrices: the runtime can round it to bytes then (``retriever/bert_graph.py``)."""
+"""What goes into a cross-encoder's matrices: the runtime can round it to bytes then (``retriever/models/graph.py``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from retriever.head import Floats
+from retriever.calibrated.head import Floats
 
 # What the activation function lets through is so uneven that in bytes it costs most of the precision: on dev the logits
 # were off by 6% of their spread with these, by 3% without, and without they still take half the time.

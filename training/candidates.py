@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from pearl.records import Document, Request
-from retriever.lexical import BM25Retriever
+from retriever.baselines.bm25 import BM25Retriever
 
 
 def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:

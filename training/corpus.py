@@ -12,7 +12,7 @@ from rich.console import Console
 
 from pearl.errors import InputError
 from pearl.records import Document
-from retriever.auxiliary import AuxiliaryModel
+from retriever.models.auxiliary import AuxiliaryModel
 from training.examples import Example, scored_examples
 from training.groups import ALIKE
 from training.histories import fingerprint, read_histories

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from retriever.encoder import Encoder, Vectors
+from retriever.models.encoder import Encoder, Vectors
 from training.staging import replaced_file
 
 Halves = NDArray[np.float16]

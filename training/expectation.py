@@ -19,12 +19,12 @@ from torch import Tensor, nn
 
 from pearl.records import Document, Request
 from retriever.base import oldest_first
-from retriever.calibrated import CalibratedParts
-from retriever.cascade import MOST
-from retriever.encoder import Encoder
-from retriever.expectation import Expectation
-from retriever.head import Floats
-from retriever.signals import Features, SignalIndex
+from retriever.calibrated.cascade import MOST
+from retriever.calibrated.expectation import Expectation
+from retriever.calibrated.head import Floats
+from retriever.calibrated.retriever import CalibratedParts
+from retriever.history.signals import Features, SignalIndex
+from retriever.models.encoder import Encoder
 from training.histories import times_of_all_or_none
 from training.progress import progress_of
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from pearl.records import Document
-from retriever.encoder import Encoder
-from retriever.signals import SignalIndex
-from retriever.word_weights import WordWeights
+from retriever.history.signals import SignalIndex
+from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder
 from training.examples import Example
 from training.fit_head import SignalList
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pearl.errors import InputError, PearlError
 from pearl.templates import template_names
-from retriever.artifact import Artifact, read_manifest, read_whole, write_manifest
+from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.corpus import corpus_name
 from training.margin import set_margin
 from training.options import TrainingOptions, gains_file

@@ -10,9 +10,9 @@ import numpy as np
 from rich.console import Console
 
 from pearl.errors import InputError
-from retriever.encoder import Encoder
-from retriever.head import Floats, SignalHead, silent
-from retriever.word_weights import WordWeights
+from retriever.calibrated.head import Floats, SignalHead, silent
+from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder
 from training.examples import Example
 from training.features import signal_lists
 from training.fit_head import HeadOptions, Loss, SignalList, calibrated, fit_head, new_head, plain

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from retriever.cross_encoder import pair_of
-from retriever.encoder import embedded_encoder_folder
-from retriever.hardware import has_bfloat16
-from retriever.head import Floats
+from retriever.calibrated.head import Floats
+from retriever.models.cross_encoder import pair_of
+from retriever.models.encoder import embedded_encoder_folder
+from retriever.models.hardware import has_bfloat16
 from training.fit_head import Loss
 
 

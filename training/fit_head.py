@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from retriever.head import CLIP, Floats, SignalHead
+from retriever.calibrated.head import CLIP, Floats, SignalHead
 from training.losses import kl_loss, scale_calibrated_loss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (B, G) -> scalar

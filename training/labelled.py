@@ -8,7 +8,7 @@ from functools import cached_property
 from rich.console import Console
 
 from pearl.budget import Budget
-from retriever.auxiliary import AuxiliaryModel, load_auxiliary
+from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from training.corpus import Corpus
 from training.examples import Example, write_gains
 from training.options import TrainingOptions, gains_file

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retriever.base import Helps
-from retriever.head import Floats
+from retriever.calibrated.head import Floats
 
 RESAMPLES = 2000
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.records import Document, Request
-from retriever.lexical import words
+from retriever.history.lexical import words
 from training.candidates import sample_candidates
 from training.examples import Example, Floats
 from training.measure import pearson

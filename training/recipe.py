@@ -13,15 +13,15 @@ from rich.console import Console
 from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.records import Document
-from retriever.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
-from retriever.calibrated import CalibratedParts
-from retriever.cascade import Cascade
-from retriever.cross_encoder import CrossEncoderModel
-from retriever.encoder import SentenceEncoder
-from retriever.hardware import device_named
-from retriever.model_files import model_fingerprint
-from retriever.signals import NAMES
-from retriever.word_weights import WordWeights
+from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.retriever import CalibratedParts
+from retriever.history.signals import NAMES
+from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.encoder import SentenceEncoder
+from retriever.models.files import model_fingerprint
+from retriever.models.hardware import device_named
 from training.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
 from training.division import Division
 from training.embeddings import KeptEncoder

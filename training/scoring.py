@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.records import Document
-from retriever.auxiliary import AuxiliaryModel, Group, Likelihood
+from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood
 from training.candidates import sample_candidates
 from training.partition import LATEST, Partition, partition
 from training.split import BY_USERS, TRAIN, part_of, users_of, written_in

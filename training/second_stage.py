@@ -18,11 +18,11 @@ import numpy as np
 
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from retriever.cascade import Cascade
-from retriever.cross_encoder import pair_of
-from retriever.head import Floats, SignalHead
-from retriever.model_files import model_fingerprint
-from retriever.quantized import write_weights
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.head import Floats, SignalHead
+from retriever.models.cross_encoder import pair_of
+from retriever.models.files import model_fingerprint
+from retriever.models.quantized import write_weights
 from training.activations import input_ranges
 from training.examples import Example, clusters_of
 from training.first_stage import DISTILL, RELEVANCE, Anchor, Data, Signals, groups_of, loss_of, requests_of
@@ -225,8 +225,8 @@ def dev_pairs(examples: Sequence[Example], seed: int) -> list[tuple[str, str]]:
 
 
 def save_cross_encoder(model: Any, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> None:
-    """Weights, configuration and tokenizer, as ``retriever.cross_encoder`` reads them; with ``pairs`` also what its
-    matrices' inputs are like, so that they can be multiplied as bytes."""
+    """Weights, configuration and tokenizer, as ``retriever.models.cross_encoder`` reads them; with ``pairs`` also what
+    its matrices' inputs are like, so that they can be multiplied as bytes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     model.model.config.save_pretrained(folder)

@@ -13,7 +13,7 @@ from typing import IO
 from filelock import FileLock, Timeout
 
 from pearl.errors import InputError
-from retriever.artifact import MANIFEST
+from retriever.calibrated.artifact import MANIFEST
 
 
 @contextmanager

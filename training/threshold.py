@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from retriever.artifact import read_whole, write_manifest
+from retriever.calibrated.artifact import read_whole, write_manifest
 
 MACRO_F1 = "macro_f1"
 METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)

@@ -16,11 +16,11 @@ import numpy as np
 
 from pearl.stats import Bootstrap
 from retriever.base import Retriever
-from retriever.dense import DenseRetriever
-from retriever.encoder import Encoder
-from retriever.head import Floats
-from retriever.lexical import BM25Retriever
-from retriever.recent import RecentRetriever
+from retriever.baselines.bm25 import BM25Retriever
+from retriever.baselines.dense import DenseRetriever
+from retriever.baselines.recent import RecentRetriever
+from retriever.calibrated.head import Floats
+from retriever.models.encoder import Encoder
 from training.examples import Example, clusters_of
 from training.measure import best_of
 

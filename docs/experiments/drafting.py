@@ -24,7 +24,7 @@ from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt, fenced
 from pearl.records import Document, Request
 from pearl.templates import load_template
-from retriever.encoder import SentenceEncoder
+from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
 from service.sample import VOICES, sample_documents
 

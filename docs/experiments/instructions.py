@@ -25,7 +25,7 @@ from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import load_template
 from retriever.base import choose
-from retriever.encoder import SentenceEncoder
+from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
 from service.reading import read_text
 from service.repetition import Repetitions

@@ -20,7 +20,7 @@ import numpy as np
 
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from retriever.encoder import SentenceEncoder
+from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
 from service.sample import sample_documents
 from service.turns import NEW_SUBJECT

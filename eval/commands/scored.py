@@ -56,7 +56,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Cho
     from eval.retrieval.choices import Choices
     from eval.retrieval.gains import read_gains
     from eval.retrieval.scoring import RememberingEncoder, score_records
-    from retriever.encoder import SentenceEncoder
+    from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
     twice = next((name for name in models if models.count(name) > 1), None)

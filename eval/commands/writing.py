@@ -30,7 +30,7 @@ from pearl.prompts import Brief
 from pearl.settings import Settings
 from pearl.templates import load_template
 from retriever.base import Retriever
-from retriever.encoder import Encoder
+from retriever.models.encoder import Encoder
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def _documents(found: Sequence[Case]) -> int:
 
 def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
     """The documents that each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
-    from retriever.encoder import SentenceEncoder
+    from retriever.models.encoder import SentenceEncoder
     from retriever.registry import NAMES
 
     twice = next((name for name in plan.models if plan.models.count(name) > 1), None)
@@ -167,7 +167,7 @@ def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> li
 
 
 def _retriever(name: str, seed: int, encoder: Encoder) -> Retriever:
-    from retriever.random_order import RandomRetriever
+    from retriever.baselines.random_order import RandomRetriever
     from retriever.registry import make_retriever
 
     return RandomRetriever(seed) if name == RandomRetriever.name else make_retriever(name, encoder)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
-from retriever.encoder import embedded_encoder_folder
+from retriever.models.encoder import embedded_encoder_folder
 
 BATCH = 16  # texts
 DIGITS = 6  # what a text's neighbours in a batch change lies behind these

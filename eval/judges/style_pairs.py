@@ -19,7 +19,7 @@ import numpy as np
 
 from eval.judges.style_responses import Response
 from eval.recorded.style.styles import names_style
-from retriever.encoder import Vectors
+from retriever.models.encoder import Vectors
 
 EACH, OWN, NONE = "each", "own", "none"
 TARGETS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.retrieval.gains import GainsRecord
-from retriever.lexical import words
+from retriever.history.lexical import words
 
 LENGTH = 3  # words of an n-gram
 THRESHOLD = 0.5

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
 from retriever.base import Retriever, oldest_first
-from retriever.encoder import Encoder, Vectors
+from retriever.models.encoder import Encoder, Vectors
 
 Floats = NDArray[np.float64]
 

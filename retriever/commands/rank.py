@@ -58,7 +58,7 @@ def rank(
     ),
 ) -> None:
     """Score each line's documents for its request. Nothing is written unless every line can be read."""
-    from retriever.encoder import SentenceEncoder
+    from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))

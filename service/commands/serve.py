@@ -53,7 +53,7 @@ def serve(
     configure_logging(settings)
     with closing(take_address(host, port)) as listening:
         if workers > 1:
-            from retriever.encoder import SentenceEncoder
+            from retriever.models.encoder import SentenceEncoder
             from service.services import check_retriever
 
             # here, for a worker that cannot start is started again and again

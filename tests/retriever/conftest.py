@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retriever.encoder import SentenceEncoder
-from retriever.likelihood import LikelihoodRetriever
+from retriever.baselines.likelihood import LikelihoodRetriever
+from retriever.models.encoder import SentenceEncoder
 
 
 @pytest.fixture(scope="session")

@@ -12,15 +12,16 @@ from rank_bm25 import BM25Okapi
 
 from pearl.errors import InputError, NotFound
 from pearl.records import Document, Request, ScoredDocument
-from retriever.auxiliary import Group
 from retriever.base import UNCALIBRATED, Index, Retriever, order
-from retriever.dense import DenseRequestsRetriever, DenseRetriever
-from retriever.encoder import SentenceEncoder
-from retriever.fusion import DAMPING, FusionRetriever, ranks
-from retriever.lexical import BM25Retriever, words
-from retriever.likelihood import PROMPT, LikelihoodRetriever
-from retriever.random_order import RandomRetriever
-from retriever.recent import RecentRetriever
+from retriever.baselines.bm25 import BM25Retriever
+from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever
+from retriever.baselines.fusion import DAMPING, FusionRetriever, ranks
+from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
+from retriever.baselines.random_order import RandomRetriever
+from retriever.baselines.recent import RecentRetriever
+from retriever.history.lexical import words
+from retriever.models.auxiliary import Group
+from retriever.models.encoder import SentenceEncoder
 from retriever.registry import NAMES, make_retriever
 
 TEXTS = [

@@ -24,7 +24,7 @@ from pearl.clock import Clock
 from pearl.records import Document, Request
 from pearl.settings import Settings, load_settings
 from retriever.base import Calibration, Index, Retriever
-from retriever.encoder import Encoder
+from retriever.models.encoder import Encoder
 from service.app import create_app
 from service.drafting import Drafter
 from service.history_cache import HistoryCache

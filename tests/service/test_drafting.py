@@ -22,8 +22,8 @@ from pearl.errors import (
 )
 from pearl.records import Document, Draft
 from pearl.templates import template_names
-from retriever.artifact import artifact_retriever
 from retriever.base import UNCALIBRATED, Calibration
+from retriever.calibrated.artifact import artifact_retriever
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.turns import conversation
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pearl.records import Document
-from retriever.artifact import artifact_retriever
+from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import AT_ONCE, BATCH, IDLE_S, BackgroundEmbedder, Precedence, StoredEncoder, encode
 from service.store import documents, jobs, users
 

@@ -12,7 +12,7 @@ import pytest
 from pearl.clock import Clock
 from pearl.errors import NotFound
 from pearl.records import Document, Request
-from retriever.artifact import artifact_retriever
+from retriever.calibrated.artifact import artifact_retriever
 from retriever.registry import make_retriever
 from service.embedding import BATCH, BackgroundEmbedder, Precedence, StoredEncoder
 from service.store import jobs

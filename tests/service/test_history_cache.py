@@ -12,9 +12,9 @@ import pytest
 from pearl.clock import Clock
 from pearl.errors import NotFound, StoreError
 from pearl.records import Document, Request
-from retriever.artifact import artifact_retriever
 from retriever.base import Index, Retriever
-from retriever.lexical import BM25Retriever
+from retriever.baselines.bm25 import BM25Retriever
+from retriever.calibrated.artifact import artifact_retriever
 from service.embedding import Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.store import documents, users

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from retriever.quantized import MappedWeights, read_weights
+from retriever.models.quantized import MappedWeights, read_weights
 from training.activations import input_ranges
 from training.fit_cross_encoder import CrossEncoderOptions, new_cross_encoder
 from training.second_stage import save_cross_encoder

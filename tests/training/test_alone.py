@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from retriever.artifact import read_manifest
+from retriever.calibrated.artifact import read_manifest
 from training.examples import write_gains
 from training.scoring import read_scores
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
-from retriever.auxiliary import load_auxiliary
+from retriever.models.auxiliary import load_auxiliary
 from training.corpus import Corpus, check_scored, left_unscored, scored_with
 from training.partition import ROLLING
 from training.scoring import ScoringOptions, read_scores

@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from pearl.records import Document, Request
-from retriever.calibrated import CalibratedParts
-from retriever.head import SignalHead
-from retriever.signals import SignalIndex
-from retriever.word_weights import WordWeights
+from retriever.calibrated.head import SignalHead
+from retriever.calibrated.retriever import CalibratedParts
+from retriever.history.signals import SignalIndex
+from retriever.history.word_weights import WordWeights
 from tests.conftest import head_of
 from training.expectation import (
     FEWEST,

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from retriever.signals import NAMES, SignalIndex
-from retriever.word_weights import WordWeights
+from retriever.history.signals import NAMES, SignalIndex
+from retriever.history.word_weights import WordWeights
 from training.examples import Example
 from training.features import THINNED, signal_lists, texts_of, thinned
 

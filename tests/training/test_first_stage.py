@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
-from retriever.word_weights import WordWeights
+from retriever.history.word_weights import WordWeights
 from training.examples import Example
 from training.first_stage import (
     LOSSES,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from retriever.artifact import read_manifest
+from retriever.calibrated.artifact import read_manifest
 from training.margin import choose_margin
 
 

@@ -19,9 +19,9 @@ from rich.console import Console
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from retriever.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
-from retriever.auxiliary import load_auxiliary
-from retriever.encoder import SentenceEncoder
+from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
+from retriever.models.auxiliary import load_auxiliary
+from retriever.models.encoder import SentenceEncoder
 from training.corpus import Corpus
 from training.options import Plan, TrainingOptions
 from training.partition import ROLLING

@@ -19,7 +19,7 @@ import torch
 
 from pearl.errors import InputError
 from pearl.records import Document
-from retriever.auxiliary import Group, Likelihood, load_auxiliary
+from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
 from training.scoring import (
     Scorer,
     ScoringOptions,

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from pearl.records import Document, Request
-from retriever.cross_encoder import CrossEncoderModel
-from retriever.word_weights import WordWeights
+from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import CrossEncoderModel
 from training import second_stage
 from training.examples import Example
 from training.first_stage import Anchor, Data, Signals, compute_signals, fit_first_stage

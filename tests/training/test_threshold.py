@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from retriever.artifact import MANIFEST, SIGNALS, read_manifest
+from retriever.calibrated.artifact import MANIFEST, SIGNALS, read_manifest
 from training.threshold import choose_threshold
 
 

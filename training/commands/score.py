@@ -38,7 +38,7 @@ def score(
 
     Repeat an interrupted command and it goes on where it stopped.
     """
-    from retriever.auxiliary import load_auxiliary
+    from retriever.models.auxiliary import load_auxiliary
     from training.histories import fingerprint, read_histories, untimed_users
     from training.scoring import ScoringOptions, merge_scores, plan_units, prepared, score_units
     from training.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of

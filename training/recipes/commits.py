@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pearl.budget import Budget
 from pearl.settings import EMBEDDED
-from retriever.artifact import SHIPPED
+from retriever.calibrated.artifact import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")

@@ -50,7 +50,7 @@ def style_pairs(
     from eval.judges.style_rank_tables import pairs_table
     from eval.judges.style_responses import detected_scores, read_responses
     from pearl.settings import load_settings
-    from retriever.encoder import SentenceEncoder
+    from retriever.models.encoder import SentenceEncoder
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target)

@@ -19,7 +19,7 @@ from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import Calibration
-from retriever.lexical import BM25Retriever
+from retriever.baselines.bm25 import BM25Retriever
 
 
 def record(user: str | None, number: int, texts: tuple[str, ...] = ("some text",), target: str | None = "t"):

@@ -7,7 +7,7 @@ from transformers import AutoTokenizer, T5Config, T5Model
 
 from eval.drafts.text_metrics import BertScore, Rouge
 from pearl.errors import InputError
-from retriever.encoder import embedded_encoder_folder
+from retriever.models.encoder import embedded_encoder_folder
 
 
 def test_rouge_by_hand():

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.records import Document, Request
-from retriever.artifact import artifact_retriever
+from retriever.calibrated.artifact import artifact_retriever
 from retriever.registry import NAMES, make_retriever
 
 LINES = [

@@ -1,0 +1,1 @@
+"""Retrievers that are not trained."""

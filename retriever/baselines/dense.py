@@ -1,0 +1,60 @@
+"""Dense retrieval: the inner product of the request's and the documents' vectors (faiss, exact)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pearl.clock import Clock
+from pearl.records import Document, Request
+from retriever.base import Index, Retriever, Scores
+from retriever.models.encoder import Encoder, Vectors
+
+
+class DenseRetriever(Retriever):
+    name = "dense"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        if not documents:
+            return DenseIndex(None, self._encoder)
+        return DenseIndex(self._encoder.encode_documents([document.text for document in documents]), self._encoder)
+
+
+class DenseRequestsRetriever(Retriever):
+    """Compares the request with the requests that the documents answered, and with the text of one without."""
+
+    name = "dense-requests"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        asked = [replace(document, text=document.request or document.text) for document in documents]
+        return DenseRetriever(self._encoder).index(asked)
+
+
+class DenseIndex:
+    def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
+        """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0: the
+        others' cosines would outrank whatever is known of these."""
+        self._encoder = encoder
+        self._index = None
+        self._size = 0 if vectors is None else len(vectors)
+        if vectors is not None and np.isfinite(vectors[:, 0]).all():
+            import faiss  # only here: other retrievers do without, and it takes long to load
+
+            self._index = faiss.IndexFlatIP(vectors.shape[1])
+            self._index.add(vectors)
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        if self._index is None:
+            return np.zeros(self._size, np.float32)
+        found, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)
+        scores = np.empty(self._index.ntotal, np.float32)
+        scores[positions[0]] = found[0]
+        return scores

@@ -1,0 +1,75 @@
+"""The likelihood of the request given a document, log p(q given d) under a small causal model (Sachan et al. 2022)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pearl.clock import Clock
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from pearl.settings import EMBEDDED
+from pearl.templates import fill
+from retriever.base import Index, Retriever, Scores
+
+if TYPE_CHECKING:
+    from retriever.models.auxiliary import CausalAuxiliary, Memory
+
+PROMPT = """A person wrote this text:
+
+{document}
+
+It is what the person answered to this request:
+"""
+DOCUMENT_TOKENS, REQUEST_TOKENS = 160, 256  # as the auxiliary scores cut them
+REMEMBERED_TOKENS = 32_768  # of one history; 750 MB of SmolLM2's caches in bfloat16
+
+
+class LikelihoodRetriever(Retriever):
+    """Scores in nats a token of the request. The model is loaded on first use."""
+
+    name = "likelihood"
+
+    def __init__(self, model: str = EMBEDDED) -> None:
+        """``model``: embedded, or a causal transformers model or folder."""
+        self._name = model
+        self._model: CausalAuxiliary | None = None
+        self._lock = threading.Lock()
+
+    def load(self) -> CausalAuxiliary:
+        """Load the weights now. Raises InputError for what is not a causal model."""
+        from retriever.models.auxiliary import CausalAuxiliary, load_auxiliary
+
+        with self._lock:
+            if self._model is None:
+                model = load_auxiliary(self._name)
+                if not isinstance(model, CausalAuxiliary):
+                    raise InputError(
+                        f"The model '{self._name}' is not a causal one; likelihood needs one.", param="model"
+                    )
+                self._model = model
+            return self._model
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        model = self.load()
+        texts = [model.decode(model.encode(document.text, DOCUMENT_TOKENS)) for document in documents]
+        prompts = [tuple(model.encode(fill(PROMPT, document=text))) for text in texts]
+        return LikelihoodIndex(model, model.remember(prompts, REMEMBERED_TOKENS), len(documents))
+
+
+class LikelihoodIndex:
+    """The model's state after each document; only the request is left to compute."""
+
+    def __init__(self, model: CausalAuxiliary, memory: Memory, size: int) -> None:
+        self._model = model
+        self._memory = memory
+        self._size = size
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        target = tuple(self._model.encode(request.text, REQUEST_TOKENS))
+        if not target:
+            return np.zeros(self._size, np.float32)
+        return np.array([found.mean for found in self._memory.likelihoods(target)], np.float32)

@@ -1,0 +1,217 @@
+"""An artifact: one folder that carries a trained retriever with its configuration, calibration and figures.
+
+artifact.json          what it is, what it was trained on and how, the threshold, the figures
+signals.safetensors    the weights of words and of the head
+cross-encoder/         weights, tokenizer and configuration; not there when the first stage stands alone
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pearl.errors import InputError
+from retriever.base import Calibration, Helps
+from retriever.calibrated.cascade import MOST, Cascade
+from retriever.calibrated.expectation import Expectation
+from retriever.calibrated.head import SignalHead
+from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
+from retriever.history.signals import NAMES as SIGNAL_NAMES
+from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.encoder import Encoder
+
+FORMAT = 1
+MANIFEST = "artifact.json"
+PARTIAL = "artifact.json.partial"
+SIGNALS = "signals.safetensors"
+CROSS_ENCODER = "cross-encoder"
+SHIPPED = Path(__file__).parents[1] / "embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
+    are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
+
+    ``do_not_use``: why it is not to be used, each a clause; empty if it may be used.
+
+    ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on held-out users, each an
+    interval. ``files``: SHA-256 of every other file.
+    """
+
+    name: str
+    encoder: str
+    y0: float
+    tau: float
+    normalize: str
+    max_tokens: int
+    signals: tuple[str, ...]
+    threshold: float | None = None
+    floor: float | None = None
+    ask_below: float | None = None
+    margin: float | None = None
+    helps: Helps | None = None
+    reranked: int = MOST
+    weight: float = 1.0
+    reach: float | None = None
+    do_not_use: tuple[str, ...] = ()
+    training: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+
+    @property
+    def calibration(self) -> Calibration:
+        return Calibration(self.threshold, self.floor, self.ask_below, self.margin, self.helps)
+
+    @property
+    def is_split_by_time(self) -> bool:
+        """True where the figures are of the users that it was trained on."""
+        return bool(self.training.get("split", {}).get("by") == "time")
+
+    @property
+    def cascade(self) -> Cascade:
+        return Cascade(self.reranked, self.weight, self.reach)
+
+    def inherited(self) -> str:
+        """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
+        warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
+        theta = "never revises" if self.threshold is None else f"theta {self.threshold:.2f}"
+        margin = "" if self.margin is None else f", shows what scores within {self.margin:.2f} of the best"
+        figures = ", ".join(
+            f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
+            for name, value in self.figures.items()
+            if isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
+        )
+        histories = ", ".join(item["file"] for item in self.training.get("histories", ()))
+        held_back = "later texts of the same users" if self.is_split_by_time else "users held back"
+        return (
+            f"{warning}{self.name}: y0 {self.y0:.1f} nats, tau {self.tau:g}, {theta}{margin}; gains are the "
+            f"{self.normalize} over the target's tokens under '{self.training.get('auxiliary', 'unknown')}'; "
+            f"trained on {histories or 'unknown'}" + (f"; on {held_back}: {figures}" if figures else "")
+        )
+
+
+def write_manifest(folder: Path, artifact: Artifact) -> None:
+    """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
+    files = {name: _digest(folder / name) for name in sorted(_files(folder))}
+    content = asdict(artifact) | {"files": files}
+    partial = folder / PARTIAL
+    partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(folder / MANIFEST)
+
+
+def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectation: Expectation | None = None) -> None:
+    """``expectation``: of the cross-encoder, where there is one."""
+    from safetensors.numpy import save_file
+
+    expected = {} if expectation is None else expectation.tensors()
+    save_file({"words": weights.weights.astype(np.float16), **head.tensors(), **expected}, folder / SIGNALS)
+    (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
+
+
+def read_manifest(folder: Path) -> Artifact:
+    """Raises InputError for a folder that is no artifact, or one of another format."""
+    try:
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{folder}: is not an artifact: it has no {MANIFEST}.", code="not_an_artifact") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / MANIFEST}: cannot be read: {error}", code="damaged_file") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(
+            f"{folder}: is an artifact of another format than {FORMAT}; train it again with this version.",
+            code="other_format",
+        )
+    try:
+        records: dict[str, Any] = {
+            "signals": tuple(content["signals"]),
+            "do_not_use": tuple(content.get("do_not_use", ())),
+        }
+        if content.get("helps") is not None:
+            records["helps"] = Helps(**content["helps"])
+        artifact = Artifact(**content | records)  # JSON knows lists and objects alone
+    except (TypeError, KeyError) as error:
+        raise InputError(
+            f"{folder / MANIFEST}: has other fields than expected: {error}", code="damaged_file"
+        ) from error
+    if artifact.signals != SIGNAL_NAMES:
+        raise InputError(
+            f"{folder}: was trained on other signals than this version computes; train it again.", code="other_signals"
+        )
+    return artifact
+
+
+def read_whole(folder: Path) -> Artifact:
+    """The manifest of an artifact that is to be changed. Raises InputError for one with a missing, foreign or changed
+    file, which writing the manifest again would approve."""
+    artifact = read_manifest(folder)
+    _check_files(folder, artifact)
+    return artifact
+
+
+@lru_cache(maxsize=4)
+def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
+    """The manifest and the parts of the retriever, once per folder and process.
+
+    Raises InputError for an artifact with a missing, foreign or changed file.
+    """
+    artifact = read_whole(folder)
+    from safetensors.numpy import load_file
+
+    tensors = load_file(folder / SIGNALS)
+    inner = folder / CROSS_ENCODER
+    cross_encoder = CrossEncoderModel(inner, artifact.max_tokens) if inner.is_dir() else None
+    words = WordWeights(tensors["words"].astype(np.float32))
+    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, Expectation.of(tensors))
+
+
+def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
+    """The retriever of an artifact. Raises InputError, also for another encoder than it was trained with."""
+    artifact, parts = load_artifact(folder.resolve())
+    if encoder.name != artifact.encoder:
+        raise InputError(
+            f"The artifact {folder} was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; "
+            "set PEARL_ENCODER (or --encoder) to it, or train again.",
+            param="encoder",
+            code="other_encoder",
+        )
+    return CalibratedRetriever(
+        artifact.name,
+        encoder,
+        parts,
+        artifact.calibration,
+        artifact.cascade,
+        artifact.inherited(),
+        artifact.do_not_use,
+    )
+
+
+def _check_files(folder: Path, artifact: Artifact) -> None:
+    there = _files(folder)
+    for name in (SIGNALS, *artifact.files):
+        if name not in there:
+            raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.", code="missing_file")
+        if _digest(folder / name) != artifact.files.get(name):
+            raise InputError(f"{folder}: its file '{name}' is not the one it was made with.", code="foreign_file")
+    foreign = sorted(there - artifact.files.keys())
+    if foreign:
+        raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")
+
+
+def _files(folder: Path) -> set[str]:
+    """All but the manifest, and what an interruption left of one."""
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return names - {MANIFEST, PARTIAL}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

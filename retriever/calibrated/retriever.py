@@ -1,0 +1,121 @@
+"""The generation-calibrated retriever: signals over the whole history, the cross-encoder over the best of it.
+
+Its score s follows the gain: s = 0 stands where the gain is the anchor y0, and one more is tau nats more (equations 2
+and 3 of papers/pearl.txt). Dimensions in comments: C candidates, S signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pearl.clock import Clock
+from pearl.records import Document, Request
+from retriever.base import Calibration, Index, Positions, Retriever, Scores, content
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.expectation import Expectation
+from retriever.calibrated.head import SignalHead
+from retriever.history.signals import Features, SignalIndex
+from retriever.history.word_weights import WordWeights
+from retriever.models.cross_encoder import CrossEncoderModel, KeptIds
+from retriever.models.encoder import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedParts:
+    """``cross_encoder`` None: the first stage alone; ``expectation`` None: it is expected to say what that says."""
+
+    words: WordWeights
+    head: SignalHead
+    cross_encoder: CrossEncoderModel | None = None
+    expectation: Expectation | None = None
+
+    def first_stage(self, features: Features) -> tuple[Scores, Scores]:
+        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each.
+
+        A signal that is not known yet counts as its mean in training, which says nothing for or against.
+        """
+        signals = features.signals
+        signals = np.where(np.isnan(signals), self.head.mean, signals)
+        first = self.head.logits(signals)
+        if self.expectation is None:
+            return first, first
+        return first, self.expectation.logits(self.head.inputs(signals), first, features)
+
+
+class CalibratedRetriever(Retriever):
+    def __init__(
+        self,
+        name: str,
+        encoder: Encoder,
+        parts: CalibratedParts,
+        calibration: Calibration,
+        cascade: Cascade = Cascade(),  # noqa: B008  (frozen)
+        origin: str = "",
+        do_not_use: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.origin = origin
+        self.do_not_use = do_not_use
+        self.calibration = calibration
+        self._encoder = encoder
+        self._parts = parts
+        self._cascade = cascade
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        return CalibratedIndex(documents, self)
+
+    def update(self, previous: Index, documents: Sequence[Document]) -> Index:
+        assert isinstance(previous, CalibratedIndex), "it is of this retriever's making"
+        return CalibratedIndex(documents, self, previous)
+
+    def load(self) -> None:
+        """Load the weights now, so that the first request does not wait for them."""
+        if self._parts.cross_encoder is not None:
+            self._parts.cross_encoder.load()
+
+    def signal_index(self, documents: Sequence[Document], previous: SignalIndex | None = None) -> SignalIndex:
+        return SignalIndex(documents, self._encoder, self._parts.words, previous)
+
+    def scores(
+        self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept: KeptIds, clock: Clock
+    ) -> Scores:
+        """(C,); ``kept``: the tokens of documents that were read before, to which others come."""
+        parts, cascade = self._parts, self._cascade
+        cross_encoder = parts.cross_encoder
+        with clock.stage("first_stage_ms"):
+            first, expected = parts.first_stage(signals.features(request))
+        if cross_encoder is None:
+            return first
+
+        def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
+            return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept)
+
+        most = min(cascade.most, len(first))
+        with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:
+            if has_turn:
+                return cascade.scores(first, expected, read, clock)
+            clock.cut_short = True
+            return cascade.unread(first, expected)
+
+
+class CalibratedIndex:
+    def __init__(
+        self, documents: Sequence[Document], retriever: CalibratedRetriever, previous: CalibratedIndex | None = None
+    ) -> None:
+        self._documents = documents
+        self._retriever = retriever
+        self._signals: SignalIndex | None = None
+        self._kept: KeptIds = {}
+        if documents:
+            self._signals = retriever.signal_index(documents, None if previous is None else previous._signals)
+        if previous is not None:
+            known = dict(previous._kept)  # a copy, for requests may still be reading
+            self._kept = {key: known[key] for key in map(content, documents) if key in known}
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        if self._signals is None:
+            return np.zeros(0, np.float32)
+        return self._retriever.scores(request, self._documents, self._signals, self._kept, clock or Clock())

@@ -1,0 +1,94 @@
+"""A history labels itself: texts of the past stand for the unknown target, and what they share with a candidate is
+what the target may share with it.
+
+Dimensions in comments: C candidates oldest first, J texts that stand for the target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.history.hashes import pairs_and_triples
+from retriever.history.postings import Postings
+from retriever.history.ragged import Places, Ragged
+
+Floats = NDArray[np.float32]
+
+SEEN_WORDS = 125  # about what the auxiliary model sees of a document: what comes later cannot help it
+STANDING = 16
+LIKENESS_WIDTH = 0.2
+RECENT = 8
+RECENCY_DECAY = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """N-grams that candidates share with past texts standing in for the target: log(1 + n-grams), (C,) each.
+
+    With those most ``similar`` to the request, weighted by likeness, with the most ``recent``, weighted by recency,
+    the ``most`` with any of them, and the ``share`` of the candidate's own n-grams; and how long those texts are,
+    log(1 + words).
+    """
+
+    similar: Floats
+    recent: Floats
+    most: Floats
+    share: Floats
+    similar_words: float
+    recent_words: float
+
+
+class CopyIndex:
+    """An index of the bigrams and trigrams of words that the texts of a history share; at least one text."""
+
+    def __init__(self, texts: Ragged) -> None:
+        """``texts``: the hashes of the words of each."""
+        self._texts = texts
+        postings = self._postings_of(np.arange(len(texts.lengths)))
+        self._sizes = postings.different().astype(np.float32)
+        self.neighbours = np.log1p(postings.shared_with_the_one_before().astype(np.float32))
+        self._postings = postings.shared()
+        self._log_words = np.log1p(texts.lengths)
+        recent = np.arange(len(texts.lengths))[::-1][:RECENT]  # whatever the request is
+        decay = RECENCY_DECAY ** np.arange(len(recent))
+        self._recent, self._most_recent = self._shared(recent, decay)
+        self._recent_words = float(np.average(self._log_words[recent], weights=decay))
+
+    def _postings_of(self, positions: Places) -> Postings:
+        """The postings of these texts' n-grams."""
+        return Postings(*pairs_and_triples(self._texts.take(positions, SEEN_WORDS)), len(positions))
+
+    @property
+    def series(self) -> float:
+        """How much the latest texts go on from each other."""
+        return float(self.neighbours[-RECENT:].mean())
+
+    def copies(self, likeness: Floats) -> Copies:
+        """``likeness`` of each text's own request to the request, (C,)."""
+        similar = np.argsort(-likeness, kind="stable")[:STANDING]  # (J,)
+        closeness = np.exp((likeness[similar] - likeness[similar[0]]) / LIKENESS_WIDTH)
+        by_likeness, most_similar = self._shared(similar, closeness)
+        return Copies(
+            by_likeness,
+            self._recent,
+            np.maximum(most_similar, self._most_recent),
+            np.asarray(np.expm1(by_likeness) / np.maximum(self._sizes, 1.0), np.float32),
+            float(np.average(self._log_words[similar], weights=closeness)),
+            self._recent_words,
+        )
+
+    def _shared(self, standing: Places, weight: NDArray[np.floating]) -> tuple[Floats, Floats]:
+        """The weighted mean and the most over the texts that stand; none stands for itself."""
+        terms, owners = self._postings_of(standing).pairs()
+        hits = self._postings.find(terms)
+        cells = owners[hits.places] * self._postings.size + hits.documents
+        counts = np.bincount(cells, minlength=len(standing) * self._postings.size)
+        shared = np.log1p(counts.reshape(len(standing), -1).astype(np.float32))  # (J, C)
+        weights = np.repeat(weight[:, None], shared.shape[1], axis=1)
+        itself = (np.arange(len(standing)), standing)
+        shared[itself] = weights[itself] = 0.0
+        mean = (shared * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1e-9)
+        return mean.astype(np.float32), shared.max(axis=0).astype(np.float32)

@@ -1,0 +1,61 @@
+"""BM25 over the words of the documents (rank-bm25's Okapi variant, k1 = 1.5, b = 0.75).
+
+Dimensions in comments: C documents, Q words of the request, H hits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.clock import Clock
+from pearl.records import Request
+from retriever.base import Scores
+from retriever.history.hashes import word_hashes
+from retriever.history.postings import Hits, Postings
+from retriever.history.ragged import Places, Ragged
+
+WORD = re.compile(r"\w+")
+K1, B = 1.5, 0.75
+EPSILON = 0.25  # of the mean idf: what a word in more than half of the documents has instead of a negative one
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased runs of letters, digits and underscores, of any script."""
+    return WORD.findall(text.lower())
+
+
+def hashed_words(texts: Sequence[str]) -> Ragged:
+    """The words of each text, in order."""
+    tokenised = [words(text) for text in texts]
+    return Ragged.of(word_hashes(word for text in tokenised for word in text), [len(text) for text in tokenised])
+
+
+class BM25Index:
+    def __init__(self, texts: Ragged) -> None:
+        """``texts``: the hashes of the words of each."""
+        self.postings = Postings(texts.values, texts.owners(), len(texts.lengths))
+        mean_length = texts.values.size / max(len(texts.lengths), 1)
+        self._dampings = K1 * (1 - B + B * texts.lengths / max(mean_length, 1e-9))  # (C,)
+        spread = self.postings.spread()[1:]  # over the words
+        self._mean_idf = (spread * self._idf(np.arange(1, len(spread) + 1))).sum() / max(spread.sum(), 1)
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        asked = Counter(words(request.text))
+        return self.weigh(self.postings.find(word_hashes(asked)), np.array(list(asked.values())))
+
+    def weigh(self, hits: Hits, times: Places) -> Scores:
+        """The scores for words that were found, each so many ``times`` (Q,) in the request."""
+        idf = self._idf(hits.found)  # (Q,)
+        idf[idf < 0] = EPSILON * self._mean_idf
+        weights = idf[hits.places] * hits.counts * (K1 + 1) / (hits.counts + self._dampings[hits.documents])  # (H,)
+        scores = np.bincount(hits.documents, times[hits.places] * weights, self.postings.size)
+        return scores.astype(np.float32)
+
+    def _idf(self, found: Places) -> NDArray[np.float64]:
+        """The inverse document frequency of words found in this many documents."""
+        return np.asarray(np.log(self.postings.size - found + 0.5) - np.log(found + 0.5))

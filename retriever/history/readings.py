@@ -1,0 +1,94 @@
+"""What is read off each document of a history alone: whatever happens to the others, it stays.
+
+Dimensions in comments: C documents, E embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.records import Document
+from retriever.history.hashes import word_hashes
+from retriever.history.lexical import hashed_words, words
+from retriever.history.ragged import Places, Ragged, Terms
+from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder, Vectors
+
+LONGEST_AREA = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The readings of documents: hashes of the words of each text and request; the request's words between spaces, and
+    their total weight; the hash of the request's area, 0 without one; the embeddings of the text, and of the request,
+    or of the text if there is none."""
+
+    words: Ragged
+    request_words: Ragged
+    requests: tuple[str, ...]
+    request_weights: NDArray[np.float32]  # (C,)
+    areas: Terms  # (C,)
+    text_vectors: Vectors  # (C, E)
+    request_vectors: Vectors  # (C, E)
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], encoder: Encoder, weights: WordWeights) -> Readings:
+        """``documents``: at least one."""
+        texts = [document.text for document in documents]
+        requests = [document.request or "" for document in documents]
+        asked = [request or text for request, text in zip(requests, texts, strict=True)]
+        vectors = encoder.encode_documents([*texts, *asked])
+        tokenised = [words(request) for request in requests]
+        return cls(
+            hashed_words(texts),
+            Ragged.of(word_hashes(word for own in tokenised for word in own), [len(own) for own in tokenised]),
+            tuple(map(" ".join, tokenised)),
+            np.array([weights.sum(frozenset(own)) for own in tokenised], np.float32),
+            area_hashes(requests),
+            vectors[: len(texts)],
+            vectors[len(texts) :],
+        )
+
+    @property
+    def embedded(self) -> NDArray[np.bool_]:
+        """True for a document both of whose embeddings are there, (C,)."""
+        return np.isfinite(self.text_vectors[:, 0]) & np.isfinite(self.request_vectors[:, 0])
+
+    def followed_by(self, others: Readings) -> Readings:
+        return Readings(
+            self.words.followed_by(others.words),
+            self.request_words.followed_by(others.request_words),
+            self.requests + others.requests,
+            np.concatenate((self.request_weights, others.request_weights)),
+            np.concatenate((self.areas, others.areas)),
+            np.concatenate((self.text_vectors, others.text_vectors)),
+            np.concatenate((self.request_vectors, others.request_vectors)),
+        )
+
+    def take(self, rows: Places) -> Readings:
+        """Those of some documents, in this order."""
+        return Readings(
+            self.words.take(rows),
+            self.request_words.take(rows),
+            tuple([self.requests[row] for row in rows]),
+            self.request_weights[rows],
+            self.areas[rows],
+            self.text_vectors[rows],
+            self.request_vectors[rows],
+        )
+
+
+def area_hashes(requests: Sequence[str]) -> Terms:
+    """The hash of each request's area, 0 if it names none."""
+    areas = [area(request) for request in requests]
+    return np.where([bool(found) for found in areas], word_hashes(areas), np.uint64(0))
+
+
+def area(request: str) -> str:
+    """The area that a request names before its first colon, as in ``transport-helper: ask the helper``."""
+    head, colon, _ = request.partition(":")
+    return head.strip().lower() if colon and len(head) < LONGEST_AREA else ""

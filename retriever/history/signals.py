@@ -1,0 +1,245 @@
+"""Cheap signals of how much a document will help: what can be read off a history in milliseconds.
+
+Dimensions in comments: C candidates, S signals, E embedding size, Q different words of the request.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+
+from pearl.records import Document, Request
+from retriever.base import content, oldest_first
+from retriever.history.copies import CopyIndex
+from retriever.history.hashes import letter_triples, word_hashes
+from retriever.history.lexical import BM25Index, words
+from retriever.history.postings import Postings
+from retriever.history.ragged import Places
+from retriever.history.readings import Readings, area_hashes
+from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder
+
+Floats = NDArray[np.float32]
+
+UNKNOWN_GAP = -1.0
+MINUTE, DAY = 60.0, 86400.0
+COMPARED_LETTERS = 400  # the time is their product: a page against the pages of a history would take seconds
+
+# what a head is trained on, in this order; another list is another kind of artifact
+NAMES = (
+    "bm25_text",
+    "bm25_request",
+    "cosine_text",
+    "cosine_request",
+    "overlap_text",
+    "overlap_request",
+    "covered_request",
+    "same_area",
+    "trigrams_request",
+    "letters_request",
+    "prefix_words",
+    "suffix_words",
+    "log_gap",
+    "gap_known",
+    "within_15_minutes",
+    "within_a_day",
+    "log_recency",
+    "log_words",
+    "log_request_words",
+    "log_candidates",
+    "has_request",
+    "bm25_text_below_best",
+    "cosine_text_below_best",
+    "cosine_request_below_best",
+    "overlap_request_below_best",
+    "trigrams_request_below_best",
+    "letters_request_below_best",
+    "similar_copies_below_best",
+    "recent_copies_below_best",
+    "log_gap_above_least",
+    "similar_copies",
+    "recent_copies",
+    "most_copied",
+    "copied_share",
+    "similar_words",
+    "recent_words",
+    "series",
+    "neighbour_copies",
+    "best_cosine_request",
+    "best_overlap_request",
+    "best_letters_request",
+    "best_similar_copies",
+    "best_recent_copies",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The features of a history for a request. ``signals`` (C, S), columns as NAMES, rows in the documents' order;
+    ``request_vector`` (E,); the embeddings of the texts and of the requests that they answered, ``text_vectors`` and
+    ``own_vectors`` (C, E), whose rows are the documents ``order`` (C,)."""
+
+    signals: Floats
+    request_vector: Floats
+    text_vectors: Floats
+    own_vectors: Floats
+    order: Places
+
+
+class SignalIndex:
+    """One history of at least one document, made ready for many requests."""
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        encoder: Encoder,
+        weights: WordWeights,
+        previous: SignalIndex | None = None,
+    ) -> None:
+        """``previous``: of a history with some of the same texts, for this encoder and these weights."""
+        self._encoder = encoder
+        self._weights = weights
+        self._order = oldest_first(documents)
+        self._documents = [documents[place] for place in self._order]
+        self._readings = self._read(previous)
+        times = [math.nan if each.timestamp is None else each.timestamp for each in self._documents]
+        self._times = np.array(times)  # (C,)
+        self._has_request = np.array([bool(each.request) for each in self._documents], np.float32)
+        self._log_words = np.log1p(self._readings.words.lengths)
+        self._beginnings = [request[:COMPARED_LETTERS] for request in self._readings.requests]
+        self._texts = BM25Index(self._readings.words)
+        self._requests = BM25Index(self._readings.request_words)
+        self._letters = Postings(*letter_triples(self._readings.requests), len(documents))
+        self._different_letters = self._letters.different()
+        self._copies = CopyIndex(self._readings.words)
+
+    def _read(self, previous: SignalIndex | None) -> Readings:
+        """Read the documents that ``previous`` does not know, each text with its request once."""
+        rows: dict[tuple[str, str], int] = {}
+        readings = None
+        if previous is not None:
+            readings = previous._readings
+            embedded = readings.embedded
+            rows = {content(each): row for row, each in enumerate(previous._documents) if embedded[row]}
+        new = {content(document): document for document in self._documents if content(document) not in rows}
+        if new:
+            fresh = Readings.of(list(new.values()), self._encoder, self._weights)
+            rows |= {content: row for row, content in enumerate(new, start=len(readings.requests) if readings else 0)}
+            readings = readings.followed_by(fresh) if readings else fresh
+        assert readings is not None, "there is at least one document"
+        return readings.take(np.array([rows[content(document)] for document in self._documents]))
+
+    def features(self, request: Request) -> Features:
+        vector = self._encoder.encode_request(request.text)[0]  # (E,)
+        own = self._readings
+        texts, requests = own.text_vectors, own.request_vectors
+        if not own.embedded.all():
+            texts, requests = np.nan_to_num(texts), np.nan_to_num(requests)
+        return Features(self._signals(request, vector), vector, texts, requests, self._order)
+
+    def _signals(self, request: Request, vector: Floats) -> Floats:
+        """(C, S); NaN where a signal needs an embedding that is not there yet."""
+        found = self._likeness(request, vector) | self._age(request)
+        likeness = found["letters_request"] + np.nan_to_num(found["cosine_request"])
+        copies = self._copies.copies(likeness.astype(np.float32))
+        found |= {
+            "similar_copies": copies.similar,
+            "recent_copies": copies.recent,
+            "most_copied": copies.most,
+            "copied_share": copies.share,
+            "neighbour_copies": self._copies.neighbours,
+            "log_words": self._log_words,
+            "has_request": self._has_request,
+        }
+        of_all = {
+            "log_request_words": math.log1p(len(set(words(request.text)))),
+            "log_candidates": math.log1p(len(self._order)),
+            "similar_words": copies.similar_words,
+            "recent_words": copies.recent_words,
+            "series": self._copies.series,
+        }
+        rows = np.empty((len(NAMES), len(self._order)), np.float32)  # (S, C)
+        for row, name in zip(rows, NAMES, strict=True):
+            if name in of_all:
+                row[:] = of_all[name]
+            elif name.endswith("_below_best"):
+                own = found[name.removesuffix("_below_best")]
+                row[:] = own - _best(own)
+            elif name == "log_gap_above_least":
+                row[:] = found["log_gap"] - found["log_gap"].min()
+            elif name.startswith("best_"):
+                row[:] = _best(found[name.removeprefix("best_")])
+            else:
+                row[:] = found[name]
+        columns = np.empty((len(self._order), len(NAMES)), np.float32)
+        columns[self._order] = rows.T
+        return columns
+
+    def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
+        """How alike the request is to each text and to the request that the text answered."""
+        asked = words(request.text)
+        hashed, said, own = word_hashes(asked), " ".join(asked), self._readings
+        times = Counter(asked)  # (Q,)
+        different, counts = word_hashes(times), np.array(list(times.values()))
+        weights = self._weights.of(list(times))
+        in_texts, in_requests = self._texts.postings.find(different), self._requests.postings.find(different)
+        shared = in_requests.sums(weights)
+        weight = self._weights.sum(frozenset(asked)) or 1.0
+        return {
+            "bm25_text": self._texts.weigh(in_texts, counts) / max(len(times), 1),
+            "bm25_request": self._requests.weigh(in_requests, counts) / max(len(times), 1),
+            "cosine_text": own.text_vectors @ vector,
+            "cosine_request": own.request_vectors @ vector,
+            "overlap_text": in_texts.sums(weights) / weight,
+            "overlap_request": shared / weight,
+            "covered_request": shared / np.maximum(own.request_weights, 1e-6),
+            "same_area": self._same_area(request),
+            "trigrams_request": self._shared_triples(said),
+            "letters_request": self._alike_by_letters(said),
+            "prefix_words": np.log1p(own.request_words.common_beginnings(hashed).astype(np.float32)),
+            "suffix_words": np.log1p(own.request_words.common_ends(hashed).astype(np.float32)),
+        }
+
+    def _same_area(self, request: Request) -> Floats:
+        wanted = area_hashes([request.text])
+        return np.asarray((self._readings.areas == wanted) & (wanted != 0), np.float32)
+
+    def _shared_triples(self, said: str) -> Floats:
+        """The runs of three letters that the request and the documents' own share, of those of either, (C,)."""
+        wanted = np.unique(letter_triples([said])[0])
+        shared = self._letters.find(wanted).terms()
+        either = len(wanted) + self._different_letters - shared
+        return np.asarray(shared / np.maximum(either, 1), np.float32)
+
+    def _alike_by_letters(self, said: str) -> Floats:
+        """How alike the request and the documents' own are letter by letter, 0 to 1, (C,)."""
+        if not said:  # else the library would find it the same as the request of a document without one
+            return np.zeros(len(self._order), np.float32)
+        found = process.cdist([said[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
+        return np.asarray(found / np.float32(100), np.float32)
+
+    def _age(self, request: Request) -> dict[str, Floats]:
+        """How long before the request a text was written, and how many were written since."""
+        now = time.time() if request.timestamp is None else request.timestamp
+        gap = np.maximum(now - self._times, 0.0)
+        known = np.isfinite(gap)
+        gap = np.where(known, gap, 0.0)
+        return {
+            "log_gap": np.where(known, np.log1p(gap), UNKNOWN_GAP).astype(np.float32),
+            "gap_known": known.astype(np.float32),
+            "within_15_minutes": (known & (gap <= 15 * MINUTE)).astype(np.float32),
+            "within_a_day": (known & (gap <= DAY)).astype(np.float32),
+            "log_recency": np.log1p(np.arange(len(known))[::-1]).astype(np.float32),
+        }
+
+
+def _best(values: Floats) -> float:
+    """The largest of those that are known; NaN when none is."""
+    return float(np.fmax.reduce(values))

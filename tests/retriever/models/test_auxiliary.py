@@ -1,0 +1,273 @@
+"""The fast path (shared prefixes, padded batches) against one plain forward pass a pair."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
+
+import retriever.models.auxiliary as auxiliary
+from pearl.errors import InputError
+from retriever.models.auxiliary import AuxiliaryModel, CausalAuxiliary, Group, load_auxiliary
+
+TEXTS = [
+    "Kettle's on.",
+    "Rule of the bench: measure twice, and then once more because the tape was upside down.",
+    "é😀",
+]
+REQUESTS = ["When?", "A post about spokes and the truing of wheels without a stand"]
+TARGETS = ["At ten sharp.", "Item: one wheel, wobbling. " * 3]
+
+
+def groups_of(model: AuxiliaryModel) -> list[Group]:
+    """A group a document, of one, two or all requests."""
+    found = []
+    for number, text in enumerate(TEXTS):
+        pairs = list(zip(REQUESTS, TARGETS, strict=True))[: 1 + number % 2]
+        prompts = tuple(
+            tuple(model.encode(f"An example:\n{text}\n\nRequest: {request}\nText:\n")) for request, _ in pairs
+        )
+        found.append(Group(prompts, tuple(tuple(model.encode(target)) for _, target in pairs)))
+    return found
+
+
+def flat(groups: list[Group]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
+
+
+def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> None:
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    groups = groups_of(model)
+    plain = AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
+    expected = []
+    with torch.inference_mode():
+        for prompt, target in flat(groups):
+            logits = plain(torch.tensor([[*prompt, *target]])).logits[0].log_softmax(-1)
+            expected.append(sum(logits[len(prompt) - 1 + step, token].item() for step, token in enumerate(target)))
+
+    found = [likelihood for scored in model.likelihoods(groups) for likelihood in scored]
+
+    assert [likelihood.tokens for likelihood in found] == [len(target) for _, target in flat(groups)]
+    assert [likelihood.total for likelihood in found] == pytest.approx(expected, rel=1e-4)
+    assert found[0].mean == found[0].total / found[0].tokens
+
+
+def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2)
+    plain = GPT2LMHeadModel(config).eval()
+    plain.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load_auxiliary(str(tmp_path), dtype="float32")
+    prompt, target = tuple(model.encode("one two three")), tuple(model.encode("four five"))
+    with torch.inference_mode():
+        logits = plain(torch.tensor([[*prompt, *target]])).logits[0].log_softmax(-1)
+    expected = sum(logits[len(prompt) - 1 + step, token].item() for step, token in enumerate(target))
+    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
+    assert found.total == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "begins")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    first = tokenizer.bos_token_id
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{tokenizer.bos_token} $A", special_tokens=[(tokenizer.bos_token, first)]
+    )
+    tokenizer.save_pretrained(folder)
+    without, model = (load_auxiliary(str(each), dtype="float32") for each in (causal_folder, folder))
+    assert model.fingerprint["begins_with"] == tokenizer.bos_token
+    assert "begins_with" not in without.fingerprint
+    prompt, target = tuple(model.encode("one two")), tuple(model.encode("three"))
+    ((found,),) = model.likelihoods([Group((prompt,), (target,))])
+    ((expected,),) = without.likelihoods([Group(((first, *prompt),), (target,))])
+    assert found.total == pytest.approx(expected.total, rel=1e-5)
+    assert model.remember([prompt], 1000).likelihoods(target)[0].total == pytest.approx(expected.total, rel=1e-4)
+
+
+def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(causal_folder)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = Gemma2Config(vocab_size=len(tokenizer), head_dim=8, num_key_value_heads=2, **sizes)
+    Gemma2ForCausalLM(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="by final_logit_softcapping"):
+        load_auxiliary(str(tmp_path))
+
+
+def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "cut")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_auxiliary(str(folder))
+
+
+def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) -> None:
+    model = load_auxiliary(str(seq2seq_folder), dtype="float32")
+    groups = groups_of(model)
+    plain = AutoModelForSeq2SeqLM.from_pretrained(seq2seq_folder, dtype=torch.float32).eval()
+    expected = []
+    with torch.inference_mode():
+        for prompt, target in flat(groups):
+            logits = plain(
+                input_ids=torch.tensor([[*prompt, 2]]), decoder_input_ids=torch.tensor([[0, *target[:-1]]])
+            ).logits
+            steps = logits[0].log_softmax(-1)
+            expected.append(sum(steps[step, token].item() for step, token in enumerate(target)))
+
+    found = [likelihood.total for scored in model.likelihoods(groups) for likelihood in scored]
+
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+def test_batches_of_any_size_give_the_same_likelihoods(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
+    groups = groups_of(model)
+    together = model.likelihoods(groups)
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 1)
+
+    apart = model.likelihoods(groups)
+
+    assert [len(scored) for scored in together] == [len(group.prompts) for group in groups]
+
+    for one, other in zip(together, apart, strict=True):
+        assert [likelihood.total for likelihood in one] == pytest.approx(
+            [likelihood.total for likelihood in other], rel=1e-4
+        )
+
+
+def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 40)
+    pairs = [((1,) * length, (1,) * 4) for length in (6, 30, 5, 50, 6, 6)]
+
+    batches = auxiliary._pair_batches(pairs)
+
+    # 4 pairs of 6 + 4 tokens are 40; 30 + 4 stand alone, and so does what is over the budget by itself
+    assert batches == [[2, 0, 4, 5], [1], [3]]
+
+
+@pytest.mark.parametrize("limit", [0, 150, 10_000])
+def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
+    limit: int, causal_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 150)
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]
+    memory = model.remember(prompts, limit)
+
+    for text in (REQUESTS[0], REQUESTS[1], REQUESTS[0]):
+        target = tuple(model.encode(text))
+        plain = [model.likelihoods([Group((prompt,), (target,))])[0][0] for prompt in prompts]
+        found = memory.likelihoods(target)
+        assert [likelihood.total for likelihood in found] == pytest.approx([each.total for each in plain], rel=1e-4)
+        assert {likelihood.tokens for likelihood in found} == {len(target)}
+
+    assert len(memory._kept) == {0: 0, 150: 1, 10_000: 2}[limit]
+
+
+def test_prompts_of_one_token_and_none_at_all(causal_folder: Path) -> None:
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+
+    (found,) = model.remember([(5,)], 100).likelihoods((7, 8))
+
+    assert found.total == pytest.approx(model.likelihoods([Group(((5,),), ((7, 8),))])[0][0].total, rel=1e-4)
+    assert model.remember([], 100).likelihoods((7, 8)) == []
+
+    apart = Group(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
+    alone = [model.likelihoods([Group((prompt,), (target,))])[0][0].total for prompt, target in flat([apart])]
+    assert [each.total for each in model.likelihoods([apart])[0]] == pytest.approx(alone, rel=1e-4)
+    assert model.likelihoods([]) == []
+
+
+def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -> None:
+    model = load_auxiliary(str(narrow_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    fits, prompt = (5,) * 44, (5,) * 45
+
+    assert model.likelihoods([Group((fits,), ((6,) * 20,))])[0][0].tokens == 20
+    with pytest.raises(InputError, match=r"have 65 tokens; the window of the model .* holds 64"):
+        model.likelihoods([Group((fits, prompt), ((6,) * 20, (6,) * 20))])
+    with pytest.raises(InputError, match="have 65 tokens"):
+        model.remember([fits, prompt], 1000).likelihoods((6,) * 20)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "shared"),
+    [
+        (((1, 2, 3), (1, 2, 4)), 2),
+        (((1, 2), (1, 2, 3)), 1),  # a token of each prompt stays outside, for the target hangs on it
+        (((5,),), 0),
+        (((1, 2, 3),), 2),
+        (((1, 2), (3, 4)), 0),
+    ],
+)
+def test_what_prompts_share(prompts: tuple[tuple[int, ...], ...], shared: int) -> None:
+    assert Group(prompts, tuple((9,) for _ in prompts)).shared() == shared
+
+
+def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_auxiliary(str(tmp_path))
+
+
+def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(InputError, match="--device cuda"):
+        load_auxiliary("embedded", device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"device": "gpu"}, "--device gpu: there are cpu, cuda"),
+        ({"device": "cuda:x"}, "--device cuda:x: "),
+        ({"device": "cuda:99"}, "--device cuda:99: there is no such GPU"),
+        ({"dtype": "int8"}, "--dtype int8: there are auto, float32, bfloat16"),
+    ],
+)
+def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        load_auxiliary("embedded", **options)
+
+
+def test_the_embedded_model_agrees_with_an_independent_script(shared: Path) -> None:
+    """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here its first requests."""
+    prompts = json.loads((shared / "data/commits/git_gains_prompts.json").read_text())
+    with gzip.open(shared / "data/commits/git_gains_sample.jsonl.gz", "rt") as lines:
+        records = [json.loads(line) for _, line in zip(range(3), lines, strict=False)]
+    model = load_auxiliary("embedded")
+    ours, theirs = [], []
+    for record in records:
+        target = tuple(model.encode(record["target"], 128))
+
+        def prompt(name: str, document: str = "", request: str = record["request"]) -> tuple[int, ...]:
+            return tuple(model.encode(prompts[name].replace("{d}", document).replace("{q}", request)))
+
+        texts = [model.decode(model.encode(document["text"], 160)) for document in record["documents"]]
+        groups = [Group((prompt("with_document", text),), (target,)) for text in texts]
+        (without,) = model.likelihoods([Group((prompt("without_document"),), (target,))])[0]
+        ours += [scored[0].total - without.total for scored in model.likelihoods(groups)]
+        theirs += record["gain"]
+
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.99

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pearl.clock import Clock
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, pair_of
+from retriever.models.quantized import write_weights
+from training.fit_cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
+from training.second_stage import save_cross_encoder
+
+REQUEST = Request("true the wheel")
+DOCUMENTS = [
+    Document(
+        str(number), f"Text {number} of the bench. " * (number % 5), request=f"Item {number}" if number % 2 else ""
+    )
+    for number in range(21)
+]
+
+
+@pytest.fixture
+def model(cross_encoder_folder: Path) -> CrossEncoderModel:
+    return CrossEncoderModel(cross_encoder_folder, 128)
+
+
+def test_a_pair_is_the_request_and_the_document_with_its_own() -> None:
+    assert pair_of("a  request", Document("1", "text", request="asked")) == ("a  request", "asked\ntext")
+    assert pair_of("a", Document("1", "text")) == ("a", "text")
+    long = " ".join(map(str, range(1000)))
+    assert pair_of(long, Document("1", "text"))[0].split() == [str(number) for number in range(REQUEST_WORDS)]
+
+
+def test_logits_are_those_of_the_model_that_was_trained(bert_folder: Path, tmp_path: Path) -> None:
+    trained: Any = new_cross_encoder(str(bert_folder), CrossEncoderOptions())
+    save_cross_encoder(trained, tmp_path / "cross")
+    found = CrossEncoderModel(tmp_path / "cross", 128).logits(REQUEST, DOCUMENTS)
+    assert found.dtype == np.float32
+    expected = logits_of(trained, REQUEST, DOCUMENTS)
+    # weights in 8 bits, and bfloat16 where the processor computes in it; random weights are larger than real ones
+    assert np.corrcoef(found, expected)[0, 1] > 0.99
+    assert found == pytest.approx(expected, abs=0.5 * float(expected.std()))
+
+
+def test_a_logit_does_not_depend_on_its_company(model: CrossEncoderModel) -> None:
+    together = model.logits(REQUEST, DOCUMENTS)
+    alone = [model.logits(REQUEST, [document])[0] for document in DOCUMENTS]
+    assert together.tolist() == alone
+    assert np.array_equal(model.logits(REQUEST, DOCUMENTS), together)
+
+
+@pytest.mark.parametrize("asked", ["", "x" * 20_000, "word " * 5000, "今日は" * 1000])
+def test_texts_longer_than_the_window_and_empty_ones(model: CrossEncoderModel, asked: str) -> None:
+    documents = [Document("a", ""), Document("b", "y" * 20_000), Document("c", "word " * 5000, request="z" * 5000)]
+    assert np.isfinite(model.logits(Request(asked), documents)).all()
+
+
+def test_parts_are_read_one_after_the_other_and_no_more_than_are_asked_for(model: CrossEncoderModel) -> None:
+    parts = [DOCUMENTS[:2], [], DOCUMENTS[2:], DOCUMENTS]
+    begun: list[int] = []
+
+    def counted() -> Iterator[list[Document]]:
+        for number, part in enumerate(parts):
+            begun.append(number)
+            yield part
+
+    found = list(model.read(REQUEST, counted(), {}))
+    assert [len(each) for each in found] == [len(part) for part in parts]
+    assert np.concatenate(found).tolist() == [model.logits(REQUEST, [each])[0] for part in parts for each in part]
+    begun.clear()
+    parts = [DOCUMENTS] * 9
+    with closing(model.read(REQUEST, counted(), {})) as reading:
+        next(reading)
+    assert len(begun) <= 3
+    assert np.array_equal(model.logits(REQUEST, DOCUMENTS[:2]), found[0])
+
+
+def test_nothing_to_score(model: CrossEncoderModel) -> None:
+    assert model.logits(REQUEST, []).shape == (0,)
+
+
+def test_threads_share_it(model: CrossEncoderModel) -> None:
+    expected = model.logits(REQUEST, DOCUMENTS[:3])
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(model.logits(REQUEST, DOCUMENTS[:3]))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(found) == 4
+    assert all(np.array_equal(each, expected) for each in found)
+
+
+def test_another_architecture_runs_under_torch(cross_encoder_folder: Path, tmp_path: Path) -> None:
+    """The same weights, so nearly the same logits: of an activation that the runtime does not know."""
+    folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "gelu_python"}))
+    found = CrossEncoderModel(folder, 128).logits(REQUEST, DOCUMENTS)
+    expected = CrossEncoderModel(cross_encoder_folder, 128).logits(REQUEST, DOCUMENTS)
+    assert found == pytest.approx(expected, abs=0.2 * float(expected.std()))
+
+
+def damaged_weights(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"junk")
+
+
+def weights_of_something_else(folder: Path) -> None:
+    write_weights({"a": torch.zeros(2)}, folder / "model.safetensors")
+
+
+def no_configuration(folder: Path) -> None:
+    (folder / "config.json").unlink()
+
+
+@pytest.mark.parametrize("damage", [damaged_weights, weights_of_something_else, no_configuration])
+def test_a_folder_that_cannot_be_loaded(
+    damage: Callable[[Path], None], cross_encoder_folder: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
+    damage(folder)
+    with pytest.raises(InputError, match="the cross-encoder cannot be loaded") as caught:
+        CrossEncoderModel(folder, 128).load()
+    assert caught.value.code == "damaged_file"
+    assert "\n" not in caught.value.message
+
+
+def test_a_turn_that_comes_too_late_is_not_begun(cross_encoder_folder: Path) -> None:
+    model = CrossEncoderModel(cross_encoder_folder, 64)
+    model.logits(Request("a"), [Document("d", "b")])  # now it knows how long a document takes
+    endless = 10**12
+    found: list[bool] = []
+
+    def wait(documents: int, clock: Clock) -> None:
+        with model.turn(documents, clock) as has_turn:
+            found.append(has_turn)
+
+    for documents, clock in ((endless, Clock(60_000)), (1, Clock(60_000)), (endless, Clock()), (1, Clock(20))):
+        thread = threading.Thread(target=wait, args=(documents, clock))
+        with model.turn(1, Clock()) as has_turn:
+            assert has_turn
+            thread.start()
+            thread.join(0.1)
+        thread.join()
+    assert found == [False, True, True, False]
+    with model.turn(endless, Clock(60_000)) as has_turn:
+        assert has_turn  # it did not wait, so its pace is measured

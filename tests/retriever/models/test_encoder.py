@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pearl.errors import InputError
+from pearl.history import read_json_lines
+from pearl.records import Document, Request
+from retriever.baselines.dense import DenseRetriever
+from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers model of two thousand weights, made and saved here."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    words = ["[PAD]", "[UNK]", "bread", "salt", "water", "train"]
+    tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(
+        folder / "bert"
+    )
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+    )
+    BertModel(config).save_pretrained(folder / "bert")
+    transformer = Transformer(str(folder / "bert"))
+    pooling = Pooling(transformer.get_embedding_dimension())
+    SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(folder / "model"))
+    return folder / "model"
+
+
+def test_vectors_are_of_unit_length(encoder):
+    documents, request = encoder.encode_documents(["Bread.", "", "x" * 100_000]), encoder.encode_request("bread")
+    assert (documents.dtype, documents.shape) == (np.float32, (3, 384))
+    assert (request.dtype, request.shape) == (np.float32, (1, 384))
+    assert np.linalg.norm(np.concatenate([documents, request]), axis=1).tolist() == pytest.approx([1] * 4, abs=1e-5)
+
+
+def test_a_vector_does_not_depend_on_its_company(encoder):
+    texts = ["Bread.", "Salt and a much longer text than the others have.", "Water?"]
+    together = encoder.encode_documents(texts)
+    alone = np.concatenate([encoder.encode_documents([text]) for text in texts])
+    assert np.array_equal(together, alone)
+
+
+def test_threads_share_it(encoder):
+    texts = [f"text number {number} " * (number + 1) for number in range(12)]
+    expected = np.concatenate([encoder.encode_request(text) for text in texts])
+    found: dict[int, np.ndarray] = {}
+
+    def encode(number: int) -> None:
+        if number % 3:
+            found[number] = encoder.encode_request(texts[number])
+        else:
+            found[number] = encoder.encode_documents([texts[number]])
+
+    threads = [threading.Thread(target=encode, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.abs(np.concatenate([found[number] for number in range(12)]) - expected).max() < 1e-5
+
+
+def test_the_embedded_one_is_known_by_its_model():
+    assert SentenceEncoder().name == "all-MiniLM-L6-v2"
+    assert (embedded_encoder_folder() / "config.json").is_file()
+
+
+def test_a_saved_model_is_loaded_by_its_folder(tiny):
+    encoder = SentenceEncoder(str(tiny))
+    assert encoder.name == str(tiny)
+    vectors = encoder.encode_documents(["bread salt", "water", "train"])
+    assert vectors.shape == (3, 8)
+    assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1, 1, 1], abs=1e-5)
+    documents = [Document("a", "bread salt"), Document("b", "train")]
+    best, other = DenseRetriever(encoder).rank(Request("bread salt"), documents)
+    assert best.document.id == "a"
+    assert best.score == pytest.approx(1)
+    assert other.score < 1
+
+
+@pytest.mark.parametrize("name", ["no-such-folder/encoder", "/nothing/there", "a b c"])
+def test_a_model_that_cannot_be_loaded(name):
+    with pytest.raises(InputError, match="'embedded'") as caught:
+        SentenceEncoder(name).load()
+    assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
+    assert "\n" not in caught.value.message
+
+
+def test_a_folder_that_holds_no_model(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError) as caught:
+        SentenceEncoder(str(tmp_path)).load()
+    assert caught.value.code == "encoder_not_found"
+
+
+def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder) -> None:
+    """On the texts of the sample user, the cosines of texts."""
+    texts = [line.value["text"] for line in read_json_lines(ROOT / "service/sample/history.jsonl")]
+    from sentence_transformers import SentenceTransformer
+
+    reference = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
+    exact = reference.encode(texts, normalize_embeddings=True)
+    found = encoder.encode_documents(texts)
+
+    assert np.abs(found @ found.T - exact @ exact.T).max() < 0.02
+    best = [set(np.argsort(-row)[1:4]) for row in found @ found.T]
+    wanted = [set(np.argsort(-row)[1:4]) for row in exact @ exact.T]
+    assert sum(len(one & other) for one, other in zip(best, wanted, strict=True)) >= 0.95 * 3 * len(texts)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1.0)
+
+
+def damaged_weights(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"junk")
+
+
+def too_few_weights(folder: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.0.output.dense.bias"]
+    save_file(weights, folder / "model.safetensors")
+
+
+def no_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+
+
+def damaged_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}")
+
+
+def damaged_modules(folder: Path) -> None:
+    (folder / "modules.json").write_text("{")
+
+
+@pytest.mark.parametrize("damage", [damaged_weights, too_few_weights, no_weights, damaged_tokenizer, damaged_modules])
+def test_a_damaged_folder(damage: Callable[[Path], None], tiny: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / "model"))
+    damage(folder)
+    with pytest.raises(InputError, match="'embedded'") as caught:
+        SentenceEncoder(str(folder)).load()
+    assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
+    assert "\n" not in caught.value.message

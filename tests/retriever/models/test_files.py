@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from retriever.models.auxiliary import load_auxiliary
+from retriever.models.files import model_fingerprint
+
+
+def test_what_is_embedded_goes_by_its_name() -> None:
+    assert model_fingerprint("embedded") == ""
+
+
+def test_a_folder_goes_by_its_configuration_and_weights(causal_folder: Path, tmp_path: Path) -> None:
+    one = shutil.copytree(causal_folder, tmp_path / "model")
+    other = shutil.copytree(causal_folder, tmp_path / "elsewhere" / "model")
+    before = model_fingerprint(str(one))
+    (one / "README.md").write_text("about it")
+    assert len(before) == 64
+    assert model_fingerprint(str(other)) == model_fingerprint(str(one)) == before
+
+    weights = one / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    assert model_fingerprint(str(one)) != before
+    config = other / "config.json"
+    config.write_text(config.read_text().replace("0.5", "0.6"))
+    assert model_fingerprint(str(other)) not in (before, model_fingerprint(str(one)))
+    assert load_auxiliary(str(one)).fingerprint["folder"] == load_auxiliary(str(other)).fingerprint["folder"] == "model"
+    assert load_auxiliary(str(one)).fingerprint != load_auxiliary(str(other)).fingerprint
+
+
+def test_a_model_that_no_hub_has_here_has_none() -> None:
+    assert model_fingerprint("nobody/nothing-of-the-kind") == ""

@@ -1,0 +1,510 @@
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from safetensors.torch import save_file
+from threadpoolctl import threadpool_info
+
+from pearl.history import read_json_lines
+from pearl.records import Document
+from retriever.models import runtime
+from retriever.models.cross_encoder import pair_of
+from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
+from retriever.models.folder import LETTERS, STEP, BertFolder, model_folder, sentence_folder
+from retriever.models.graph import Arithmetic, logits_graph, mean_graph
+from retriever.models.quantized import read_weights, write_weights
+from retriever.models.runtime import CORES, TextModel
+from training.fit_cross_encoder import CrossEncoderOptions, new_cross_encoder
+from training.second_stage import save_cross_encoder
+
+ROOT = Path(__file__).parents[3]
+ODD = [
+    "",
+    " ",
+    "Bread",
+    "🍞🥖🧂",
+    "🏳️‍🌈 👩‍👩‍👧‍👦",
+    "שלום עולם، مرحبا بالعالم",
+    "zero\u200bwidth\u200djoined\ufeff",
+    "naïve café, Ångström ﬁne",
+    "今日はパンを焼きました。",
+    "x" * 5000,
+    "word " * 3000,
+    "a\tb\n\nc\x00d\x07",
+    "[CLS] [SEP] [PAD] ##ing",
+    ",.;:" * 100,
+]
+# what bfloat16, or rounding in 8 bits, may change
+LOGIT_SHARE = 0.1  # of the standard deviation
+
+
+def test_it_is_told_that_telemetry_is_not_installed(tmp_path: Path) -> None:
+    program = "import sys, retriever.models.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"HOME": str(tmp_path)},
+    )
+    assert done.stdout == "None\n"
+    assert list(tmp_path.iterdir()) == []  # where it counts how often it was used
+
+
+def test_blas_leaves_the_cores_to_the_models() -> None:
+    SentenceEncoder().encode_request("bread")
+    assert {each["num_threads"] for each in threadpool_info() if "numpy" in each["filepath"]} == {1}
+
+
+def test_openvino_is_imported_in_one_place() -> None:
+    packages = ("pearl", "retriever", "service", "training", "eval", "benchmarks", "docs", "tests")
+    found = {
+        str(path.relative_to(ROOT))
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "openvino" for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "openvino")
+    }
+    assert found == {"retriever/models/silent_openvino.py"}
+
+
+def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from pearl.records import Document, Request
+from retriever.models.cross_encoder import CrossEncoderModel
+from retriever.models.encoder import SentenceEncoder
+encoder = SentenceEncoder()
+texts = [f"text {{number}} of the bench " * (number % 60) for number in range(60)]
+assert encoder.encode_documents(texts).shape == (60, 384)
+assert encoder.encode_request("bread").shape == (1, 384)
+model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), 128)
+documents = [Document(str(place), text) for place, text in enumerate(texts)]
+assert model.logits(Request("bread"), documents).shape == (60,)
+print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & sys.modules.keys())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "\n"  # the memory that is left to the models is a figure of benchmarks/serving.py
+
+
+@pytest.fixture(scope="module")
+def real_texts() -> list[str]:
+    """Some of the sample user's, which every copy of the repository has."""
+    lines = read_json_lines(ROOT / "service/sample/history.jsonl")
+    return [line.value["text"] for line in islice(lines, 0, 48, 2)]
+
+
+@pytest.fixture(scope="module")
+def real_pairs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded weights under a head of random ones, as an artifact carries it."""
+    folder = tmp_path_factory.mktemp("real") / "cross-encoder"
+    save_cross_encoder(real_model(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ranged_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with what its matrices' inputs are like on texts of another kind, paragraphs of the licence."""
+    paragraphs = (ROOT / "LICENSE").read_text(encoding="utf-8").split("\n\n")
+    folder = tmp_path_factory.mktemp("ranged") / "cross-encoder"
+    save_cross_encoder(real_model(), folder, [(text.split("\n")[0], text) for text in paragraphs])
+    return folder
+
+
+def real_model() -> Any:
+    model: Any = new_cross_encoder("embedded", CrossEncoderOptions())
+    with torch.no_grad():
+        model.model.classifier.weight.mul_(10.0)
+    return model
+
+
+@pytest.fixture(scope="module")
+def exact_vectors(real_texts: list[str]) -> np.ndarray:
+    """Of the real texts and the odd ones, by the embedded model as it was published."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
+    return np.asarray(model.encode(real_texts + ODD, normalize_embeddings=True))
+
+
+@pytest.fixture(scope="module")
+def real_pairs(real_texts: list[str], real_pairs_folder: Path) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Pairs, and the logits of the reference."""
+    pairs = [(request, text) for request in ("fix a leak of memory", "🍞", "") for text in real_texts + ODD]
+    return pairs, exact_logits(real_pairs_folder, pairs)
+
+
+def opened(folder: Path, max_tokens: int = 128) -> BertFolder:
+    found = model_folder(folder, max_tokens)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str], exact_vectors: np.ndarray) -> None:
+    folder = sentence_folder(embedded_encoder_folder())
+    assert folder is not None
+    found = TextModel(folder, mean_graph, arithmetic).outputs([(text,) for text in real_texts + ODD])
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    cosines = (found * exact_vectors).sum(axis=1)
+    assert cosines.min() > (0.9995 if arithmetic is Arithmetic.BFLOAT16 else 0.9998)
+
+
+@pytest.mark.parametrize("arithmetic", [Arithmetic.BFLOAT16, Arithmetic.FLOAT32])
+def test_logits_are_the_references(
+    arithmetic: Arithmetic, real_pairs: tuple[list[tuple[str, str]], np.ndarray], real_pairs_folder: Path
+) -> None:
+    pairs, exact = real_pairs
+    assert_logits(TextModel(opened(real_pairs_folder), logits_graph, arithmetic).outputs(pairs)[:, 0], exact)
+
+
+def test_in_bytes_too(real_pairs: tuple[list[tuple[str, str]], np.ndarray], ranged_folder: Path) -> None:
+    pairs, exact = real_pairs
+    in_bytes = TextModel(opened(ranged_folder), logits_graph, Arithmetic.BYTES)
+    assert_logits(in_bytes.outputs(pairs)[:, 0], exact, LOGIT_SHARE)
+    executed = [node.get_rt_info() for node in in_bytes._compiled.get_runtime_model().get_ops()]
+    multiplied = [info["runtimePrecision"].value for info in executed if info["layerType"].value == "FullyConnected"]
+    assert multiplied.count("u8") == 6 * 5  # of each layer all but the matrix behind the activation function
+
+
+def test_without_bytes_where_there_are_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    for tiles, expected in ((True, Arithmetic.BFLOAT16), (False, Arithmetic.BYTES)):
+        monkeypatch.setattr(runtime, "has_tiles", lambda tiles=tiles: tiles)
+        if "BF16" not in runtime._core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            expected = Arithmetic.FLOAT32
+        assert runtime._fastest() is expected
+
+
+def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder: Path) -> None:
+    # each core would do that for itself in the same place, and one multiply by what has no scale yet
+    for arithmetic in Arithmetic:
+        compiled = TextModel(opened(real_pairs_folder), logits_graph, arithmetic)._compiled
+        kinds = {
+            (node.get_rt_info()["layerType"].value, before.get_node().get_rt_info()["layerType"].value)
+            for node in compiled.get_runtime_model().get_ops()
+            for before in node.input_values()
+        }
+        assert ("Convert", "Const") not in kinds
+        assert ("Convert", "Gather") in kinds  # the tables' rows
+
+
+def assert_logits(found: np.ndarray, exact: np.ndarray, mean: float = LOGIT_SHARE / 2) -> None:
+    spread = exact.std()
+    assert np.abs(found - exact).max() < 4 * LOGIT_SHARE * spread
+    assert np.abs(found - exact).mean() < mean * spread
+    later, earlier = np.nonzero(exact[:, None] - exact[None] > 3 * LOGIT_SHARE * spread)
+    assert (found[later] > found[earlier]).mean() > 0.999
+
+
+def exact_logits(folder: Path, pairs: list[tuple[str, str]], max_tokens: int = 128) -> np.ndarray:
+    """In float32, a pair at a time, without any of the runtime's code."""
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(folder))
+    model.load_state_dict(read_weights(folder / "model.safetensors"))
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model.eval()
+    options: Any = {"truncation": "longest_first", "max_length": max_tokens, "return_tensors": "pt"}
+    with torch.inference_mode():
+        return np.array([float(model(**tokenizer([asked], [text], **options)).logits) for asked, text in pairs])
+
+
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+@pytest.mark.parametrize(("width", "positions"), [(64, 192), (24, 100)])
+@pytest.mark.parametrize(
+    ("arithmetic", "write", "share"),
+    [
+        (Arithmetic.FLOAT32, save_file, 0.001),
+        (Arithmetic.BFLOAT16, save_file, 0.2),
+        (Arithmetic.FLOAT32, write_weights, 0.4),
+        (Arithmetic.BFLOAT16, write_weights, 0.2),
+    ],
+    ids=["float32", "bfloat16", "packed", "packed-bfloat16"],
+)
+def test_small_models_of_both_architectures(
+    kind: str,
+    width: int,
+    positions: int,
+    arithmetic: Arithmetic,
+    write: Callable[[Any, Path], None],
+    share: float,
+    tmp_path: Path,
+    byte_tokens: Any,
+) -> None:
+    """``share``: of the logits' standard deviation, by which they may be off."""
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        MPNetConfig,
+        MPNetForSequenceClassification,
+    )
+
+    torch.manual_seed(width)
+    configs: Any = {"bert": BertConfig, "mpnet": MPNetConfig}
+    models: Any = {"bert": BertForSequenceClassification, "mpnet": MPNetForSequenceClassification}
+    config = configs[kind](
+        vocab_size=260,
+        hidden_size=width,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=width,
+        max_position_embeddings=positions,
+        initializer_range=0.3,
+        num_labels=1,
+        pad_token_id={"bert": 0, "mpnet": 1}[kind],
+    )
+    config.save_pretrained(tmp_path)
+    byte_tokens.save_pretrained(tmp_path)
+    write(models[kind](config).state_dict(), tmp_path / "model.safetensors")
+    pairs = [("asked", text * times) for text in ("a text of bytes ", "0", "ÄÖÜ") for times in (0, 1, 3, 20)]
+    folder = opened(tmp_path, 90)
+    assert folder.longest == 90
+    exact = exact_logits(tmp_path, pairs, 90)
+    found = TextModel(folder, logits_graph, arithmetic).outputs(pairs)[:, 0]
+    assert np.abs(found - exact).max() < share * exact.std()
+
+
+@pytest.fixture
+def byte_tokens(bert_folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(bert_folder)
+
+
+def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(real_pairs_folder)
+    folder = opened(real_pairs_folder)
+    pairs = [pair_of(asked, Document("", text)) for asked in (*ODD, real_texts[0]) for text in real_texts[:9] + ODD]
+    for asked, text in pairs:
+        expected = tokenizer([asked], [text], truncation="longest_first", max_length=128)
+        assert_tokens(
+            folder.tokens([folder.ids(asked), folder.ids(text)]),
+            expected["input_ids"][0],
+            expected["token_type_ids"][0],
+        )
+
+
+def test_tokens_are_those_of_sentence_transformers(real_texts: list[str]) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
+    folder = sentence_folder(embedded_encoder_folder())
+    assert folder is not None
+    assert folder.longest == 256
+    for text in real_texts + ODD:
+        expected = model.preprocess([text])
+        assert_tokens(
+            folder.tokens([folder.ids(text)]), expected["input_ids"][0].tolist(), expected["token_type_ids"][0].tolist()
+        )
+
+
+def assert_tokens(found: np.ndarray, ids: list[int], types: list[int]) -> None:
+    length = len(ids)
+    assert found.shape[1] % STEP == 0
+    assert found.shape[1] - length < STEP
+    assert found[0].tolist() == ids + [0] * (found.shape[1] - length)
+    assert found[1, :length].tolist() == types
+    assert found[2].tolist() == [1] * length + [0] * (found.shape[1] - length)
+
+
+def test_a_tokenizer_without_types_and_an_empty_text(bert_folder: Path) -> None:
+    tiny = opened(bert_folder, 50)
+    assert not tiny.typed
+    assert tiny.tokens([tiny.ids(""), tiny.ids("")])[2].tolist() == [1] + [0] * (
+        STEP - 1
+    )  # one of padding: a model needs a token
+    long = tiny.tokens([tiny.ids("y" * 100), tiny.ids("z" * 10)])
+    assert long.shape == (3, 50)  # no more than the window, though it is no multiple
+    assert long[2].all()
+
+
+def test_threads_get_their_own_answers(bert_folder: Path, cross_encoder_folder: Path) -> None:
+    model = TextModel(opened(cross_encoder_folder), logits_graph)
+    inputs = [[(f"request {number}", "text " * place) for place in range(number % 7)] for number in range(16)]
+    expected = [model.outputs(each) for each in inputs]
+    found: dict[int, np.ndarray] = {}
+
+    def score(number: int) -> None:
+        for _ in range(5):
+            found[number] = model.outputs(inputs[number])
+
+    threads = [threading.Thread(target=score, args=(number,)) for number in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(found) == len(inputs)
+    assert all(np.array_equal(found[number], each) for number, each in enumerate(expected))
+
+
+def test_it_uses_no_more_cores_than_there_are_and_none_when_idle(cross_encoder_folder: Path) -> None:
+    TextModel(opened(cross_encoder_folder), logits_graph).outputs([("a", "b")] * 20)
+    assert 1 <= CORES <= (os.cpu_count() or 1)
+    process = psutil.Process()
+    before = sum(process.cpu_times()[:2])
+    threading.Event().wait(0.3)
+    assert sum(process.cpu_times()[:2]) - before < 0.15
+
+
+def rewritten(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def other_pooling(folder: Path) -> None:
+    rewritten(folder / "1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode_cls_token=True)
+
+
+def another_module(folder: Path) -> None:
+    modules = json.loads((folder / "modules.json").read_text())
+    modules.insert(2, {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"})
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+def prompts(folder: Path) -> None:
+    rewritten(folder / "config_sentence_transformers.json", prompts={"query": "Find: "})
+
+
+def lower_case(folder: Path) -> None:
+    rewritten(folder / "sentence_bert_config.json", do_lower_case=True)
+
+
+def unknown_option(folder: Path) -> None:
+    rewritten(folder / "sentence_bert_config.json", query_length=32)
+
+
+def other_architecture(folder: Path) -> None:
+    rewritten(folder / "config.json", model_type="roberta")
+
+
+def other_activation(folder: Path) -> None:
+    rewritten(folder / "config.json", hidden_act="relu")
+
+
+def relative_positions(folder: Path) -> None:
+    rewritten(folder / "config.json", position_embedding_type="relative_key")
+
+
+def decoder(folder: Path) -> None:
+    rewritten(folder / "config.json", is_decoder=True)
+
+
+def other_tokenizer(folder: Path) -> None:
+    rewritten(folder / "tokenizer_config.json", tokenizer_class="RobertaTokenizer")
+
+
+def contradicting_tokenizer(folder: Path) -> None:
+    rewritten(folder / "tokenizer_config.json", do_lower_case=False)
+
+
+def truncates_left(folder: Path) -> None:
+    rewritten(folder / "tokenizer_config.json", truncation_side="left")
+
+
+def no_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+def damaged_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text('{"normalizer": 1}')
+
+
+def no_weights(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+
+
+def damaged_weights(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"junk")
+
+
+def bfloat16_weights(folder: Path) -> None:
+    save_file({"a": torch.zeros(2, dtype=torch.bfloat16)}, folder / "model.safetensors")
+
+
+def damaged_configuration(folder: Path) -> None:
+    (folder / "config.json").write_text("{")
+
+
+def no_configuration(folder: Path) -> None:
+    (folder / "config.json").write_text("[]")
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The embedded encoder with weights of another name, which are not looked at to choose."""
+    shutil.copytree(embedded_encoder_folder(), tmp_path / "model", ignore=shutil.ignore_patterns("*.safetensors"))
+    save_file({"a": torch.zeros(2)}, tmp_path / "model/model.safetensors")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other_pooling,
+        another_module,
+        prompts,
+        lower_case,
+        unknown_option,
+        other_architecture,
+        other_activation,
+        relative_positions,
+        decoder,
+        other_tokenizer,
+        contradicting_tokenizer,
+        truncates_left,
+        no_tokenizer,
+        damaged_tokenizer,
+        no_weights,
+        damaged_weights,
+        bfloat16_weights,
+        damaged_configuration,
+        no_configuration,
+    ],
+)
+def test_what_is_left_to_torch(change: Callable[[Path], None], copied: Path) -> None:
+    assert sentence_folder(copied) is not None
+    change(copied)
+    assert sentence_folder(copied) is None
+
+
+def test_what_is_no_folder_is_left_to_torch() -> None:
+    assert sentence_folder(Path("sentence-transformers/all-mpnet-base-v2")) is None
+    assert model_folder(Path("/nothing/there")) is None
+
+
+def test_a_model_left_to_torch_is_as_good(tmp_path: Path, encoder: SentenceEncoder, real_texts: list[str]) -> None:
+    shutil.copytree(embedded_encoder_folder(), tmp_path / "model")
+    unknown_option(tmp_path / "model")
+    rewritten(tmp_path / "model/config_sentence_transformers.json", prompts={"query": "", "document": "x"})
+    (tmp_path / "model/sentence_bert_config.json").write_text('{"max_seq_length": 256}')
+    left = SentenceEncoder(str(tmp_path / "model"))
+    found = left.encode_request(real_texts[0])
+    assert sentence_folder(tmp_path / "model") is None
+    assert float((found @ encoder.encode_request(real_texts[0]).T)[0, 0]) > 0.999
+
+
+def test_what_lies_far_behind_in_a_text_is_not_tokenized(real_pairs_folder: Path) -> None:
+    """A megabyte takes seconds, in which the tokenizer lets no other thread run."""
+    folder = opened(real_pairs_folder)
+    words = "mind the tide " * 70_000
+    ids = folder.ids(words)
+    assert folder.longest < len(ids) <= folder.longest * LETTERS
+    assert (folder.tokens([ids]) == folder.tokens([folder.ids(words[:10_000])])).all()
