@@ -48,36 +48,36 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "retrieval-git.json",
         "On the git project, also trained on the other project",
-        "`trained-on-coreboot` never saw a text of this project.",
+        "`trained-on-coreboot` saw no text of this project in training.",
         retrieval_tables,
         None,
     ),
     (
         "retrieval-coreboot.json",
         "On the coreboot project, also trained on the other project",
-        "`trained-on-git` never saw a text of this project.",
+        "`trained-on-git` saw no text of this project in training.",
         retrieval_tables,
         None,
     ),
     (
         "calibration.json",
-        "Whether the score says how much it will help",
-        "The correlation of the best score s1 with the gain of the document chosen; that with what is generated, the "
-        "paper's table 6, stands below, with the drafts. The requests, and what was trained beside the artifact that "
+        "How well the score predicts the gain",
+        "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
+        "paper's table 6, is below. The requests, and the models trained beside the artifact that "
         "ships, are of a later run of the recipe than in the tables above.",
         calibration_tables,
         "calibration.svg",
     ),
     (
         "generation.json",
-        "What is written with the chosen documents",
+        "Drafts from the chosen documents",
         "Drafts by SmolLM2-135M, compared with what the users really wrote (the paper's tables 1b and 4).",
         generation_tables,
         None,
     ),
     (
         "generation-margin.json",
-        "Showing only what scores near the best",
+        "Showing only documents that score near the best",
         "The same with the margin that the artifact ships with, chosen on dev ([experiments](experiments.md)): "
         "documents that score further behind the best one are left out. `all-four` is the same artifact without it, "
         "`dense-requests` the best baseline of the table above. Another sample of the test users' requests, of a later "
@@ -98,8 +98,8 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
 def results_page() -> str:
     lines = [
         "# Results\n",
-        "Measured on users who were seen neither in training nor in any choice: users are split by a hash of their id "
-        "into 45% to train on, 15% to choose by and 40% to test. Candidates are what a user wrote before the request: "
+        "Measured on held-out users, seen neither in training nor in any choice: users are split by a hash of their id "
+        "into 45% to train on, 15% to choose by and 40% to test. Candidates are the user's texts before the request: "
         "a third by BM25, a third the most recent, the rest at random. `make train` makes everything again; each table "
         "names its command. Intervals are 95% (bootstrap over users).\n",
     ]
@@ -129,9 +129,9 @@ def retriever_block() -> str:
     rows = [row for row in (*result["models"], *result["baselines"]) if row["model"] in SHOWN]
     rows.sort(key=lambda row: -row["top1_gain"]["value"])
     table = Table(
-        f"{result['n']:,} requests of {result['users']:,} users whom no choice in training ever saw, of two projects. "
-        "The gain: how many nats likelier the document chosen makes what was really written. Everything else, also "
-        "with near-duplicates set aside: [docs/results.md](docs/results.md).",
+        f"{result['n']:,} requests of {result['users']:,} held-out users of two projects. The gain is the "
+        "log-likelihood, in nats, that the chosen document adds to the text the user really wrote. All figures, also "
+        "without near-duplicates: [docs/results.md](docs/results.md).",
         ("chosen by", *(metric.title for metric in shown_metrics)),
         tuple(
             (SHOWN[row["model"]], *(shown(row[metric.name], metric.digits) for metric in shown_metrics)) for row in rows

@@ -32,7 +32,7 @@ JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSO
 
 
 def known(option: str, name: str, among: Iterable[str]) -> str:
-    """The name that was given for an option. Raises InputError where there is none such."""
+    """The name given for an option. Raises InputError if it is unknown."""
     if name not in among:
         raise InputError(f"--{option} {name}: there are {', '.join(among)}.", param=option)
     return name
@@ -63,7 +63,7 @@ def _laid_out(value: Any, indent: str = "") -> str:
 
 
 def _encodable(value: Any) -> Any:
-    """With '?' for the bytes of paths that are not UTF-8, which no JSON can hold."""
+    """Put '?' for the bytes of paths that are not UTF-8, which JSON cannot hold."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):

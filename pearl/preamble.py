@@ -152,7 +152,7 @@ def _past_words(rest: str, at: Beginning, *, final: bool) -> Beginning | None:
 
 
 def _longest_lead(rest: str) -> int:
-    """How much at the beginning may be a model's words: paragraphs that look like them, and one more."""
+    """The length of a beginning that may be the model's words: paragraphs that look like them, and one more."""
     place = 0
     while place < LONGEST_LEAD:
         blank = BREAK.search(rest, place)

@@ -98,7 +98,7 @@ class ReasoningFilter:
         return True
 
     def _think(self, *, final: bool) -> bool:
-        """To the next mark within reasoning; False where there is none yet."""
+        """Skip to the next mark within reasoning; False if there is none yet."""
         found = first_of(OPENS.search(self._held), CLOSES.search(self._held))
         if found is None:
             keep = 0 if final else _unfinished(self._held)

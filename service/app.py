@@ -99,7 +99,7 @@ def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: E
 
 
 async def _sweep(services: Services) -> None:
-    """At the start and now and then: see to what other processes deleted, or could not erase."""
+    """Sweep, at the start and now and then, what other processes deleted or could not erase."""
     while True:
         try:
             await in_thread(services.sweep)

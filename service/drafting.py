@@ -193,7 +193,7 @@ class Drafter:
         return voice, *in_context(commission.before.asked, commission.request, rank, self._histories.calibration)
 
     async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
-        """With questions for the user; without any, where the model has none, the draft is written and revised."""
+        """Ask the model for questions to the user; if it has none, the draft is written and revised."""
         with clock.stage("ask_ms"):
             decoding = Decoding(max_tokens=120, began=commission.decoding.began)
             reply = await complete(self.model, questions_prompt(brief).messages, decoding)
@@ -223,7 +223,7 @@ class Drafter:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
-        """For an answer that was not read to its end, where the model says what it used."""
+        """Estimate the usage of an answer that was not read to its end, where the model would say it."""
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 

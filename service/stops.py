@@ -34,7 +34,7 @@ class StopFilter:
 
 
 def _certain(text: str, *marks: str) -> int:
-    """How much of the text cannot be the beginning of one of the marks."""
+    """The length of the text that cannot be the beginning of one of the marks."""
     for length in range(min(max(map(len, marks), default=1) - 1, len(text)), 0, -1):
         if any(len(mark) > length and mark.startswith(text[-length:]) for mark in marks):
             return len(text) - length

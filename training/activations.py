@@ -18,7 +18,7 @@ EVEN = ".attention.output.dense"
 
 
 def input_ranges(model: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, Floats]:
-    """By the name of a layer's matrix the least and the most of each of its inputs, (2, inputs), over the pairs."""
+    """The least and greatest value of each input over the pairs, (2, inputs), by the name of a layer's matrix."""
     ranges: dict[str, Floats] = {}
     with _watched(model.model, ranges):
         model.predict(list(pairs), show_progress_bar=False)

@@ -35,7 +35,7 @@ class Division:
 
     @classmethod
     def of(cls, found: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS) -> Division:
-        """From the examples of each split; ``unscored`` are those for which the budget ended too early, ``way`` is how
+        """A division of each split's examples; ``unscored``: splits for which the budget ended too early; ``way``: how
         they were made. Raises InputError for none.
         """
         learned = next((split for split in SPLITS if found.get(split)), None)

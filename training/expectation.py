@@ -128,7 +128,7 @@ def in_their_order(features: Features) -> tuple[Floats, Floats]:
 
 
 def fit_expectation(heard: Sequence[Heard], options: ExpectationOptions) -> Learned:
-    """By least squares; every eighth user is held back for ``beyond`` and the report."""
+    """Fit by least squares; every eighth user is held out for ``beyond`` and the report."""
     held = set(sorted({each.user for each in heard})[::HELD_BACK])
     learned = [each for each in heard if each.user not in held] or list(heard)
     others = [each for each in heard if each.user in held] or list(heard)

@@ -58,7 +58,7 @@ def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | 
 
 
 def draft_template(name: str) -> str:
-    """How drafts are asked for where the auxiliary model was asked by the template ``name``, or by a file's."""
+    """The template of drafts that goes with the auxiliary model's template ``name``, or with a file's."""
     name = DRAFTED_AS.get(name, name)
     return name if name in template_names() else "free"
 

@@ -29,7 +29,7 @@ class Auxiliary:
 
 
 def splitting_of(corpora: Sequence[Corpus], options: TrainingOptions) -> str:
-    """How the histories are split, by users or by time."""
+    """The way to split the histories: by users or by time."""
     least = {split: plan.least for split, plan in options.plans.items()}
     return way_of([corpus.histories for corpus in corpora], least, options.seed)
 

@@ -41,7 +41,7 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
 def better_in(
     scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
 ) -> float:
-    """In which share of resamples of the users ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
+    """The share of resamples of users in which ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
     _, places = np.unique(np.array(users), return_inverse=True)  # (N,)
     count = int(places.max()) + 1
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)  # (R, U)

@@ -61,7 +61,7 @@ def partition(
     seed: int = 0,
     part: Part = WHOLE,
 ) -> Partition | None:
-    """At most ``targets`` texts that answer a request and have ``least`` candidates.
+    """Choose at most ``targets`` texts that answer a request and have ``least`` candidates.
 
     ``latest``: the most recent texts are targets and everything before the first of them is a candidate, as section
     4.1 trains. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before it,

@@ -64,7 +64,7 @@ def unlabelled_examples(
 
 
 def overlaps(example: Example) -> NDArray[np.float64]:
-    """How many different bigrams and trigrams of words each candidate shares with the target, (C, 2)."""
+    """The numbers of different bigrams and trigrams of words that each candidate shares with the target, (C, 2)."""
     pairs, triples = _ngrams(words(example.target)[:TARGET_WORDS])
     found = np.zeros((len(example.documents), 2))
     for row, document in enumerate(example.documents):

@@ -182,7 +182,7 @@ def _digest(text: str) -> str:
 
 
 async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, advance: Advance, in_flight: int) -> None:
-    """Ask for the request of every text that the journal does not know, so many at once. Raises ChatError."""
+    """Ask for the request of every text missing in the journal, ``in_flight`` at once. Raises ChatError."""
     waiting = iter([text for text in dict.fromkeys(texts) if journal.find(text) is None])
 
     async def work() -> None:

@@ -59,7 +59,7 @@ def select_requests(requests: Sequence[ScoredRequest], share: float = KEPT_SHARE
 def select_groups(
     requests: Sequence[ScoredRequest], *, positives: int = POSITIVES, negatives: int = NEGATIVES, seed: int = 0
 ) -> list[TrainingGroup]:
-    """For each request its best candidates, each with random other candidates of the same user as negatives.
+    """Groups of each request's best candidates, each with random other candidates of the same user as negatives.
 
     The negatives of one request are all different where there are enough; a request with fewer than
     ``positives + negatives`` candidates gives fewer groups, and none without a negative.

@@ -43,7 +43,7 @@ def users_of(histories: Mapping[str, Sequence[Document]], split: str | None) -> 
 
 
 def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping[str, int], seed: int) -> str:
-    """How the histories are split: by users, or by time where a split has no user with a request and ``least``
+    """The way to split the histories: by users, or by time if a split has no user with a request and ``least``
     documents before it."""
     for split in SPLITS:
         users = [each for own in histories for each in users_of(own, split).items()]

@@ -46,7 +46,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a run may ask."""
+    """The limits of a run: calls under way at once, prices, and a cap on cost."""
 
     in_flight: int = 8
     prices: Prices = NO_PRICES

@@ -188,7 +188,7 @@ async def generate(
 
 
 def missing(identity: str, tasks: Sequence[Task], kept: Generations) -> int:
-    """How many different tasks have no answer yet."""
+    """The number of different tasks without an answer so far."""
     keys = {key_of(identity, task) for task in tasks}
     return sum(1 for key in keys if (found := kept.get(key)) is None or found.error)
 

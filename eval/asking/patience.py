@@ -31,7 +31,7 @@ class Watch(Protocol):
     def advance(self, failed: bool) -> None: ...
 
     def waits(self, seconds: float) -> None:
-        """For the endpoint's rate limit."""
+        """Tell of a wait for the endpoint's rate limit."""
         ...
 
 
@@ -44,7 +44,7 @@ class Unwatched:
 
 
 def asking(model: ChatModel) -> Ask:
-    """In one piece where the model can answer so, which is much cheaper than a stream."""
+    """Ask the model for whole answers if it can give them: much cheaper than a stream."""
     whole: Ask | None = getattr(model, "answer", None)
     return whole or partial(complete, model)
 

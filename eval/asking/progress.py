@@ -62,7 +62,7 @@ class Tally:
             self._say(f"{self._done:,} of {self._total:,}, {self._rest(now)}")
 
     def waits(self, seconds: float) -> None:
-        """For the endpoint's rate limit."""
+        """Tell of a wait for the endpoint's rate limit."""
         self._say(f"the endpoint's rate limit makes us wait {seconds:.0f} s")
 
     def _say(self, what: str) -> None:

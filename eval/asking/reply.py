@@ -41,7 +41,7 @@ def clean(reply: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Without quoted lines, quotations and code, unless marks are all there is in them: so prompts spell the answer."""
+    """The reply without quoted lines, quotations and code, unless they hold marks alone, as prompts show."""
     parts = _FENCE.split(text)  # text, fence, inside, fence, text, ...
     if len(parts) > 1:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]

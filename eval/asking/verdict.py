@@ -21,7 +21,7 @@ from eval.stats.proportions import share
 
 
 class Answer(Enum):
-    """Not strings, so that an answer never equals a letter of some reply."""
+    """The possible answers; no strings, so that none equals a letter of some reply."""
 
     A = "A"
     B = "B"
@@ -78,7 +78,7 @@ def kind(verdict: Verdict) -> str:
 
 
 def counts(names: Iterable[str]) -> dict[str, int]:
-    """How often each, in the order of the alphabet."""
+    """Count each name, in alphabetical order."""
     return dict(sorted(Counter(names).items()))
 
 

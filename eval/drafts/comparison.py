@@ -43,12 +43,12 @@ def mixed(share: Floats, first: Measured, second: Measured) -> Measured:
 
 
 def mean_of_sums(sums: Floats) -> Floats:
-    """From the sums of the values and of their number: (R, 2) -> (R,)."""
+    """The mean, from the sums of the values and of their number: (R, 2) -> (R,)."""
     return np.asarray(sums[:, 0] / sums[:, 1])
 
 
 def macro_f1_of_sums(sums: Floats) -> Floats:
-    """From hits, false alarms and misses of each stance; undefined where one neither is nor is taken: (R, F) -> (R,)"""
+    """Macro F1 from hits, false alarms and misses; undefined for a stance never taken nor right: (R, F) -> (R,)."""
     hits, alarms, misses = (sums[:, first::3] for first in range(3))
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 

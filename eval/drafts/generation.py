@@ -172,7 +172,7 @@ class Ground:
 
 
 def case_slices(cases: Sequence[Case]) -> list[Slice]:
-    """By the request's words and by the documents there are, a third of the requests each."""
+    """Slices by words of the request and by number of documents, a third of the requests each."""
     return [
         *slices("request_words", [len(case.record.request.text.split()) for case in cases]),
         *slices("documents", [len(case.record.documents) for case in cases]),

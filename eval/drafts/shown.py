@@ -95,7 +95,7 @@ def shown_report(
 
 
 def distances(system: System, most: int) -> Floats:
-    """How far the documents shown score below the best one; infinite where there are no more: (N, K)."""
+    """The distance of each shown document's score below the best one; infinite for missing documents: (N, K)."""
     found = np.full((len(system.shown), most), np.inf)
     for row, each in zip(found, system.shown, strict=True):
         if each.top is not None and each.scores:

@@ -72,7 +72,7 @@ def cases(records: Sequence[GainsRecord]) -> list[Case]:
 
 
 def sample(found: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
-    """At most ``limit`` cases in their order, one of every user before a second of any."""
+    """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
     if limit is None or limit >= len(found):
         return list(found)
     generator = random.Random(seed)

@@ -166,7 +166,7 @@ def sign_test(found: Found) -> dict[str, Any]:
 
 
 def position(found: Found, bootstrap: Bootstrap, seed: int) -> dict[str, Any]:
-    """How often POST ONE is taken where one of the two is; how often the other order changes the answer."""
+    """The share of verdicts for POST ONE, of those for either, and the share that the other order changes."""
     first = np.array([_takes(each, Answer.A) for each in found.judged], float)
     second = np.array([_takes(each, Answer.B) for each in found.judged], float)
     pairs = _pairs(found)
@@ -186,7 +186,7 @@ def _takes(judged: Judged, answer: Answer) -> bool:
 
 
 def prefers_longer(found: Found, bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """How often the longer draft is taken, where one of two of different lengths is."""
+    """The share of verdicts for the longer draft, of those for one of two with different lengths."""
     lengths = [tuple(len(text.strip()) for text in item.texts) for item in found.items.items]
     more = np.array([np.sign(lengths[each.trial.place][0] - lengths[each.trial.place][1]) for each in found.judged])
     taken = found.takes

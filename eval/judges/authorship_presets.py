@@ -35,7 +35,7 @@ DEFAULT = "corrected"
 
 
 def chosen(preset: str, runs: int | None, order: str | None, unparsed: str | None) -> Preset:
-    """The preset, with the choices that were made by name instead of its own. Raises InputError for unknown ones."""
+    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     base = PRESETS[known("preset", preset, PRESETS)]
     return Preset(
         base.name,

@@ -95,7 +95,7 @@ def question(variant: Variant, item: Item, *, swapped: bool, run: int) -> Questi
 
 
 def again(asked: Question, reply: str) -> Question:
-    """For the verdict alone, with what the judge said so far."""
+    """Ask for the verdict alone, after the judge's reply so far."""
     return Question((*asked.messages, Message("assistant", reply), Message("user", _AGAIN)), asked.sample)
 
 

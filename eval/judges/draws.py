@@ -15,7 +15,7 @@ ORDERS = {
 
 
 def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
-    """At most ``limit`` of them at random, in their order."""
+    """Draw at most ``limit`` items at random; they keep their order."""
     if limit is None or limit >= len(items):
         return tuple(items)
     return tuple(items[place] for place in sorted(random.Random(seed).sample(range(len(items)), limit)))

@@ -47,7 +47,7 @@ class PersonaItems:
 
     @property
     def fields(self) -> dict[str, int]:
-        """How many items have each field of a persona."""
+        """Count the items that have each field of a persona."""
         return dict(Counter(name for item in self.items for name in item.persona if name))
 
     def named(self, option: str, fields: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class PersonaItems:
 
 
 def read_persona_items(path: Path) -> PersonaItems:
-    """Raises InputError that names file, line and field of the first bad one."""
+    """Read the items. Raises InputError that names file, line and field of the first bad one."""
     lines = read_items(path, FIELDS, _parse)
     return PersonaItems(lines.parsed, lines.passed_over)
 

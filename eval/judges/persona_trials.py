@@ -122,7 +122,7 @@ def flips(found: Told, read: Read) -> tuple[int, int]:
 
 
 def write_records(path: Path, found: Told, read: Read) -> None:
-    """With the answer and the certainty as they were read. Raises InputError."""
+    """Write the records with answer and certainty as they were read. Raises InputError."""
     recorded = (
         line | {"answer": _letter(verdict), "certainty": certainty_of(verdict)}
         for line, verdict in zip(found.lines, read.verdicts, strict=True)

@@ -33,7 +33,7 @@ class Itself:
         return generator in self.names
 
     def is_related_to(self, generator: str) -> bool | None:
-        """A judge is of its own family; None where one of the families is not known."""
+        """True when judge and generator are of one family; None if either family is unknown."""
         mine = next((self.families[name] for name in sorted(self.names) if name in self.families), None)
         return None if mine is None or generator not in self.families else self.families[generator] == mine
 
@@ -50,7 +50,7 @@ class Choices:
 
 
 def self_preference(itself: Itself, choices: Choices) -> dict[str, Any]:
-    """How often the judge takes its own of two texts only one of which it wrote; with families, its family's too."""
+    """Measure how often the judge takes its own text when one of two is its own; with families, its family's too."""
     parts = {"own": itself.wrote} | ({"family": itself.is_related_to} if itself.families else {})
     return {name: _preference(choices, _own(choices.generators, is_own)) for name, is_own in parts.items()}
 

@@ -113,7 +113,7 @@ class Figures:
         return majority(cast, self._trials.choices.even, self._labels)
 
     def _shares(self, judged: Sequence[Judged]) -> dict[str, Any]:
-        """How often a style is found, of the draws with an answer; how many draws have none that can be read."""
+        """The share of draws that find a style, of those with an answer, and the share without a readable one."""
         bootstrap = Bootstrap([self._trials.items[each.trial.place].id for each in judged], seed=self._seed)
         labels = np.array([each.label(self._size) or "" for each in judged])  # (N,)
         invalid = np.array([isinstance(each.said, Invalid) for each in judged], float)
@@ -134,7 +134,7 @@ class Figures:
         return self_consistency(given, self._labels, self._seed)
 
     def changes(self, first: Sequence[Judged], second: Sequence[Judged]) -> dict[str, Any]:
-        """How often the judge says something else when it sees its answer again, of the draws with two answers."""
+        """The share of draws with two answers in which the judge changes its answer on seeing it again."""
         before = {each.trial: each.label(self._size) for each in first}
         pairs = [
             (self._trials.items[each.trial.place].id, before[each.trial], after)

@@ -63,7 +63,7 @@ DEFAULT = "corrected"
 
 
 def chosen(preset: str, style_shown: str | None, headings: str | None, even: str | None) -> DetectChoices:
-    """The preset, with the choices that were made by name instead of its own. Raises InputError for unknown ones."""
+    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     base = PRESETS[known("preset", preset, PRESETS)]
     return replace(
         base,

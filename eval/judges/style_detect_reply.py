@@ -108,7 +108,7 @@ def parse_detection(reply: str, scale: Scale, shown: Sequence[str] = ()) -> Poin
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
-    """With the line below an announcement that stands alone."""
+    """Join each announcement that stands alone with the line below it."""
     joined: list[str] = []
     for line in lines:
         alone = joined and len(joined[-1]) < LONGEST_LINE and _SAYS.fullmatch(joined[-1].rstrip(" *_`"))
@@ -181,7 +181,7 @@ def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
 
 
 def _at_an_end(every: Sequence[tuple[int, _Said]], lines: int) -> list[tuple[int, _Said]]:
-    """Without an announcement, where the first line is an answer, or the last."""
+    """All answers if the first or last line is one; for replies without an announcement."""
     return list(every) if every and (every[0][0] == 0 or every[-1][0] == lines - 1) else []
 
 

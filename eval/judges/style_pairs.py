@@ -32,7 +32,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """``keep`` so many texts of a persona; ``targets`` is a key of TARGETS."""
+    """Options of pairing: ``keep`` is the most texts of a persona; ``targets`` is a key of TARGETS."""
 
     keep: int = 10
     targets: str = EACH

@@ -30,8 +30,8 @@ STYLED, UNSTYLED = "ab_style", "ab_helpfulness"
 
 
 def alignment(all_styles: float, single_style: float, default: float) -> float:
-    """From how often the steered text is taken, in percent: 100 where it always is when the styles are asked for, and
-    never when they are not."""
+    """The score of a prompt from how often its text is taken, in percent: 100 if always when the styles are asked for
+    and never when they are not."""
     return (all_styles + single_style + 100 - default) / 3
 
 
@@ -48,7 +48,7 @@ class Comparison:
 
 
 def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
-    """By task and generator, every prompt with its rates and its score. Raises InputError."""
+    """Report every prompt with its rates and score, by task and generator. Raises InputError."""
     found: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
     lines = 0
     for path in paths:

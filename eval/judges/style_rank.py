@@ -75,7 +75,7 @@ def _among(items: Sequence[RankItem], ranked: Sequence[Ranked], task: str) -> tu
 
 
 def _labels(items: Sequence[RankItem], ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
-    """How common each label is, of items and of their draws, and how far the draws of an item agree."""
+    """The frequency of each label among items and their draws, and the agreement of an item's draws."""
     bootstrap = Bootstrap([item.cluster for item in items], seed=seed)
     said = [each.label or NO_LABEL for each in ranked]
     draws = Counter(label or NO_LABEL for each in ranked for label in each.draws)
@@ -101,7 +101,7 @@ def _consistency(ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
 
 
 def _habits(trials: Trials, judged: Sequence[Judged], ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
-    """How often the longer text is ranked higher, Output (a) is taken, and the other order changes the choice."""
+    """The shares in which the longer text ranks higher, Output (a) is taken, and the other order changes the choice."""
     labels = _found(trials, ((place, 0, False, ANSWERS.get(each.label)) for place, each in enumerate(ranked)))
     habits = {"prefers_longer": prefers_longer(labels, Bootstrap(labels.names, seed=seed))}
     if not trials.scheme.pairs:

@@ -37,7 +37,7 @@ class Ranked:
 
 
 def rank(judged: Iterable[Judged], items: int, scheme: Scheme, preset: Preset) -> list[Ranked]:
-    """One for each of so many items."""
+    """The label of each item, from its draws."""
     said: list[dict[int, dict[bool, Said]]] = [defaultdict(dict) for _ in range(items)]
     for each in judged:
         said[each.trial.place][each.trial.draw][each.trial.second] = each.said

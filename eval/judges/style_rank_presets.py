@@ -41,7 +41,7 @@ DEFAULT = "corrected"
 
 
 def chosen(preset: str, half: str | None = None, style_shown: str | None = None, even: str | None = None) -> Preset:
-    """The preset, with the choices that were made by name instead of its own. Raises InputError for unknown ones."""
+    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     base = PRESETS[known("preset", preset, PRESETS)]
     return replace(
         base,

@@ -109,7 +109,7 @@ def _leads_or_ends(labels: Sequence[_Label], lines: Sequence[str]) -> bool:
 
 
 def _may_be_taken_back(word: str, rest: Sequence[str]) -> bool:
-    """By a sentence that goes on, the name of another, or a word of doubt."""
+    """True when a sentence that goes on, the name of another, or a word of doubt may take the verdict back."""
     others = "".join(letter for letter in "ABCDE" if letter != word)
     named = re.compile(rf"(?i:\b{_OUTPUT}[\s:_-]{{0,3}}\(?[{others}]\b|\([{others}]\))|\b[{others}]\b")
     return rest[0][:1].islower() or any(named.search(line) or _DOUBTS.search(line) for line in rest)

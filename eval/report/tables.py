@@ -23,7 +23,7 @@ class Table:
 
 
 def markdown(table: Table) -> str:
-    """The caption and the command stand below, as a paragraph of their own."""
+    """The table in Markdown, with caption and command in a paragraph below."""
     lines = [table.columns, ("---", *("---:" for _ in table.columns[1:])), *table.rows]
     cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     command = f" `{table.command}`" if table.command else ""
@@ -67,7 +67,7 @@ def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json |
 
 
 def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
-    """How often the model of the row gains more than that of the column, and by how much."""
+    """Tables of how often the row's model gains more than the column's, and by how much."""
     pairs = {(row["model"], row["against"]): row for row in (part or result)["pairs"]}
     names = [row["model"] for row in (part or result)["models"]]
     if len(names) < 2:

@@ -27,7 +27,7 @@ class Choices:
         return cls(records, models, [(True,) * len(record.documents) for record in records])
 
     def among(self, mask: Sequence[bool]) -> Choices:
-        """Those of the records of a mask."""
+        """The choices of the records of a mask."""
         places = [place for place, wanted in enumerate(mask) if wanted]
         return Choices(
             [self.records[place] for place in places],
@@ -36,7 +36,7 @@ class Choices:
         )
 
     def outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
-        """By model; one a record."""
+        """The outcomes by model, one per record."""
         return {
             scored.model: [
                 ranked_outcome(scores[keep], gains, ages(record.documents)[keep], k)
@@ -69,7 +69,7 @@ class SetAside:
 
 
 def set_aside(everything: Choices, threshold: float) -> SetAside:
-    """Without the documents that repeat at least ``threshold`` of their record's target."""
+    """Set aside the documents that repeat at least ``threshold`` of their record's target."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     told = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(told, kept, strict=True)]

@@ -18,7 +18,7 @@ HISTOGRAM_BINS = 20
 
 
 def distribution(values: ArrayLike) -> dict[str, list[float]]:
-    """How many values fall between one edge and the next."""
+    """A histogram: edges, and the number of values between each and the next."""
     counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
     return {"edges": edges.tolist(), "counts": counts.tolist()}
 

@@ -16,7 +16,7 @@ Fold = tuple[Floats, Callable[[Floats], Floats]]
 
 
 def _nominal(counts: Floats, number: Floats, domain: Floats) -> Fold:
-    """From how often a label meets itself within an item, and the labels of items with two ratings or more."""
+    """Nominal alpha, from how often a label meets itself within an item and the labels of items rated twice or more."""
     there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
     itself = (counts * (counts - 1)).sum(axis=1) / other
     features = np.column_stack((itself * there, counts * there[:, None]))
@@ -32,7 +32,7 @@ def _nominal(counts: Floats, number: Floats, domain: Floats) -> Fold:
 
 
 def _interval(counts: Floats, number: Floats, domain: Floats) -> Fold:
-    """From the sums of the values and of their squares."""
+    """Interval alpha, from the sums of the values and of their squares."""
     there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
     values = domain - domain.mean()
     total, squares = counts @ values, counts @ values**2
@@ -48,7 +48,7 @@ def _interval(counts: Floats, number: Floats, domain: Floats) -> Fold:
 
 
 def _ordinal(counts: Floats, number: Floats, domain: Floats) -> Fold:
-    """From the whole matrix of which label meets which, for the distances depend on how common the labels are."""
+    """Ordinal alpha, from the matrix of which label meets which: distances depend on how common the labels are."""
     there, other = (number > 1).astype(float), np.maximum(number - 1, 1)
     size = counts.shape[1]
     meets = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(size)  # (I, K, K)

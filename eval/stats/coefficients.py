@@ -75,7 +75,7 @@ class Agreement:
         return ONE_LABEL if one_label and (self._counts[self._shared].sum(axis=0) > 0).sum() < 2 else ""
 
     def raw(self) -> Coefficient:
-        """How often two ratings of an item are the same: the mean over items with at least two."""
+        """Raw agreement: the share of equal pairs of ratings, averaged over items with at least two."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
         return Coefficient(
@@ -86,7 +86,7 @@ class Agreement:
         return self._multirater("fleiss")
 
     def randolph(self) -> Coefficient:
-        """With as many labels as could be given, each as likely by chance."""
+        """Randolph's kappa: every label that could be given is equally likely by chance."""
         return self._multirater("randolph")
 
     def _multirater(self, method: str) -> Coefficient:
@@ -170,6 +170,6 @@ class Agreement:
 
 
 def _same(counts: Floats, number: Floats) -> Floats:
-    """How often two ratings of each item are the same; 0 where there are no two: (I,)."""
+    """The share of equal pairs among each item's ratings; 0 with fewer than two: (I,)."""
     pairs = number * (number - 1)
     return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(pairs, 1))

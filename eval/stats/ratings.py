@@ -37,12 +37,12 @@ class Ratings:
 
     @property
     def counts(self) -> NDArray[np.intp]:
-        """How many raters gave each label: (items, labels)."""
+        """The number of raters who gave each label: (items, labels)."""
         return np.asarray((self.codes[:, :, None] == np.arange(len(self.labels))).sum(axis=1))
 
     @property
     def used(self) -> dict[str, int]:
-        """How often each label was given."""
+        """Count how often each label was given."""
         return dict(zip(self.labels, map(int, self.counts.sum(axis=0)), strict=True))
 
 
@@ -68,7 +68,7 @@ def read_ratings(path: Path, labels: Sequence[str] = ()) -> Ratings:
 
 
 def ratings_of(given: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
-    """From the label of each item by each rater."""
+    """The ratings made of each rater's label for each item."""
     items = tuple(dict.fromkeys(item for item, _ in given))
     raters = tuple(dict.fromkeys(rater for _, rater in given))
     known = _sorted({*given.values(), *labels})

@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How to choose tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A).
+    """Rules for choosing tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A).
 
     ``seed`` and ``choices`` are for a model on this machine: it draws the same from the same, and can be held to one of
     answers. An endpoint draws anew each time, and is only asked. ``began`` is when the draft was begun that this answer

@@ -31,5 +31,5 @@ def make_chat_model(
 
 
 def calls_at_once(settings: Settings, most: int) -> int:
-    """How many calls are worth making at once: of an endpoint ``most``, of the embedded model one a processor."""
+    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for the embedded model."""
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)

@@ -64,7 +64,7 @@ class Dialect:
         return {"model": model, "messages": said, **taken}
 
     def after(self, complaint: Complaint, sent: Mapping[str, Any]) -> Dialect | None:
-        """Without what the complaint refuses of what was sent; None where it refuses none of it."""
+        """The dialect without the parameters that the complaint refuses; None if it refuses none that were sent."""
         if complaint.too_long:
             return None
         named = _named(complaint, sent)

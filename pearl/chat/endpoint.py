@@ -35,7 +35,7 @@ THINKING = "<think>"  # how open models begin to reason within their answer
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long an endpoint may take, and how much it may write. ``PEARL_LLM_*`` says the same of each."""
+    """Limits on an endpoint's time and length of answers, set by ``PEARL_LLM_*``."""
 
     silence_s: float = 45.0
     budget_s: float = 55.0

@@ -16,7 +16,7 @@ PLAIN = {"accept-encoding": "identity"}
 
 
 def http_client(silence_s: float) -> httpx2.AsyncClient:
-    """A client that gives up after so many seconds without a byte, or without a connection after five."""
+    """A client that gives up after ``silence_s`` without a byte, or after five seconds without a connection."""
     return openai.DefaultAsyncHttpxClient(
         timeout=httpx2.Timeout(silence_s, connect=min(silence_s, 5.0)),
         follow_redirects=False,

@@ -70,7 +70,7 @@ class Expectation:
 
     @classmethod
     def of(cls, tensors: Mapping[str, Floats]) -> Expectation | None:
-        """From the weights by name; None where there are none."""
+        """The network made of weights by name; None if there are none."""
         if not any(name.startswith(PREFIX) for name in tensors):
             return None
         return cls(**{field.name: np.asarray(tensors[PREFIX + field.name], np.float32) for field in fields(cls)})

@@ -52,7 +52,7 @@ class SignalHead:
 
     @classmethod
     def of(cls, tensors: Mapping[str, Floats]) -> SignalHead:
-        """From the weights by name; others are not looked at."""
+        """The head made of weights by name; other weights are ignored."""
         return cls(**{field.name: np.asarray(tensors[field.name], np.float32) for field in fields(cls)})
 
 

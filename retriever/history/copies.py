@@ -63,7 +63,7 @@ class CopyIndex:
 
     @property
     def series(self) -> float:
-        """How much the latest texts go on from each other."""
+        """The mean of log(1 + n-grams) that the latest texts share with the one before."""
         return float(self.neighbours[-RECENT:].mean())
 
     def copies(self, likeness: Floats) -> Copies:

@@ -49,7 +49,7 @@ class BM25Index:
         return self.weigh(self.postings.find(word_hashes(asked)), np.array(list(asked.values())))
 
     def weigh(self, hits: Hits, times: Places) -> Scores:
-        """The scores for words that were found, each so many ``times`` (Q,) in the request."""
+        """The scores for words that were found, each ``times`` (Q,) in the request."""
         idf = self._idf(hits.found)  # (Q,)
         idf[idf < 0] = EPSILON * self._mean_idf
         weights = idf[hits.places] * hits.counts * (K1 + 1) / (hits.counts + self._dampings[hits.documents])  # (H,)

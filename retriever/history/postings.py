@@ -27,11 +27,11 @@ class Hits:
     size: int
 
     def terms(self) -> Places:
-        """How many of the terms each document has, (C,)."""
+        """The number of the terms that each document has, (C,)."""
         return np.bincount(self.documents, minlength=self.size)
 
     def sums(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How much those of the terms that a document has weigh together, (Q,) -> (C,)."""
+        """The total weight of the terms that each document has, (Q,) -> (C,)."""
         return np.bincount(self.documents, weights[self.places], self.size).astype(np.float32)
 
 
@@ -67,21 +67,21 @@ class Postings:
         return self._pairs & ~self._low, (self._pairs & self._low).astype(np.intp)
 
     def different(self) -> Places:
-        """How many different terms each document has, (C,)."""
+        """The number of different terms of each document, (C,)."""
         return np.bincount(self.pairs()[1], minlength=self.size)
 
     def spread(self) -> Places:
-        """How many terms are in no, one, two, ... documents, (C + 1,)."""
+        """The number of terms in no, one, two, ... documents, (C + 1,)."""
         first = np.flatnonzero(_differs(self._pairs, self._low))
         return np.bincount(np.diff(first, append=len(self._pairs)), minlength=self.size + 1)
 
     def shared_with_the_one_before(self) -> Places:
-        """How many different terms each document has in common with the one before it, (C,)."""
+        """The number of different terms that each document shares with the one before it, (C,)."""
         follows = np.flatnonzero(self._pairs[1:] - self._pairs[:-1] == 1) + 1
         return np.bincount(self.pairs()[1][follows], minlength=self.size)
 
     def shared(self) -> Postings:
-        """Those of the terms that are in more than one document; few n-grams are."""
+        """The postings of terms in more than one document; few n-grams are."""
         first = _differs(self._pairs, self._low)
         shared = ~(first & np.append(first[1:], True))
         made = copy(self)

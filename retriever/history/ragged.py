@@ -46,11 +46,11 @@ class Ragged:
         return ranges(self.starts, counts), np.repeat(np.arange(len(counts)), counts)
 
     def common_beginnings(self, values: Terms) -> Places:
-        """How many values each list begins with as ``values`` does, (L,)."""
+        """The number of values that each list's beginning shares with that of ``values``, (L,)."""
         return self._common(values, self.starts, 1)
 
     def common_ends(self, values: Terms) -> Places:
-        """How many values each list ends with as ``values`` does, (L,)."""
+        """The number of values that each list's end shares with that of ``values``, (L,)."""
         return self._common(values[::-1], self.starts + self.lengths - 1, -1)
 
     def _common(self, values: Terms, first: Places, step: int) -> Places:

@@ -70,7 +70,7 @@ class Readings:
         )
 
     def take(self, rows: Places) -> Readings:
-        """Those of some documents, in this order."""
+        """The readings of some documents, in this order."""
         return Readings(
             self.words.take(rows),
             self.request_words.take(rows),

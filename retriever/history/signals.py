@@ -183,7 +183,7 @@ class SignalIndex:
         return columns
 
     def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
-        """How alike the request is to each text and to the request that the text answered."""
+        """Likeness of the request to each text and to the request that the text answered."""
         asked = words(request.text)
         hashed, said, own = word_hashes(asked), " ".join(asked), self._readings
         times = Counter(asked)  # (Q,)
@@ -219,14 +219,14 @@ class SignalIndex:
         return np.asarray(shared / np.maximum(either, 1), np.float32)
 
     def _alike_by_letters(self, said: str) -> Floats:
-        """How alike the request and the documents' own are letter by letter, 0 to 1, (C,)."""
+        """Likeness, letter by letter, of the request to the documents' own requests, 0 to 1, (C,)."""
         if not said:  # else the library would find it the same as the request of a document without one
             return np.zeros(len(self._order), np.float32)
         found = process.cdist([said[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
         return np.asarray(found / np.float32(100), np.float32)
 
     def _age(self, request: Request) -> dict[str, Floats]:
-        """How long before the request a text was written, and how many were written since."""
+        """The time from each text to the request, and the number of texts written since."""
         now = time.time() if request.timestamp is None else request.timestamp
         gap = np.maximum(now - self._times, 0.0)
         known = np.isfinite(gap)

@@ -69,7 +69,7 @@ class Group:
     targets: tuple[Tokens, ...]
 
     def shared(self) -> int:
-        """How many tokens all prompts begin with; at least one token of each prompt stays outside."""
+        """The number of tokens with which all prompts begin; at least one token of each prompt stays outside."""
         first = min(self.prompts)
         last = max(self.prompts)
         limit = min(len(prompt) for prompt in self.prompts) - 1

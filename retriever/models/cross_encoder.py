@@ -109,7 +109,7 @@ class _Model(Protocol):
 
 
 class _Served:
-    """Without torch."""
+    """A model that runs without torch."""
 
     def __init__(self, folder: BertFolder) -> None:
         from retriever.models.graph import logits_graph

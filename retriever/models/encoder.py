@@ -72,7 +72,7 @@ class _Model(Protocol):
 
 
 class _Served:
-    """Without torch; the models that the runtime knows have no prompts, which would tell a request from a document."""
+    """A model that runs without torch; models the runtime knows have no prompts to tell a request from a document."""
 
     def __init__(self, folder: BertFolder) -> None:
         from retriever.models.graph import mean_graph

@@ -75,7 +75,7 @@ class ChatMessage(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """How to stream."""
+    """Options of a stream."""
 
     include_usage: bool = Field(False, description="Send a last chunk with the usage.", examples=[True])
 

@@ -177,7 +177,7 @@ async def list_drafts(
         ),
     ] = None,
 ) -> dict[str, Any]:
-    """In the form of `POST /v1/drafts`, with what was asked for."""
+    """List drafts in the form of `POST /v1/drafts`, with their requests."""
     return await in_thread(_page, services, caller.user.id, limit, after, order == "desc", query)
 
 

@@ -72,5 +72,5 @@ def _models(services: Services) -> str:
 
 @router.get("/metrics", summary="Counts and times for Prometheus", response_class=Response)
 async def metrics(services: ServicesDep, operator: Operator) -> Response:
-    """For a service key: the counts are of all users together."""
+    """Show metrics to an operator's key: the counts are of all users together."""
     return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -39,7 +39,7 @@ IdempotencyKey = Annotated[
 async def once(
     services: Services, caller: Identity, request: Request, key: str | None, work: Callable[[Connection], Answer]
 ) -> Response:
-    """The answer of ``work``, a transaction of its own in a thread, or the one it gave before under this key."""
+    """The answer of ``work``, run as one transaction in a thread, or its earlier answer under this key."""
     call = None if key is None else await _call(services, caller, request, key)
     return await in_thread(_once, services, call, work)
 

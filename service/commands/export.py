@@ -53,7 +53,7 @@ def export(
 
 
 def _write(called: str, path: Path, pieces: Iterable[bytes]) -> None:
-    """Write the file whole or leave what is there; it is its owner's alone to read.
+    """Write the file whole or not at all; only its owner may read it.
 
     Raises InputError when it cannot be written.
     """

@@ -76,7 +76,7 @@ def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
 
 
 def _program() -> str:
-    """How to call this very command from here."""
+    """The words that call this command from here."""
     called = Path(sys.argv[0])
     return os.path.relpath(called) if called.name == "pearl" and "/" in sys.argv[0] else "pearl"
 

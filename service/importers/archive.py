@@ -40,7 +40,7 @@ class Archive:
         self._open = opener
 
     def where(self, name: str) -> str:
-        """How to name one of its files to a person."""
+        """The name of one of its files for people."""
         return str(self.source) if self.source.is_file() and list(self.files) == [name] else f"{self.source}/{name}"
 
     def matching(self, *patterns: str) -> list[str]:

@@ -17,5 +17,5 @@ def stable_id(name: str) -> str:
 
 
 def content_id(content: bytes) -> str:
-    """An id for what has no name of its own."""
+    """An id for content without a name."""
     return f"sha256:{hashlib.sha256(content).hexdigest()[:40]}"

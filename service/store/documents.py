@@ -161,7 +161,7 @@ def digests(document: Document) -> Digests:
 
 
 def all_digests(connection: Connection, user_id: int) -> set[Digests]:
-    """Those of every document of the history."""
+    """The digests of every document of the history."""
     rows = connection.execute(
         select(documents.c.text_digest, documents.c.request_digest).where(documents.c.user_id == user_id)
     )

@@ -77,7 +77,7 @@ def drop_all_unused(connection: Connection, user_id: int) -> None:
 
 
 def _used(connection: Connection, user_id: int, keys: Collection[bytes]) -> set[bytes]:
-    """Those of the keys that a text or a request of the history has."""
+    """The keys among these that a text or a request of the history has."""
     used = _texts(user_id)
     return {bytes(key) for key in connection.scalars(select(used.c.digest).where(used.c.digest.in_(keys)))}
 

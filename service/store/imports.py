@@ -60,7 +60,7 @@ class ImportNote:
 
 
 def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str, source: str) -> None:
-    """Write down imports of one source, a user's each; of those that are there already, the counts."""
+    """Record imports of one source, one per user; of recorded ones, update the counts."""
     if not notes:
         return
     made = upsert(connection, imports)

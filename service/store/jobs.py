@@ -39,7 +39,7 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
 
 
 def queued(connection: Connection, kind: str, user_ids: Collection[int]) -> set[int]:
-    """Those of the users whose job waits."""
+    """The users among these whose job waits."""
     mine = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
     return set(connection.scalars(select(jobs.c.user_id).where(mine))) if user_ids else set()
 

@@ -149,7 +149,7 @@ def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, n
 
 
 def is_valid(connection: Connection, key: str) -> bool:
-    """True for a key that is there and has not expired."""
+    """True for a key that exists and has not expired."""
     in_force = keys.c.expires_at.is_(None) | (keys.c.expires_at > time.time())
     return connection.scalar(select(keys.c.id).where(keys.c.digest == _digest(key), in_force)) is not None
 

@@ -97,7 +97,7 @@ def history_version(connection: Connection, user_id: int) -> int:
 
 
 def lock(connection: Connection, user_ids: set[int]) -> set[int]:
-    """Let nobody else change these users' histories until the transaction ends; those of them that are there.
+    """Lock these users' histories until the transaction ends; return the users that exist.
 
     On SQLite a write transaction keeps everybody out anyway.
     """

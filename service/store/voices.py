@@ -48,7 +48,7 @@ def list_all(connection: Connection, user_id: int) -> list[Voice]:
 
 
 def get(connection: Connection, user_id: int, name: str) -> Voice:
-    """Without the count of its documents. Raises NotFound."""
+    """The voice, without the count of its documents. Raises NotFound."""
     row = connection.execute(select(voices).where(voices.c.user_id == user_id, voices.c.name == name)).first()
     if row is None:
         raise NotFound(

@@ -21,7 +21,7 @@ FIELDS = ("description", *SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryTemplate:
-    """How the auxiliary model is asked for the target, with a document and without one."""
+    """Prompts that ask the auxiliary model for the target, with a document and without one."""
 
     description: str
     example: str

@@ -97,7 +97,7 @@ def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[s
 
 
 def preferences(read: Read) -> dict[str, Any]:
-    """How often the judge takes the first text, and the longer one, where it takes one of two; beside the gold's."""
+    """The shares of the first and of the longer text among the judge's choices of one of two, beside the gold's."""
     first: list[tuple[bool, bool]] = []
     longer: list[tuple[bool, bool]] = []
     for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True):

@@ -14,7 +14,7 @@ Said: TypeAlias = tuple[str, list[Judgement]] | None  # what a check says, and o
 
 
 def said(found: list[Judgement], recording: Recording, what: str) -> Said:
-    """How many of the records they are and ``what`` they do; nothing of none."""
+    """The message 'N of M records WHAT' with those records; None when there are none."""
     return (f"{len(found):,} of {len(recording.judgements):,} records {what}", found) if found else None
 
 
@@ -46,7 +46,7 @@ def tokens(text: str | None) -> list[str]:
 
 
 def rare_words(recording: Recording) -> dict[str, frozenset[str]]:
-    """By persona, the words of four letters or more that at most a tenth of the personas have, or one alone."""
+    """Each persona's words of four letters or more that at most a tenth of the personas, or one alone, have."""
     personas = {folded(each.persona) for each in recording.judgements} - {""}
     each_words = {persona: {word for word in tokens(persona) if len(word) > 3} for persona in personas}
     counts = Counter(word for words in each_words.values() for word in words)

@@ -53,7 +53,7 @@ def preset_named(name: str) -> Preset:
 
 
 def chosen(preset: str, reading: str | None, unparsed: str | None) -> Preset:
-    """The preset, with the choices that were made by name instead of its own."""
+    """The preset with its choices overridden by those given."""
     base = preset_named(preset)
     return Preset(
         base.name,

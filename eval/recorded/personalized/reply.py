@@ -109,13 +109,13 @@ def _numbers(mark: Mark) -> list[int]:
 
 
 def _numbers_said(text: str, ends: Sequence[int]) -> set[int]:
-    """Without a mark of its own: the number right behind the verdict, else the one that is called certainty."""
+    """The certainties given without a mark: the number right behind the verdict, else the one called certainty."""
     behind = {int(found[1]) for end in ends if (found := _BEHIND.match(text, end))}
     return behind or {int(found[1]) for pattern in _SAID for found in pattern.finditer(text)}
 
 
 def _unmarked(text: str, given: tuple[dict[str, Any], str] | None, asked: Asked) -> Verdict:
-    """Without a mark: a JSON object the reply begins with, or a reply that is nothing but the letter."""
+    """The verdict of a reply without marks: a JSON object at its start, or the letter alone."""
     if given:
         value, rest = given
         return Invalid(SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)

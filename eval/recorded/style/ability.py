@@ -105,7 +105,7 @@ def _own(unit: Unit, abilities: Abilities) -> bool | None:
 
 
 def _family(unit: Unit, abilities: Abilities) -> bool | None:
-    """A judge is of its own family."""
+    """True when judge and writer are of one family, as a judge is with itself; None if either is unknown."""
     judge, writer = _two(unit, abilities)
     return judge.family == writer.family if judge and writer and judge.family and writer.family else None
 

@@ -90,7 +90,7 @@ def correlations(said: Said, *, resamples: int, seed: int) -> Iterator[dict[str,
 
 
 def spearman(tables: Floats) -> Floats:
-    """From how often level i of one meets level j of the other, (..., K * K): Pearson's r of their mean ranks."""
+    """Spearman's r from counts of level i of one with level j of the other, (..., K * K): Pearson's r of mean ranks."""
     size = int(np.sqrt(tables.shape[-1]))
     table = tables.reshape(*tables.shape[:-1], size, size)
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)

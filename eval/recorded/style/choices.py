@@ -80,7 +80,7 @@ def chosen(
     even: str | None = None,
     half: str | None = None,
 ) -> Choices:
-    """The preset, with the choices that were made by name instead of its own. Raises InputError for unknown ones."""
+    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     base = PRESETS[known("preset", preset, PRESETS)]
     return replace(
         base,

@@ -72,7 +72,7 @@ def _usable(counts: Floats, number: Floats, inside: Places) -> tuple[Places, dic
 def self_consistency(
     kind: str, units: Sequence[Unit], choices: Choices, *, resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """By scheme and judge, over all tasks and by task."""
+    """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(choices).get(label, 0) for label in LABELS[kind]] for unit in units], float)
     texts = Texts([unit.key.item for unit in units], resamples=resamples, seed=seed)
     for by_task in (False, True):

@@ -70,7 +70,7 @@ class Columns:
         return LABELS[self.kind]
 
     def confusion(self, group: Places, groups: int) -> Totals:
-        """How often people gave label i and the judge j, the last j for none: F is K * (K + 1)."""
+        """Counts of label i by people with j by the judge, the last j for none: F is K * (K + 1)."""
         size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.totals(group, groups, np.eye(size * (size + 1))[codes])

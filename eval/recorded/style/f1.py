@@ -53,7 +53,7 @@ def accuracy(confusion: Floats) -> Floats:
 
 
 def people_counts(confusion: Floats) -> Floats:
-    """How often people gave each label where the judge has one, too: (..., K)."""
+    """Counts of people's labels over the units that the judge has labelled: (..., K)."""
     return np.asarray(_table(confusion)[..., :-1].sum(axis=-1))
 
 
@@ -143,7 +143,7 @@ def _or_none(value: float) -> float | None:
 
 
 def frequencies(labels: tuple[str, ...], totals: Totals) -> dict[str, Any]:
-    """How often the judge and people give each label, of what both have one for."""
+    """The frequency of each label by judge and by people, over the units both have labelled."""
     return {
         label: {
             "judge": _or_none(_share(judge_counts(totals.value), place)[0]),

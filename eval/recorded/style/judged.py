@@ -34,11 +34,11 @@ class Unit:
     same_reply: bool
 
     def label(self, choices: Choices) -> str | None:
-        """By the mean scores where there are scores, else the vote of the draws; None where there is none."""
+        """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
         return scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices)
 
     def votes(self, choices: Choices) -> Mapping[str, int]:
-        """How many draws gave each label."""
+        """Count the draws that gave each label."""
         if choices.half != TIES or not self.half_draws:
             return self.labels
         return {**self.labels, TIE: self.labels.get(TIE, 0) + self.half_draws}

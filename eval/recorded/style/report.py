@@ -63,7 +63,7 @@ def style_report(
 
 
 def _plain(judged: Judged, kind: str) -> list[Unit]:
-    """Without those where the judge was told to be somebody: they have a table of their own."""
+    """The units without those in which the judge was told to be somebody: a separate table has them."""
     return [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona is None]
 
 

@@ -33,7 +33,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """How to tell a kind: what it looks like in words, and the test."""
+    """A sign of a kind: its description in words, and the test."""
 
     kind: str
     looks: str

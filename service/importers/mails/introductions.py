@@ -69,7 +69,7 @@ def _is_marked_introduction(line: str) -> bool:
 
 
 def _following(short: list[str]) -> list[int]:
-    """For each line the number of the next one that is not empty."""
+    """The number of the next line that is not empty, for each line."""
     following = [len(short)] * (len(short) + 1)
     for number in range(len(short) - 1, -1, -1):
         following[number] = number + 1 if number + 1 < len(short) and short[number + 1] else following[number + 1]
@@ -105,7 +105,7 @@ def _is_separator(line: str) -> bool:
 
 
 def _header_end(short: list[str], marked: list[bool], start: int, least: int) -> int | None:
-    """Past the last field of a mail's header at this line, with a sender and at least so many fields."""
+    """The line after a mail's header that begins here, with a sender and ``least`` fields or more; None without one."""
     kinds: list[str] = []
     end = start
     for number in range(start, min(start + HEADER_LINES, len(short))):

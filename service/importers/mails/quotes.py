@@ -139,7 +139,7 @@ def _is_list_footer(lines: list[str]) -> bool:
 
 
 def _is_sign_off(line: str) -> bool:
-    """A line of its own ("Kind regards,"), not the start of a sentence ("Thanks, that works.")."""
+    """True for a sign-off alone on its line ("Kind regards,"), not for a sentence's start ("Thanks, that works.")."""
     words = line.strip().rstrip(",.!")
     return "," not in words and len(words.split()) <= 4
 

@@ -91,7 +91,7 @@ def date_in_fields(fields: Mapping[str, Any]) -> float | None:
 
 
 def dates_in_log(folder: Path) -> dict[str, float]:
-    """When the files below a folder were first committed, by their names now, renames followed."""
+    """The times at which a folder's files were first committed, by their present names, following renames."""
     git_answer(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     arguments = ("log", "-z", "--format=%x00%at", "--name-status", "--diff-filter=AR", "-M", "-l1000", "--relative")
     found: dict[str, float] = {}

@@ -149,7 +149,7 @@ def _parsed(head: str, parse: Callable[[str], Any]) -> Any:
 
 
 def _single_lines(head: str) -> dict[str, str]:
-    """The fields on lines of their own, where a title with a colon in it makes the whole no YAML."""
+    """The fields on single lines, for heads that are no YAML because a title has a colon in it."""
     fields = {}
     for line in head[:MAX_HEAD_CHARACTERS].split("\n"):
         match = KEY_LINE.match(line)
