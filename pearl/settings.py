@@ -35,7 +35,7 @@ class Settings(BaseSettings):
         "Without it: SQLite in PEARL_HOME.",
     )
     database_timeout_s: float = Field(
-        default=10.0, gt=0, description="How long a statement waits for a locked database, seconds."
+        default=10.0, gt=0, description="Longest wait of a statement for a locked database, seconds."
     )
 
     llm: str = Field(
@@ -47,17 +47,17 @@ class Settings(BaseSettings):
     llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
     llm_model: str | None = Field(default=None, description="Model name to send to the endpoint.")
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
-    llm_timeout_s: float = Field(default=45.0, gt=0, description="How long the endpoint may keep silent, seconds.")
+    llm_timeout_s: float = Field(default=45.0, gt=0, description="Longest silence of the endpoint, seconds.")
     llm_budget_s: float = Field(
         default=55.0,
         gt=0,
-        description="How long a draft may wait for the endpoint in all, its revision, repeated calls and what "
-        "`retry-after` asks for counted in; seconds. Below the 60 s after which usual proxies give up.",
+        description="Longest wait of a draft for the endpoint in all, including its revision, repeated calls and "
+        "`retry-after`, seconds. Below the 60 s after which usual proxies give up.",
     )
     llm_max_characters: int = Field(
         default=100_000,
         ge=1_000,
-        description="Where an answer is cut of an endpoint that does not keep to its number of tokens, characters.",
+        description="Longest answer of an endpoint that ignores its number of tokens, characters; it is cut there.",
     )
     llm_reasoning_tokens: int = Field(
         default=8192,
@@ -69,7 +69,7 @@ class Settings(BaseSettings):
         default=2,
         ge=0,
         le=10,
-        description="How often a failed call is repeated, the request unchanged, while there is time.",
+        description="Times to repeat a failed call, the request unchanged, while there is time.",
     )
     llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
     embedded_context_tokens: int = Field(
@@ -87,7 +87,7 @@ class Settings(BaseSettings):
         "`random`.",
     )
     retriever_force: bool = Field(
-        default=False, description="Serve an artifact even where its training said not to use it."
+        default=False, description="Serve an artifact even if its training says not to use it."
     )
     encoder: str = Field(
         default=EMBEDDED,
@@ -98,24 +98,24 @@ class Settings(BaseSettings):
     retrieval_budget_ms: float = Field(
         default=1000.0,
         gt=0,
-        description="When retrieval has taken so long, waiting included, the cross-encoder is left out, and texts that "
-        "are not embedded yet are ranked without; the answer says so; milliseconds.",
+        description="Longest retrieval, waiting included, milliseconds; beyond it the cross-encoder is left out, and "
+        "texts without embeddings are ranked without them; the answer says so.",
     )
     retrieval_queue: int = Field(
-        default=128, ge=0, description="How many requests may wait for retrieval; more are answered 503 at once."
+        default=128, ge=0, description="Requests that may wait for retrieval; more are answered 503 at once."
     )
     drafts_at_once: int = Field(
         default=64,
         ge=1,
-        description="How many drafts a worker process writes at once; more are answered 503 with `retry-after`.",
+        description="Drafts that a worker process writes at once; more are answered 503 with `retry-after`.",
     )
     history_cache_documents: int = Field(
         default=50_000,
         ge=1,
-        description="How many documents' indexes are kept in memory per process, about 6 kB each.",
+        description="Documents whose indexes are kept in memory per process, about 6 kB each.",
     )
     embed_in_background: bool = Field(
-        default=True, description="Compute missing embeddings after an import, while nobody waits."
+        default=True, description="Compute missing embeddings after an import, while no request waits."
     )
 
     rate_limit: str = Field(
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     rate_limit_storage: str = Field(
         default="memory://",
         repr=False,  # it may hold a password
-        description="Where counts are kept: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
+        description="Storage of the counts: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
         "(install `redis` too).",
     )
     cors_origins: str = Field(
@@ -135,13 +135,13 @@ class Settings(BaseSettings):
         default=8_000_000, ge=1_000, description="Largest request body, bytes; most routes take 4 MB at most."
     )
     read_timeout_s: float = Field(
-        default=30.0, gt=0, description="How long a client may take to send a request's body, seconds."
+        default=30.0, gt=0, description="Longest time for a client to send a request's body, seconds."
     )
     keep_alive_s: float = Field(
         default=10.0, gt=0, description="Silence on a stream after which a comment line keeps it open, seconds."
     )
     idempotency_hours: float = Field(
-        default=24.0, gt=0, description="How long the answer to an Idempotency-Key is remembered, hours."
+        default=24.0, gt=0, description="Time for which the answer to an Idempotency-Key is remembered, hours."
     )
     log_format: str = Field(
         default="text",

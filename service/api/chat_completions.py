@@ -67,8 +67,8 @@ Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Ta
 class ChatMessage(BaseModel):
     """A message of the conversation."""
 
-    role: Literal["system", "developer", "user", "assistant"] = Field(description="Who speaks.", examples=["user"])
-    content: Content = Field(description="What is said.", examples=["Tomas asks to swap his Saturday"])
+    role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
+    content: Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
 
     def text(self) -> str:
         return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
@@ -98,14 +98,16 @@ class ChatIn(BaseModel):
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
     )
     stream: bool = Field(False, description="Server-sent events.", examples=[False])
-    stream_options: StreamOptions | None = Field(None, description="How to stream.", examples=[{"include_usage": True}])
+    stream_options: StreamOptions | None = Field(
+        None, description="Options of the stream.", examples=[{"include_usage": True}]
+    )
     max_tokens: int | None = Field(
         None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
     )
     max_completion_tokens: int | None = Field(None, ge=1, description="The same, under its newer name.", examples=[400])
     temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
     top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
-    n: int | None = Field(None, description="Only 1.", examples=[1])
+    n: int | None = Field(None, description="Must be 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
     def passed_over(self) -> list[str]:
@@ -167,7 +169,7 @@ class ChatOut(BaseModel):
     id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     object: Literal["chat.completion"] = Field(description="Always `chat.completion`.")
     created: int = Field(description="Unix seconds.", examples=[1772357400])
-    model: str = Field(description="As asked for.", examples=["email"])
+    model: str = Field(description="The model asked for.", examples=["email"])
     choices: list[Choice] = Field(
         description="Exactly one.",
         examples=[[{"index": 0, "message": {"role": "assistant", "content": "Kettle's on."}, "finish_reason": "stop"}]],

@@ -37,7 +37,7 @@ async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     acting_for: Annotated[
-        str | None, Header(alias=ACTING_FOR, description="For whom a service key with a grant acts.")
+        str | None, Header(alias=ACTING_FOR, description="The user for whom a service key acts.")
     ] = None,
 ) -> Identity:
     """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""

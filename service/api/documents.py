@@ -37,14 +37,14 @@ class DocumentIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: Name | None = Field(None, description="Your name for it; made up if absent.", examples=["mail-2041"])
-    text: Text = Field(description="What was written.", examples=["Kettle's on. See you at ten."])
+    text: Text = Field(description="The text that was written.", examples=["Kettle's on. See you at ten."])
     timestamp: Timestamp | None = Field(
         None,
         description="When it was written: Unix seconds or RFC 3339; now if absent.",
         examples=["2026-03-01T09:30:00Z"],
     )
     request: MaybeEmptyText | None = Field(
-        None, description="What it answered or was asked to say.", examples=["When do we meet?"]
+        None, description="The message it answered, or the request for it.", examples=["When do we meet?"]
     )
     voice: Name | None = Field(None, description="The register it belongs to.", examples=["email"])
     user_id: Any = Field(
@@ -90,9 +90,9 @@ class DocumentOut(BaseModel):
 
     id: str = Field(description="Its name.", examples=["mail-2041"])
     object: Literal["document"] = Field(description="Always `document`.")
-    text: str = Field(description="What was written.", examples=["Kettle's on. See you at ten."])
+    text: str = Field(description="The text that was written.", examples=["Kettle's on. See you at ten."])
     timestamp: float = Field(description="When it was written, Unix seconds.", examples=[1772357400])
-    request: str | None = Field(description="What it answered.", examples=["When do we meet?"])
+    request: str | None = Field(description="The message it answered.", examples=["When do we meet?"])
     voice: str | None = Field(description="The register it belongs to.", examples=["email"])
 
 
@@ -113,8 +113,8 @@ class AddedDocuments(BaseModel):
     data: list[AddedDocument] = Field(
         description="One entry a document.", examples=[[{"id": "mail-2041", "object": "document", "status": "created"}]]
     )
-    created: int = Field(description="How many are new.", examples=[1])
-    existing: int = Field(description="How many were there already.", examples=[0])
+    created: int = Field(description="Number of new documents.", examples=[1])
+    existing: int = Field(description="Number of documents that existed already.", examples=[0])
 
 
 class DocumentPage(BaseModel):
@@ -122,7 +122,7 @@ class DocumentPage(BaseModel):
 
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[DocumentOut] = Field(description="The documents of this page.", examples=[[]])
-    has_more: bool = Field(description="Whether another page follows.", examples=[False])
+    has_more: bool = Field(description="True when another page follows.", examples=[False])
     first_id: str | None = Field(description="Id of the first document here.", examples=["mail-2041"])
     last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["mail-2041"])
 
@@ -202,13 +202,15 @@ def _add(connection: Connection, additions: list[Addition]) -> Answer:
 async def list_documents(
     services: ServicesDep,
     caller: Caller,
-    limit: Annotated[int, Query(ge=1, le=1000, description="How many a page.")] = 20,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Number per page.")] = 20,
     after: Annotated[Name | None, Query(description="Id of the last document of the page before.")] = None,
-    order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
-    voice: Annotated[Name | None, Query(description="Only documents of this voice.", examples=["email"])] = None,
+    order: Annotated[Literal["asc", "desc"], Query(description="Order by time: oldest or newest first.")] = "desc",
+    voice: Annotated[Name | None, Query(description="List only documents of this voice.", examples=["email"])] = None,
     query: Annotated[
         Text | None,
-        Query(description="Only texts that contain each of these words, in upper or lower case.", examples=["kettle"]),
+        Query(
+            description="List only texts that contain each of these words, in upper or lower case.", examples=["kettle"]
+        ),
     ] = None,
 ) -> DocumentPage:
     page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc", voice, query)
@@ -243,9 +245,9 @@ class BulkDeletion(BaseModel):
     """The outcome of a bulk deletion."""
 
     object: Literal["deletion"] = Field(description="Always `deletion`.")
-    deleted: int = Field(description="How many documents are gone.", examples=[30])
+    deleted: int = Field(description="Number of documents deleted.", examples=[30])
     kept: int = Field(
-        description="How many documents of the import stay, because you changed them by hand since.", examples=[0]
+        description="Number of documents of the import that stay because you changed them by hand since.", examples=[0]
     )
     status: Literal["deleted", "erasing"] = Field(
         description="`erasing`: another program reads the database's files, which are overwritten when that ends.",
@@ -265,7 +267,7 @@ async def delete_documents(
     voice: Annotated[Name | None, Query(description="Every document of this voice.", examples=["old-blog"])] = None,
     import_id: Annotated[
         Name | None,
-        Query(alias="import", description="What this import brought and you did not change by hand since."),
+        Query(alias="import", description="Documents of this import that you did not change by hand since."),
     ] = None,
 ) -> BulkDeletion:
     """Exactly one of the two is needed. Everything of yours goes with `DELETE /v1/me`."""

@@ -37,19 +37,19 @@ class RetrievalOut(BaseModel):
     """The evidence found in the history."""
 
     documents: list[Evidence] = Field(
-        description="Those that went into the prompt, best first.",
+        description="Documents that went into the prompt, best first.",
         examples=[[{"id": "email-009", "score": 0.0325, "excerpt": "Hello Tomas, kettle's on..."}]],
     )
     top_score: float | None = Field(description="The best score, s1; null without a history.", examples=[0.0325])
     threshold: float | None = Field(description="Theta; null until one is trained.", examples=[None])
-    below_threshold: bool = Field(description="Whether s1 lies below theta.", examples=[False])
-    notes: list[NoteOut] = Field(description="What to know of the evidence, e.g. that there was none.", examples=[[]])
+    below_threshold: bool = Field(description="True when s1 lies below theta.", examples=[False])
+    notes: list[NoteOut] = Field(description="Remarks on the evidence, e.g. that there was none.", examples=[[]])
 
 
 class RevisionOut(BaseModel):
     """The decision to revise a draft or not, and why."""
 
-    applied: bool = Field(description="Whether `text` is a revision.", examples=[False])
+    applied: bool = Field(description="True when `text` is a revision.", examples=[False])
     reason: str = Field(description="A stable code.", examples=["no_threshold"])
     message: str = Field(
         description="The same in a sentence.", examples=["The best document scored below the threshold."]
@@ -72,8 +72,10 @@ class DraftOut(BaseModel):
     text: str = Field(
         description="The draft; empty when input is needed.", examples=["Kettle's on. Yes, swap with Bea."]
     )
-    stage: Literal["draft", "revised", "needs_input"] = Field(description="How far it went.", examples=["draft"])
-    questions: list[str] = Field(description="What to tell us first, when `stage` is `needs_input`.", examples=[[]])
+    stage: Literal["draft", "revised", "needs_input"] = Field(
+        description="The stage that the draft reached.", examples=["draft"]
+    )
+    questions: list[str] = Field(description="Questions to answer first, when `stage` is `needs_input`.", examples=[[]])
     retrieval: RetrievalOut
     revision: RevisionOut
     quality: float | None = Field(description="A reward model's score; null without one.", examples=[None])
@@ -86,7 +88,7 @@ class DraftOut(BaseModel):
 class RecordedDraftOut(DraftOut):
     """A draft as it was recorded. Excerpts are of the documents as they are now, empty where one is gone."""
 
-    request: str = Field(description="What was asked for.", examples=["Tomas asks to swap his Saturday"])
+    request: str = Field(description="The request.", examples=["Tomas asks to swap his Saturday"])
     instructions: str = Field(description="The instructions for this draft.", examples=["At most five lines."])
     voice: str | None = Field(description="The voice it was written in.", examples=["email"])
     model: str = Field(description="The chat model.", examples=["llama3.2"])

@@ -40,7 +40,7 @@ class DraftIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     request: Text = Field(
-        description="What is asked for: an instruction, or the message to answer.",
+        description="An instruction, or the message to answer.",
         examples=["Tomas asks whether he can swap his Saturday"],
     )
     voice: Name | None = Field(
@@ -53,7 +53,7 @@ class DraftIn(BaseModel):
         None,
         ge=1,
         le=20,
-        description="How many documents to show the model; by default the voice's number, or else at most the "
+        description="Documents to show the model; by default the voice's number, or else at most the "
         "template's, without those whose scores lie far behind the best one's.",
         examples=[4],
     )
@@ -155,7 +155,7 @@ class DraftPageOut(BaseModel):
 
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[RecordedDraftOut] = Field(description="The drafts of this page.", examples=[[]])
-    has_more: bool = Field(description="Whether another page follows.", examples=[False])
+    has_more: bool = Field(description="True when another page follows.", examples=[False])
     first_id: str | None = Field(description="Id of the first draft here.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     last_id: str | None = Field(
         description="Give it as `after` for the next page.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"]
@@ -166,13 +166,13 @@ class DraftPageOut(BaseModel):
 async def list_drafts(
     services: ServicesDep,
     caller: Caller,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many a page.")] = 20,
+    limit: Annotated[int, Query(ge=1, le=100, description="Number per page.")] = 20,
     after: Annotated[Name | None, Query(description="Id of the last draft of the page before.")] = None,
-    order: Annotated[Literal["asc", "desc"], Query(description="By time: oldest or newest first.")] = "desc",
+    order: Annotated[Literal["asc", "desc"], Query(description="Order by time: oldest or newest first.")] = "desc",
     query: Annotated[
         Text | None,
         Query(
-            description="Only drafts that have each of these words, in upper or lower case, in request or text.",
+            description="List only drafts with each of these words, in upper or lower case, in request or text.",
             examples=["kettle"],
         ),
     ] = None,

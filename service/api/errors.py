@@ -25,7 +25,7 @@ HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed"}
 class ErrorDetail(BaseModel):
     """An error: the problem and what to do about it."""
 
-    message: str = Field(description="What is wrong and what to do about it.", examples=["'text' is empty."])
+    message: str = Field(description="The problem and what to do about it.", examples=["'text' is empty."])
     type: str = Field(description="The kind of error.", examples=["invalid_request_error"])
     param: str | None = Field(description="The field, header or parameter at fault.", examples=["documents.3.text"])
     code: str = Field(description="A stable code for programs.", examples=["empty_text"])

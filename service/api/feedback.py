@@ -40,7 +40,7 @@ class FeedbackOut(BaseModel):
     id: str = Field(description="Its name.", examples=["feedback_0192f0c4b1aa7d0e5c2f9b1c"])
     object: Literal["feedback"] = Field(description="Always `feedback`.")
     draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    outcome: str = Field(description="As given.", examples=["edited"])
+    outcome: str = Field(description="The outcome given.", examples=["edited"])
     document_id: str | None = Field(
         description="The sent text in your history; null for a rejected draft.",
         examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"],

@@ -55,14 +55,12 @@ class RerankIn(BaseModel):
         description="1 to 1,000 texts, or objects with a `text`.",
         examples=[["one", "two"]],
     )
-    top_n: int | None = Field(
-        None, ge=1, description="How many of the best to give back; all by default.", examples=[3]
-    )
+    top_n: int | None = Field(None, ge=1, description="Number of the best to give back; all by default.", examples=[3])
     return_documents: bool | None = Field(
         False, description="Give the documents back with their scores.", examples=[False]
     )
     max_tokens_per_doc: int | None = Field(
-        None, ge=1, description="Read about so many tokens of each document; all by default.", examples=[4096]
+        None, ge=1, description="Read about this many tokens of each document; all by default.", examples=[4096]
     )
 
     def texts(self) -> list[str]:
@@ -91,14 +89,14 @@ class RerankResult(BaseModel):
 class RerankOut(BaseModel):
     """The documents in order."""
 
-    id: str = Field(description="Of this answer.", examples=["rerank_0192f0c4b1aa7d0e5c2f9b1c"])
+    id: str = Field(description="Id of this answer.", examples=["rerank_0192f0c4b1aa7d0e5c2f9b1c"])
     model: str = Field(description="The retriever that scored.", examples=["bm25"])
     results: list[RerankResult] = Field(
         description="Best first.", examples=[[{"index": 0, "relevance_score": 0.93, "score": 4.2}]]
     )
     usage: dict[str, int] = Field(description="Words read, as Jina's clients expect.", examples=[{"total_tokens": 12}])
     meta: dict[str, Any] = Field(
-        description="As Cohere's clients expect; `calibrated`: whether `relevance_score` is a probability.",
+        description="For Cohere's clients; `calibrated` is true when `relevance_score` is a probability.",
         examples=[{"api_version": {"version": "2"}, "calibrated": True}],
     )
 

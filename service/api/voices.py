@@ -45,14 +45,14 @@ class VoiceOut(BaseModel):
     instructions: str = Field(description="Standing instructions.", examples=["British spelling."])
     template: str = Field(description="The prompt template.", examples=["message"])
     k: int | None = Field(description="Documents to show the model; null for the template's number.", examples=[None])
-    documents: int = Field(description="How many documents are in it.", examples=[30])
+    documents: int = Field(description="Number of documents in it.", examples=[30])
 
 
 class VoiceList(BaseModel):
     """All voices."""
 
     object: Literal["list"] = Field(description="Always `list`.")
-    data: list[VoiceOut] = Field(description="By name.", examples=[[]])
+    data: list[VoiceOut] = Field(description="Voices, by name.", examples=[[]])
 
 
 VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["email"])]
