@@ -138,3 +138,8 @@ def json_type(value: Any) -> str:
         dict: "an object",
     }
     return names.get(type(value), type(value).__name__)
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 draft', '1,234 drafts'."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -10,8 +10,9 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.records import Document
 from pearl.settings import load_settings
+from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import confirm, counted, excerpt, moment, show_fields, show_table
+from service.commands.shown import confirm, excerpt, moment, show_fields, show_table
 from service.store import documents, imports, users, voices
 from service.store.tables import documents as documents_table
 

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from pearl.errors import InputError
 from pearl.options import write_json
-from service.commands.shown import counted, printable
+from pearl.texts import counted
+from service.commands.shown import printable
 from service.importing import ImportSummary
 
 PROBLEMS_SHOWN = 20

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from pearl.errors import PearlError
 from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import Settings, load_settings
+from pearl.texts import counted
 from service.commands.common import open_database
-from service.commands.shown import counted
 from service.store import transfer
 from service.store.database import Database
 

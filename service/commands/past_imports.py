@@ -8,8 +8,9 @@ import typer
 
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
+from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import counted, moment, show_table
+from service.commands.shown import moment, show_table
 from service.store import imports, users
 from service.store.imports import PastImport
 

@@ -71,8 +71,3 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError(f"{question} Nobody can be asked here; give --yes to do it.", param="yes")
     typer.confirm(question, abort=True, err=True)
-
-
-def counted(count: int, noun: str) -> str:
-    """'1 draft', '1,234 drafts'."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

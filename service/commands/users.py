@@ -8,8 +8,9 @@ import typer
 
 from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
+from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import confirm, counted, moment, show_table
+from service.commands.shown import confirm, moment, show_table
 from service.store import user_counts, users
 from service.store.user_counts import UserCounts
 

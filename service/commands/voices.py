@@ -11,9 +11,9 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.templates import load_template, template_names
-from pearl.texts import check_characters, check_id
+from pearl.texts import check_characters, check_id, counted
 from service.commands.common import erase, open_database
-from service.commands.shown import counted, excerpt, show_fields, show_table
+from service.commands.shown import excerpt, show_fields, show_table
 from service.store import users, voices
 from service.store.voices import WHOLE_HISTORY, Voice
 

@@ -12,6 +12,7 @@ from pearl.texts import (
     MAX_TEXT_BYTES,
     check_id,
     check_text,
+    counted,
     format_timestamp,
     json_type,
     parse_timestamp,
@@ -171,6 +172,10 @@ def test_a_moment_is_written_as_it_is_read():
     assert format_timestamp(0.25) == "1970-01-01T00:00:00.250000Z"
     for seconds in (NOON, 0.25, -1.5, 1_234_567_890.654321):
         assert parse_timestamp(format_timestamp(seconds), now=LATER) == seconds
+
+
+def test_counts():
+    assert [counted(number, "draft") for number in (0, 1, 1234)] == ["0 drafts", "1 draft", "1,234 drafts"]
 
 
 def test_json_types_by_their_names():

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from pearl.errors import InputError
-from service.commands.shown import confirm, counted, excerpt, moment, printable
+from service.commands.shown import confirm, excerpt, moment, printable
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,6 @@ def test_moments_are_local(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_of_a_source_controls_the_terminal() -> None:
     assert printable("a\x1b[31mb\nc") == "a\N{REPLACEMENT CHARACTER}[31mb\N{REPLACEMENT CHARACTER}c"
-
-
-def test_counts() -> None:
-    assert [counted(number, "draft") for number in (0, 1, 1234)] == ["0 drafts", "1 draft", "1,234 drafts"]
 
 
 def test_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
