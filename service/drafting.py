@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, complete
 from pearl.clock import Clock
-from pearl.errors import ChatError, ChatRefused, ContextExceeded
+from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
 from pearl.marks import CLOSING
 from pearl.prompts import (
     Brief,
@@ -25,7 +25,7 @@ from pearl.prompts import (
 )
 from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import DEFAULT_TEMPLATE, load_template
-from pearl.texts import storable
+from pearl.texts import counted, storable
 from retriever.base import Calibration, choose
 from service.history_cache import HistoryCache
 from service.reading import Reading, read_text
@@ -111,8 +111,8 @@ class Drafter:
         """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished. ``kept`` is called
         in the transaction that records the draft.
 
-        Raises NotFound (voice, user), Overloaded, ContextExceeded, ChatError, StoreError. Closing the iterator stops
-        the generation.
+        Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
+        generation.
         """
         clock, draft_id = Clock(), new_id("draft")
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
@@ -205,7 +205,9 @@ class Drafter:
     async def _write(
         self, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
-        """The draft in the answer, piece by piece. Raises ChatRefused for an answer without one."""
+        """The draft in the answer, piece by piece. Raises ChatRefused for an answer without one, InputError for one
+        that was cut off before it."""
+        finish_reason = None
         with clock.stage("generate_ms"):
             async with aclosing(self.model.stream(prompt.messages, commission.decoding)) as chunks:
                 async for chunk in chunks:
@@ -213,12 +215,20 @@ class Drafter:
                         text = reading.feed(chunk.text)
                     finally:
                         self._thinks_unmarked = reading.thinks_unmarked
+                    finish_reason = chunk.finish_reason or finish_reason
                     if chunk.finish_reason:
                         text += reading.finish()
                     if reading.ended and not chunk.finish_reason:
                         yield Chunk(text, "stop", await in_thread(self._estimate, prompt, reading.text))
                         break
                     yield replace(chunk, text=text)
+        if not reading.text and finish_reason == "length":
+            raise InputError(
+                f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
+                "max_tokens, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
+                param="max_tokens",
+                code="max_tokens_too_small",
+            )
         if not reading.text:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
