@@ -292,6 +292,7 @@ def experiments() -> str:
         "again": _trained_again(artifact, again),
         "margin_test": _from_baseline(json.loads((kept / "margin-test.json").read_text(encoding="utf-8"))),
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
+        "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -318,6 +319,28 @@ def _trained_again(shipped: dict[str, Any], again: list[dict[str, Any]]) -> str:
     lines = [f"| | shipped | {' | '.join(budgets)} |", "| --- |" + " ---: |" * len(every)]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows]
     return "\n".join(lines)
+
+
+def _short_histories(found: dict[str, Any]) -> str:
+    """The shares of documents by cosine on the users to choose by, and what is shown on the others."""
+    whose = ("own", "same kind", "foreign")
+    lines = [f"| cosine at least | {' | '.join(whose)} |", "| ---: |" + " ---: |" * len(whose)]
+    for row in found["chosen_on"]:
+        cells = " | ".join(f"{row[name]:.0%}" for name in whose)
+        lines.append(f"| {row['threshold']:.2f}{' (chosen)' * (row['threshold'] == found['chosen'])} | {cells} |")
+    lines += ["", "| | requests | documents shown before | of them still shown | requests left without any |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: |"]
+    for row in found["tested"]:
+        documents, without = row["documents"], row["without_documents"]
+        still, left = (
+            f"{share['value']:.0%} [{share['low']:.0%}, {share['high']:.0%}]"
+            for share in (documents["still_shown"], without["share_after"])
+        )
+        lines.append(
+            f"| {row['kind']}, {row['whose']} | {row['requests']} | {documents['before']} | {still} | "
+            f"{left}, before {without['before']} |"
+        )
+    return "\n".join(lines) + f"\n\nBy `{found['command']}`."
 
 
 def _same_requests(result: dict[str, Any]) -> str:

@@ -29,10 +29,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A candidate and its score; scores of one ranking are comparable with each other, higher is better."""
+    """A candidate and its score; scores of one ranking are comparable with each other, higher is better.
+
+    ``relatedness`` says, in a short history, how much the document has to do with the request; None: not known.
+    """
 
     document: Document
     score: float
+    relatedness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 
-MARGIN_FROM = 8  # documents: in shorter histories no margin was tried
+MARGIN_FROM = 8  # documents: in shorter histories no margin was tried; relatedness counts in its place
+RELATED_FROM = 0.12  # cosine: below it a document counts as unrelated; chosen in docs/experiments.md
 
 Scores = NDArray[np.float32]  # (C,)
 Positions = NDArray[np.intp]  # (C,)
@@ -79,6 +80,16 @@ class Index(Protocol):
         ...
 
 
+@runtime_checkable
+class RelatingIndex(Index, Protocol):
+    """An index that also knows how much each document has to do with a request, which a score does not say."""
+
+    def relatedness(self, request: Request) -> Scores:
+        """The better of the request's cosines with the document's text and with its own request, (C,), in the
+        documents' order; NaN where it is not known yet."""
+        ...
+
+
 class Retriever(ABC):
     """Scores documents for a request. Scores of one retriever are comparable within a request; across requests only
     as far as ``calibration`` says."""
@@ -99,12 +110,25 @@ class Retriever(ABC):
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
         """Every document with its score, best first; of equal ones, the newest first."""
-        return order(documents, self.index(documents).scores(request))
+        return ranked(documents, self.index(documents), request)
 
 
-def order(documents: Sequence[Document], scores: Scores) -> list[ScoredDocument]:
+def ranked(
+    documents: Sequence[Document], index: Index, request: Request, clock: Clock | None = None
+) -> list[ScoredDocument]:
+    """Every document with its score, best first; in a short history with its relatedness, where the index knows it."""
+    scores = index.scores(request, clock)
+    if len(documents) >= MARGIN_FROM or not isinstance(index, RelatingIndex):
+        return order(documents, scores)
+    return order(documents, scores, index.relatedness(request))
+
+
+def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | None = None) -> list[ScoredDocument]:
     """Pair documents with their scores, best first; of equal ones the later document first."""
-    return [ScoredDocument(documents[position], float(scores[position])) for position in best_first(scores)]
+    related: list[float | None] = [None] * len(scores)
+    if relatedness is not None:
+        related = [None if math.isnan(value) else value for value in relatedness.tolist()]
+    return [ScoredDocument(documents[place], float(scores[place]), related[place]) for place in best_first(scores)]
 
 
 def best_first(scores: Scores) -> Positions:
@@ -128,9 +152,12 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
 ) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so no margin counts; nor does
-    it in a history of fewer than MARGIN_FROM documents."""
+    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so neither the margin counts
+    nor what a document has to do with the request; in a history of fewer than MARGIN_FROM documents only the latter
+    does."""
     least = [] if calibration.floor is None else [calibration.floor]
-    if calibration.margin is not None and len(ranking) >= MARGIN_FROM and not so_many:
-        least.append(ranking[0].score - calibration.margin)
+    if not so_many:
+        if calibration.margin is not None and len(ranking) >= MARGIN_FROM:
+            least.append(ranking[0].score - calibration.margin)
+        ranking = [found for found in ranking if found.relatedness is None or found.relatedness >= RELATED_FROM]
     return [found for found in ranking[:k] if all(found.score >= each for each in least)]

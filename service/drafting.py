@@ -40,7 +40,7 @@ from service.turns import NOTHING_BEFORE, Conversation, in_context
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
-NOT_EMBEDDED = "{:,} texts are not embedded yet: their documents are ranked by words and age alone. It goes on."
+NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age alone. It goes on."
 BELOW_THRESHOLD = "The best document scored below the threshold."
 
 
@@ -142,7 +142,7 @@ class Drafter:
             prompt,
             calibration,
             commission.voice,
-            far_behind=len(most) - len(chosen),
+            left_out=[found for found in most if found not in chosen],
             cut_short=retrieving.cut_short,
             not_embedded=retrieving.not_embedded,
         )
@@ -271,7 +271,7 @@ def _noted(draft: Draft, cut: int) -> Draft:
     """The draft with a note on the sentences that were cut from it."""
     if not cut:
         return draft
-    note = Note("instructions_repeated", f"{cut} sentences that repeated the instructions were left out.")
+    note = Note("instructions_repeated", f"Left out {counted(cut, 'sentence')} that repeated the instructions.")
     return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, note)))
 
 
@@ -282,43 +282,58 @@ def evidence(
     calibration: Calibration,
     voice: str | None,
     *,
-    far_behind: int = 0,
+    left_out: Sequence[ScoredDocument] = (),
     cut_short: bool = False,
     not_embedded: int = 0,
 ) -> Retrieval:
     """The answer's account of the retrieval: the documents that went into the prompt, and notes on them.
 
-    ``far_behind``: number left out for scoring too far below the best one; ``not_embedded``: number of texts that had
-    no embedding in time.
+    ``left_out``: documents above the floor that had a place but for their distance from the best one or from the
+    request; ``not_embedded``: number of texts that had no embedding in time.
     """
     used = chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
     below = calibration.is_below_threshold(top_score)
     notes = (
-        *_notes(ranking, chosen, prompt, voice),
+        *_notes(ranking, chosen, prompt, voice, left_out),
+        *((TIME_LIMIT,) if cut_short else ()),
         *(
-            (Note("far_behind", f"{far_behind} documents far behind the best one were left out."),)
-            if far_behind
+            (
+                Note(
+                    "not_embedded",
+                    NOT_EMBEDDED.format(f"{counted(not_embedded, 'text')} {'is' if not_embedded == 1 else 'are'}"),
+                ),
+            )
+            if not_embedded
             else ()
         ),
-        *((TIME_LIMIT,) if cut_short else ()),
-        *((Note("not_embedded", NOT_EMBEDDED.format(not_embedded)),) if not_embedded else ()),
     )
     return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
 
 
 def _notes(
-    ranking: Sequence[ScoredDocument], chosen: Sequence[ScoredDocument], prompt: Prompt, voice: str | None
+    ranking: Sequence[ScoredDocument],
+    chosen: Sequence[ScoredDocument],
+    prompt: Prompt,
+    voice: str | None,
+    left_out: Sequence[ScoredDocument],
 ) -> Iterator[Note]:
     where = f"the voice '{voice}'" if voice else "the history"
     if not ranking:
         yield Note("generic", f"There are no documents in {where}: the draft is generic.")
+    elif not chosen and left_out:
+        yield Note("unrelated", f"No document in {where} has to do with the request: the draft is generic.")
     elif not chosen:
         yield Note("below_floor", f"No document in {where} is close enough to help: the draft is generic.")
+    elif any(found.relatedness is not None for found in left_out):  # a short history, where no margin counts
+        yield Note("unrelated", f"Left out {counted(len(left_out), 'document')} unrelated to the request.")
+    elif left_out:
+        yield Note("far_behind", f"Left out {counted(len(left_out), 'document')} far behind the best one.")
     if len(prompt.used) < len(chosen):
-        yield Note("no_room", f"{len(chosen) - len(prompt.used)} documents did not fit the model's context.")
+        missing = counted(len(chosen) - len(prompt.used), "document")
+        yield Note("no_room", f"The model's context had no room for {missing}.")
     if prompt.shortened:
-        yield Note("shortened", f"{prompt.shortened} documents were cut to fit the model's context.")
+        yield Note("shortened", f"Cut {counted(prompt.shortened, 'document')} to fit the model's context.")
 
 
 def decide(revise: str, retrieval: Retrieval, calibration: Calibration) -> Revision:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
-from retriever.base import Calibration, Index, Retriever, order
+from retriever.base import Calibration, Index, Retriever, ranked
 from service.store import documents, users
 from service.store.database import Database
 from service.store.documents import Digests
@@ -31,7 +31,7 @@ class History:
 
     def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
         """Every document with its score, best first."""
-        return order(self.documents, self.index.scores(request, clock)) if self.documents else []
+        return ranked(self.documents, self.index, request, clock) if self.documents else []
 
 
 Key = tuple[int, str | None]  # user's row id, voice

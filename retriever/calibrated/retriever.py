@@ -119,3 +119,6 @@ class CalibratedIndex:
         if self._signals is None:
             return np.zeros(0, np.float32)
         return self._retriever.scores(request, self._documents, self._signals, self._kept, clock or Clock())
+
+    def relatedness(self, request: Request) -> Scores:
+        return np.zeros(0, np.float32) if self._signals is None else self._signals.relatedness(request)

@@ -144,6 +144,14 @@ class SignalIndex:
             texts, requests = np.nan_to_num(texts), np.nan_to_num(requests)
         return Features(self._signals(request, vector), vector, texts, requests, self._order)
 
+    def relatedness(self, request: Request) -> Floats:
+        """The better of the request's cosines with each text and with its own request, (C,), in the documents' order;
+        NaN where an embedding is not there yet."""
+        vector = self._encoder.encode_request(request.text)[0]  # (E,)
+        found = np.empty(len(self._order), np.float32)
+        found[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
+        return found
+
     def _signals(self, request: Request, vector: Floats) -> Floats:
         """(C, S); NaN where a signal needs an embedding that is not there yet."""
         found = self._likeness(request, vector) | self._age(request)

@@ -24,8 +24,8 @@ class NoteOut(BaseModel):
     """Something to know about this draft."""
 
     code: str = Field(
-        description="`generic`, `below_floor`, `far_behind`, `no_room`, `shortened`, `time_limit`, `not_embedded` or "
-        "`instructions_repeated`.",
+        description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
+        "`not_embedded` or `instructions_repeated`.",
         examples=["generic"],
     )
     message: str = Field(

@@ -54,7 +54,8 @@ class DraftIn(BaseModel):
         ge=1,
         le=20,
         description="Documents to show the model; by default the voice's number, or else at most the "
-        "template's, without those whose scores lie far behind the best one's.",
+        "template's, without those whose scores lie far behind the best one's or, in a short history, that have "
+        "nothing to do with the request.",
         examples=[4],
     )
     revise: Literal["auto", "never", "always"] = Field(

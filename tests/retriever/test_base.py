@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pearl.records import Document, ScoredDocument
-from retriever.base import UNCALIBRATED, Calibration, choose
+from retriever.base import RELATED_FROM, UNCALIBRATED, Calibration, choose
 
 RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0)]
 
@@ -32,6 +34,24 @@ def test_who_asks_for_so_many_gets_them_whatever_the_margin() -> None:
 
 def test_a_short_history_is_shown_whatever_the_margin() -> None:
     assert [found.score for found in choose(RANKING[:7], 4, Calibration(margin=0.5))] == [3.0, 2.5, 1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("relatedness", "k", "chosen"),
+    [
+        ((0.5, 0.5, 0.5), 2, [3.0, 2.5]),
+        ((RELATED_FROM - 0.01, 0.5, 0.5), 3, [2.5, 1.0]),
+        ((RELATED_FROM - 0.01, 0.5, 0.5), 2, [2.5, 1.0]),  # the next one takes the place
+        ((RELATED_FROM, None, 0.1), 3, [3.0, 2.5]),  # what is not known counts for nothing
+        ((-0.1, 0.0, 0.1), 3, []),
+    ],
+)
+def test_in_a_short_history_what_is_unrelated_is_not_shown(
+    relatedness: tuple[float | None, ...], k: int, chosen: list[float]
+) -> None:
+    ranking = [replace(found, relatedness=value) for found, value in zip(RANKING, relatedness, strict=False)]
+    assert [found.score for found in choose(ranking, k, Calibration(margin=0.5))] == chosen
+    assert [found.score for found in choose(ranking, k, Calibration(), so_many=True)] == [3.0, 2.5, 1.0][:k]
 
 
 def test_nothing_to_choose_from() -> None:

@@ -486,7 +486,7 @@ def test_instructions_that_are_repeated_are_cut_and_counted(pearl: Any, write: A
     replies = ["Yes.", f"EDITED DRAFT\n{text}"] if revise == "always" else [f"<document>\n{text}\n</document>"]
     run = write(replies=replies, instructions="Never use exclamation marks.", revise=revise)
     assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes, swap away.\nOtti"
-    assert run.draft.retrieval.notes[-1].message == "1 sentences that repeated the instructions were left out."
+    assert run.draft.retrieval.notes[-1].message == "Left out 1 sentence that repeated the instructions."
     assert run.notes[-1] == "instructions_repeated"
 
 
@@ -507,7 +507,7 @@ def test_past_the_budget_the_cross_encoder_is_left_out_and_the_answer_says_so(
 ) -> None:
     folder = make_artifact(cross_encoder=cross_encoder_folder)
     pearl.retrieve_with(artifact_retriever(folder, word_encoder()), budget_ms)
-    run = write("swap with Bea")
+    run = write("swap with Bea", k=3)
     assert run.notes == notes
     assert run.shown  # a draft as good as the first stage makes it
     assert {"history_ms", "first_stage_ms", "cross_encoder_ms"} < set(run.draft.timings)

@@ -14,7 +14,7 @@ import pytest
 
 from pearl.clock import Clock
 from pearl.records import Document, Request
-from retriever.base import Calibration
+from retriever.base import MARGIN_FROM, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from retriever.calibrated.cascade import MOST, Cascade
 from retriever.calibrated.expectation import Expectation
@@ -72,6 +72,38 @@ def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder:
     cosines = encoder.encode_documents([each.text for each in documents]) @ encoder.encode_request(REQUEST.text)[0]
     assert scores == pytest.approx(2 * cosines + 0.5, abs=1e-5)
     assert retriever.rank(REQUEST, documents)[0].document.id == documents[int(cosines.argmax())].id
+
+
+def test_in_a_short_history_each_document_says_how_much_it_has_to_do_with_the_request(
+    make_artifact: Callable[..., Path], word_encoder: Any
+) -> None:
+    retriever = artifact_retriever(make_artifact({"log_recency": -1.0}), word_encoder())
+    documents = [
+        Document("both", "the wheel", 30.0, "kettle"),
+        Document("request", "kettle", 10.0, "the wheel"),
+        Document("neither", "kettle", 20.0, "tide"),
+    ]
+    found = {each.document.id: each.relatedness for each in retriever.rank(REQUEST, documents)}
+    assert found["both"] == found["request"] == pytest.approx(1.0)
+    assert found["neither"] == pytest.approx(0.0, abs=0.05)
+    long = [Document(f"d{n}", "the wheel", float(n)) for n in range(MARGIN_FROM)]
+    assert {each.relatedness for each in retriever.rank(REQUEST, long)} == {None}
+    assert retriever.rank(REQUEST, []) == []
+
+
+def test_without_an_embedding_a_document_says_nothing_of_that(
+    make_artifact: Callable[..., Path], word_encoder: Any
+) -> None:
+    class Late(word_encoder):  # type: ignore[misc]
+        def encode_documents(self, texts: Sequence[str]) -> Any:
+            vectors = super().encode_documents(texts)
+            vectors[[text == "tide" for text in texts]] = np.nan
+            return vectors
+
+    retriever = artifact_retriever(make_artifact(), Late())
+    documents = [Document("there", "the wheel", 10.0), Document("missing", "tide", 20.0)]
+    found = {each.document.id: each.relatedness for each in retriever.rank(REQUEST, documents)}
+    assert found == {"there": pytest.approx(1.0), "missing": None}
 
 
 def test_the_cascade_is_the_artifacts(with_logits: Any, word_encoder: Any) -> None:

@@ -9,7 +9,10 @@ import pytest
 
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatInterrupted, ChatRateLimited
+from pearl.records import Document
 from retriever.base import Calibration
+from retriever.models.encoder import SentenceEncoder
+from service.sample import sample_documents
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "x" * 500)
 EDITED = "- lacks the day\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
@@ -142,6 +145,52 @@ def test_an_artifact_drafts_and_revises_by_its_theta(house: Any, make_artifact: 
     assert (far["revision"]["applied"], far["revision"]["reason"]) == (True, "below_threshold")
     assert (far["stage"], far["text"]) == ("revised", "The better text.")
     assert near["retrieval"]["threshold"] == far["retrieval"]["threshold"] == 0.6
+
+
+def test_of_a_few_texts_those_that_have_nothing_to_do_with_the_request_are_not_shown(
+    house: Any, make_artifact: Any
+) -> None:
+    pearl = house(retriever=str(make_artifact({"log_recency": -1.0})))
+    pearl.add("ann", "mind the tide", "the kettle is on")
+    ann = pearl.as_user("ann")
+
+    def asked(**body: Any) -> tuple[list[str], list[dict[str, str]]]:
+        answer = ann.post("/v1/drafts", body)
+        assert (answer.status_code, answer.json()["text"]) == (200, "A fake reply.")
+        found = answer.json()["retrieval"]
+        return [document["id"] for document in found["documents"]], found["notes"]
+
+    assert asked(request="kettle on") == (
+        ["d2"],
+        [{"code": "unrelated", "message": "Left out 1 document unrelated to the request."}],
+    )
+    assert asked(request="zebra") == (
+        [],
+        [
+            {
+                "code": "unrelated",
+                "message": "No document in the history has to do with the request: the draft is generic.",
+            }
+        ],
+    )
+    assert "kettle" not in str(pearl.model.calls[-1])
+    assert asked(request="zebra", k=2) == (["d2", "d1"], [])
+    pearl.voice("ann", "email", k=1)
+    pearl.add("ann", Document("m1", "mind the gap", 10.0, voice="email"))
+    assert asked(request="zebra", voice="email") == (["m1"], [])
+
+
+def test_the_embedded_models_know_what_a_few_texts_have_to_do_with_a_request(house: Any) -> None:
+    ann = house(encoder=SentenceEncoder(), retriever="embedded").as_user("ann")
+    texts = [document for document in sample_documents() if document.voice == "email"][:3]
+    posted = [{"id": each.id, "text": each.text, "request": each.request} for each in texts]
+    assert ann.post("/v1/documents", {"documents": posted}).status_code == 201
+    near, far = (
+        ann.post("/v1/drafts", {"request": request}).json()["retrieval"]
+        for request in ("Tomas asks to swap his Saturday shift with Bea", "Explain photosynthesis to a child")
+    )
+    assert near["documents"][0]["id"] == texts[0].id
+    assert (far["documents"], [note["code"] for note in far["notes"]]) == ([], ["unrelated"])
 
 
 def test_questions(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
