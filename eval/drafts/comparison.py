@@ -79,7 +79,7 @@ METRICS: tuple[Metric[Measured], ...] = (
     Metric(
         BERTSCORE,
         "BERTScore",
-        "How well the words of one match similar ones of the other.",
+        "Similarity of the words of one to those of the other.",
         "mean F1 of greedily matched token vectors, not rescaled (bert-score); only compares within one encoder",
         "Zhang et al. 2020, BERTScore: evaluating text generation with BERT",
         4,
@@ -88,7 +88,7 @@ METRICS: tuple[Metric[Measured], ...] = (
     Metric(
         MACRO_F1,
         "stance Macro-F1",
-        "Whether a draft takes the stance that the user took.",
+        "Agreement of the draft's stance with the user's.",
         "mean F1 of YTA and NTA over targets that take one; a draft without a clear one misses",
         f"{PEARL}, section 5.1",
         4,

@@ -73,7 +73,7 @@ CORRELATIONS: tuple[Metric[Foretold], ...] = (
     Metric(
         MACRO_F1,
         "r with Macro-F1",
-        "Whether the best score says how often the draft will take the user's stance.",
+        "Agreement of the best score with how often the draft takes the user's stance.",
         f"correlation over {BINS} bins of equally many requests by s1 of the bins' lowest s1 and Macro-F1",
         f"{PEARL}, appendix C.3 and table 6",
         2,

@@ -144,7 +144,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "pearson_r",
         "Pearson r",
-        "Whether the best score says how much its document will help, request by request.",
+        "Agreement of the best score with the gain of its document, request by request.",
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
@@ -153,7 +153,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "spearman_rho",
         "Spearman rho",
-        "The same of their ranks, which a few very large gains cannot carry.",
+        "The same for their ranks, which a few very large gains cannot dominate.",
         "correlation over requests of the ranks of s1 and of the gain of the document chosen",
         "-",
         2,
@@ -162,7 +162,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "binned_r",
         "binned r",
-        "The same of groups of requests with like scores.",
+        "The same for groups of requests with similar scores.",
         "correlation over bins of equally many requests by s1 of the bins' mean s1 and mean gain",
         f"after {PEARL}, appendix C.3, which has the bins' starts and what is generated",
         2,
@@ -171,7 +171,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "calibration_error",
         "calibration error",
-        "How far the gain that a line through s1 promises is from the gain that comes, in nats.",
+        "Distance, in nats, of the gain that a line through s1 predicts from the real gain.",
         "gain fitted on s1 over other users; over the bins of s1, the weighed mean of |mean said - mean true|; never "
         "below zero, so chance alone lifts it, more so in resamples",
         "Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning",
@@ -182,7 +182,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "constant_error",
         "of a constant",
-        "The calibration error, in the same bins, of promising everybody the mean gain.",
+        "The calibration error, in the same bins, of always predicting the mean gain.",
         "mean gain of other users; the same bins and distances",
         "-",
         2,
@@ -192,7 +192,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "variance_explained",
         "variance explained",
-        "How much better that line is than promising everybody the mean gain of other users.",
+        "Gain in accuracy of that line over predicting the mean gain of other users.",
         "1 - squared error of the line over that of the mean, both fitted over other users; below zero it is worse",
         "-",
         3,

@@ -74,7 +74,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "top1_gain",
         "top-1 gain",
-        "What the document chosen adds to the log-likelihood of what the user really wrote, in nats.",
+        "The log-likelihood, in nats, that the chosen document adds to the text the user really wrote.",
         "mean over requests of the gain of the best-scored document",
         f"{PEARL}, equation 1",
         1,
@@ -83,8 +83,8 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "topk_gain",
         "top-k gain",
-        "The same for the k documents that go into a prompt.",
-        "mean over requests of the mean gain of the k best-scored documents, of all where there are fewer",
+        "The same for the k documents of a prompt.",
+        "mean over requests of the mean gain of the k best-scored documents, or of all if there are fewer",
         f"{PEARL}, equation 1",
         1,
         _mean_topk,
@@ -92,8 +92,8 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "ndcg",
         "nDCG",
-        "How near the whole order is to that of the gains.",
-        "relevance max(gain, 0), discount 1/log2(rank + 1), all candidates; 0 where no document helps",
+        "Closeness of the whole order to that of the gains.",
+        "relevance max(gain, 0), discount 1/log2(rank + 1), all candidates; 0 if no document helps",
         "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques",
         3,
         _mean_ndcg,
@@ -101,7 +101,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "pearson_r",
         "Pearson r",
-        "Whether the best score says how much its document will help.",
+        "Agreement of the best score with the gain of its document.",
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
@@ -119,7 +119,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "share_of_best",
         "share of best",
-        "How much of the gain that the candidates offer is reached.",
+        "Share of the candidates' best gains that is reached.",
         "sum of the gains chosen over the sum of the best gains",
         "-",
         3,
@@ -128,7 +128,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "win_rate",
         "win rate",
-        "How often the document chosen is better than one at random.",
+        "Share of requests in which the chosen document beats one at random.",
         "share of requests whose chosen gain is above the mean of the candidates', equal ones counting a half",
         "-",
         3,
