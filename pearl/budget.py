@@ -1,4 +1,4 @@
-"""How long a long piece of work may take, and how much of it each step gets."""
+"""A budget of time for a long piece of work, and the share of each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stages of a piece of work take, and when its time is up."""
+"""A clock of the stages of a piece of work, and of its time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a place in a text that comes in pieces lies within code."""
+"""Code in a text that comes in pieces: is a given place within it?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the draft begins in an answer: behind the opening mark, or behind what the model says of the text before it."""
+"""The draft's beginning in an answer: behind the opening mark, or behind what the model says of the text before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a usable text, decided once for imports, the HTTP API and the command line."""
+"""The definition of a usable text, made once for imports, the HTTP API and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many drafts a worker process writes at once."""
+"""A limit on the drafts that a worker process writes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chat clients ask a model for on their own account: titles, tags, follow-ups, search queries, completions.
+"""Tasks that chat clients give a model by themselves: titles, tags, follow-ups, search queries, completions.
 
 Such a task is about the conversation and not a text of the person, so it goes to the model as it is: without the
 history, and without a record. It is known by what it asks for, of a conversation, in a form that programs use.

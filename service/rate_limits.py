@@ -1,4 +1,4 @@
-"""How many requests a key may make."""
+"""Limits on the requests of a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one process of the service is made of, put together once from the settings."""
+"""The parts of one process of the service, put together once from the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an error happened, for the log."""
+"""The place of an error, for the log."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # openings of clauses and adverbials, which a reader meets before the subject
-OPENINGS = ("As", "Likewise", "None of", "Of", "Only", "So", "What", "Where", "Whether", "Which", "Who", "Whom")
+OPENINGS = ("As", "How", "Likewise", "None of", "Of", "Only", "So", "What", "Where", "Whether", "Which", "Who", "Whom")
 # lines still to be mended; these numbers only shrink
 TOLERATED = {"pearl": 0, "retriever": 0, "service": 0, "training": 0, "eval": 0}
 
@@ -25,12 +25,12 @@ def text(node: ast.expr) -> str:
 
 
 def lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of every `help=` and of every docstring's first line, those of modules left out."""
+    """Line numbers and texts of every `help=` and of every docstring's first line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "help":
             yield node.value.lineno, text(node.value)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.lineno, (ast.get_docstring(node) or "").partition("\n")[0]
+        elif isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield getattr(node, "lineno", 1), (ast.get_docstring(node) or "").partition("\n")[0]
 
 
 def unidiomatic(line: str) -> bool:
@@ -50,4 +50,4 @@ def test_help_and_docstrings_begin_with_what_they_name(package: str) -> None:
 
 def test_the_check_sees_through_strings() -> None:
     source = "a = Option(help='Of ' + 'b')\nb = Option(help=f'Whether {a}')\ndef c():\n    'Offers d.'\n"
-    assert [unidiomatic(line) for _, line in lines(ast.parse(source))] == [False, True, True]
+    assert [unidiomatic(line) for _, line in lines(ast.parse(source)) if line] == [False, True, True]

@@ -1,4 +1,4 @@
-"""What goes into a cross-encoder's matrices: the runtime can round it to bytes then (``retriever/models/graph.py``)."""
+"""Ranges of the inputs of a cross-encoder's matrices, for rounding them to bytes (``retriever/models/graph.py``)."""
 
 from __future__ import annotations
 

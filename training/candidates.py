@@ -1,4 +1,4 @@
-"""Which of a user's candidates are scored for a request, where scoring all of them costs too much."""
+"""The choice of a user's candidates to score for a request, when scoring all of them costs too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scored requests are learned from, chosen by, and measured with, also where a split has none."""
+"""The division of scored requests into those to learn from, choose by and measure with, even if a split has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the retriever learns from: requests with candidates and the gain of each, true or by proxy.
+"""Examples that the retriever learns from: requests with candidates and the gain of each, true or by proxy.
 
 Dimensions in comments: C candidates, S signals.
 """

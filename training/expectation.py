@@ -1,4 +1,4 @@
-"""What to expect of a cross-encoder, learned from what it says of long histories.
+"""The expectation of a cross-encoder's logit, learned from its logits for long histories.
 
 Those of the users it was trained on: of most of their texts it has seen none beside the request. Whoever wrote no more
 than the cascade reads teaches nothing, for there everything is read.

@@ -1,4 +1,4 @@
-"""From a file of scores to the groups that the retriever is trained on, and the file that keeps them."""
+"""Groups to train the retriever on, made from a file of scores, and the file that keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit is chosen by on dev: the gain of the best-scored document, and how well its score says it.
+"""The criterion by which a fit is chosen on dev: the gain of the best-scored document, and how well its score says it.
 
 Dimensions in comments: C candidates of a request, N requests, U users, R resamples of the users.
 """

@@ -1,4 +1,4 @@
-"""What a training is told: the histories, the models, what is scored and how it is fitted."""
+"""The options of a training: the histories, the models, what is scored and how it is fitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts of a user are targets and which are candidates (papers/pearl.txt, sections 4.1 and 5.1)."""
+"""The partition of a user's texts into targets and candidates (papers/pearl.txt, sections 4.1 and 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From histories to an artifact: the whole training, readable top to bottom in ``train_retriever``."""
+"""The whole training, from histories to an artifact, readable top to bottom in ``train_retriever``."""
 
 from __future__ import annotations
 

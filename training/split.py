@@ -1,4 +1,4 @@
-"""Which users train, which choose (early stopping, threshold, y0), and which are looked at once.
+"""The split of users: to train, to choose by (early stopping, threshold, y0), and to look at once.
 
 Where users are too few for that, each user's own history is split by time: its first texts train, later ones choose,
 and the last are looked at once.

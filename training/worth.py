@@ -1,4 +1,4 @@
-"""What a trained retriever is worth on dev, and why it is not to be used where that cannot be said.
+"""The worth of a trained retriever on dev, and the reasons not to use it when that cannot be shown.
 
 On 120 requests with true gains a retriever 5.1 nats better than BM25 (23.3 and 18.2) was told from it in 77% of draws
 of 30 requests, in 43% of 10; a random order passed for better than BM25 in 5% of draws of 5, in none of 30.

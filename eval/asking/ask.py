@@ -1,4 +1,4 @@
-"""Asking a judge many questions at once: only what is not kept, so many calls in flight, every reply kept at once."""
+"""Asking a judge many questions: those without a kept reply, several at once, every reply kept as it comes."""
 
 from __future__ import annotations
 

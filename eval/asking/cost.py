@@ -1,4 +1,4 @@
-"""What judging costs: an estimate before it, a cap while it runs."""
+"""The cost of judging: an estimate before it, a cap while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a long run goes, on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""The progress of a long run, on standard error: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge said: a typed union that is never coerced.
+"""A judge's verdict: a typed union that is never coerced.
 
     Verdict
     ├── Given       one of the answers that were offered: A, B, tie, both, neither, not applicable

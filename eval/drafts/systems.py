@@ -1,4 +1,4 @@
-"""What each system shows the chat model for a request: a retriever's best documents, strangers' documents, or none."""
+"""The documents that each system shows for a request: a retriever's best documents, strangers' documents, or none."""
 
 from __future__ import annotations
 

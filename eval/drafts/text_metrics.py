@@ -1,4 +1,4 @@
-"""How alike a draft and the text the user really wrote are: ROUGE and BERTScore, each text pair by itself.
+"""The likeness of a draft to the text the user really wrote: ROUGE and BERTScore, each text pair by itself.
 
 ROUGE is that of the library ``rouge-score`` with its own words (lower-cased runs of a-z and 0-9, no stemming), so
 texts of another script share none. BERTScore is that of the library ``bert-score``, not rescaled by a baseline: its

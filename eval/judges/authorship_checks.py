@@ -1,4 +1,4 @@
-"""What is wrong with the items, before a judge sees them."""
+"""Faults of the items, found before a judge sees them."""
 
 from __future__ import annotations
 

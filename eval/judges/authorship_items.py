@@ -1,4 +1,4 @@
-"""What the authorship judge compares: JSON Lines, optionally gzipped, a text somebody wrote and drafts of it a line.
+"""The authorship judge's items: JSON Lines, optionally gzipped, a text somebody wrote and drafts of it a line.
 
 ``{"id"?, "user_id"?, "request"?, "reference", "candidates": {system: text | null, ...}, "generators"?: {system: model,
 ...}}``; null is a draft that failed, and the generators are the models that wrote the drafts. ``pearl eval generation

@@ -1,4 +1,4 @@
-"""What papers/pearl.txt leaves open about its judge: named choices, and the presets that make them."""
+"""Points that papers/pearl.txt leaves open about its judge: named choices, and the presets that make them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of the authorship judge, trial by trial, and the verdict of each.
+"""The questions to the authorship judge, trial by trial, and the verdict of each.
 
 A trial is one question: an item, in one order, in one run.
 """

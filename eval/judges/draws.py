@@ -1,4 +1,4 @@
-"""What chance decides of a run of a judge: which items are a sample, and in which order two texts are shown."""
+"""The random choices in a run of a judge: the sample of items, and the order in which two texts are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge makes of less: the same questions with some of a persona's fields, or none, against those with all.
+"""Ablations of a judge's persona: the same questions with some of a persona's fields, or none, against those with all.
 
 The paper's table 8 holds one judge with personas against another without; here it is one judge on both sides, asked the
 same items in the same orders and runs. Dimensions in comments: N trials, I items.

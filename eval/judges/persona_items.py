@@ -1,4 +1,4 @@
-"""What the personalised judge is asked: JSON Lines, optionally gzipped, a person, two texts and their choice a line.
+"""The items of the personalised judge: JSON Lines, optionally gzipped, a person, two texts and their choice a line.
 
 ``{"id"?, "persona"?: {field: value, ...} | text, "question"?, "responses": {"A": text, "B": text}, "preferred": "A" |
 "B" | "C", "generator_a"?, "generator_b"?}``; C is a tie, and the generators are the models that wrote A and B. Other

@@ -1,4 +1,4 @@
-"""What is asked of the personalised judge, trial by trial, and the records of what it said."""
+"""The questions to the personalised judge, trial by trial, and the records of its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a judge takes what it wrote itself, or what its family wrote, where the items say which models wrote them.
+"""A judge's preference for its own texts, or its family's, if the items say which models wrote them.
 
 Dimensions in comments: N judgements, R resamples.
 """

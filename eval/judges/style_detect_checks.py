@@ -1,4 +1,4 @@
-"""What is wrong with the items of style detection, before a judge sees them."""
+"""Faults of the items of style detection, found before a judge sees them."""
 
 from __future__ import annotations
 

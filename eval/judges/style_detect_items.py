@@ -1,4 +1,4 @@
-"""What the style detection judge looks at: JSON Lines, optionally gzipped, a text and one style a line.
+"""The items of the style detection judge: JSON Lines, optionally gzipped, a text and one style a line.
 
 ``{"id"?, "task", "style", "text", "definition"?, "request"?, "generator"?, "persona"?}``; a style that is none of
 STYLES brings its ``definition``. One id may stand on several lines, with another style each. Other fields are passed

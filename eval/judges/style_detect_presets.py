@@ -1,4 +1,4 @@
-"""What papers/style-judges.txt prints, leaves open or gets wrong about detection: named choices, and their presets.
+"""Points of papers/style-judges.txt about detection, printed, open or wrong: named choices, and their presets.
 
 ⚠ A judge was given the mere name of a style, while the people whose labels it is measured by read a definition,
 and were told to look at the manner and not at the content. ⚠ Two prompts for summaries call the text something else

@@ -1,4 +1,4 @@
-"""What is asked of the style detection judge, trial by trial, and what it said.
+"""The questions to the style detection judge, trial by trial, and its answers.
 
 A trial is one question: an item on a scale in one draw, as whoever the judge is told to be.
 """

@@ -1,4 +1,4 @@
-"""Which system prompt steers a generator to wanted styles best (papers/style-judges.txt, appendix D).
+"""Ranking system prompts by how well they steer a generator to wanted styles (papers/style-judges.txt, appendix D).
 
 Each item sets a text that was steered by some prompt against one that was not, and is judged by all the styles that
 were wanted, by each of them alone, and by helpfulness, where a prompt that steers should lose: a judge that is not told

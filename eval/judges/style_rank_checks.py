@@ -1,4 +1,4 @@
-"""What is wrong with pairs of texts, before a judge of styles sees them."""
+"""Faults of pairs of texts, found before a judge of styles sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the style ranking judge compares: JSON Lines, optionally gzipped, two texts for one request a line.
+"""The items that the style ranking judge compares: JSON Lines, optionally gzipped, two texts for one request a line.
 
 ``{"id"?, "task", "style"?: name | [name, ...], "request", "text_a", "text_b", "generator"? | "generator_a"? and
 "generator_b"?, "persona"? | "persona_a"? and "persona_b"?, "prompt_a"?, "prompt_b"?}``; several styles are wanted

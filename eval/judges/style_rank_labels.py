@@ -1,4 +1,4 @@
-"""From the draws of the style ranking judge to one label an item: a, b or a tie (papers/style-judges.txt, 4.2).
+"""One label per item from the draws of the style ranking judge: a, b or a tie (papers/style-judges.txt, 4.2).
 
 Of two texts in both orders, a draw takes one of them or ties, and most draws decide. Of a rubric, the means of all
 scores decide; a draw has a label too, for what the judge says again of itself.

@@ -1,4 +1,4 @@
-"""What papers/style-judges.txt leaves open about ranking: named choices, and the presets that make them.
+"""Points that papers/style-judges.txt leaves open about ranking: named choices, and the presets that make them.
 
 It says neither what becomes of a draw that was answered in one order only, nor of an even vote. The judges, and here
 the people too (appendix G.4), were given the names of the styles; a name such as "visual and spatial" can mean much.

@@ -1,4 +1,4 @@
-"""What is asked of the style ranking judge, trial by trial, and what it said.
+"""The questions to the style ranking judge, trial by trial, and its answers.
 
 A trial is one question: an item in one draw, with text b first, or alone, or not.
 """

@@ -1,1 +1,1 @@
-"""How results look: metrics declared as data, tables, pages, pictures."""
+"""The look of results: metrics declared as data, tables, pages, pictures."""

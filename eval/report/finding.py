@@ -1,4 +1,4 @@
-"""What is wrong with records or items: two levels, one shape.
+"""A fault of records or items: two levels, one shape.
 
 *Broken* records cannot measure any judge; *notes* are to be known when figures are read.
 """

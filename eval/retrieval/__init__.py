@@ -1,1 +1,1 @@
-"""How well retrievers choose, and whether their scores say so."""
+"""The quality of retrievers' choices, and the calibration of their scores."""

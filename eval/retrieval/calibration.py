@@ -192,7 +192,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
     Metric(
         "variance_explained",
         "variance explained",
-        "Gain in accuracy of that line over predicting the mean gain of other users.",
+        "Reduction of error by that line, against always predicting the mean gain of other users.",
         "1 - squared error of the line over that of the mean, both fitted over other users; below zero it is worse",
         "-",
         3,

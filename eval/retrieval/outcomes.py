@@ -1,4 +1,4 @@
-"""What choosing documents for a request comes to, in the gains of the chosen.
+"""The outcome of choosing documents for a request, in the gains of the chosen.
 
 Dimensions in comments: C candidates.
 """

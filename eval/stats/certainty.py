@@ -1,4 +1,4 @@
-"""Whether a judge's certainty says how often it is right: AUROC, Brier score, calibration error, risk and coverage.
+"""Calibration of a judge's certainty: AUROC, Brier score, calibration error, risk and coverage.
 
 Dimensions in comments: N records, L levels of certainty, B bins, R resamples.
 """

@@ -1,4 +1,4 @@
-"""How far the draws of a judge of style agree."""
+"""Agreement among the draws of a judge of style."""
 
 from __future__ import annotations
 

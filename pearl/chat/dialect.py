@@ -1,4 +1,4 @@
-"""Which parameters a model takes behind its endpoint, learned from what it refuses.
+"""The parameters that a model takes behind its endpoint, learned from its refusals.
 
 Reasoning models take ``max_completion_tokens`` in place of ``max_tokens`` and no choice of decoding; others refuse two
 parameters together; strict servers refuse every field that they do not know. Their answers say which.

@@ -1,4 +1,4 @@
-"""What went wrong at an endpoint: the SDK's errors in our own, with the endpoint's sentence in them."""
+"""Failures of an endpoint: the SDK's errors in our own, with the endpoint's sentence in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents the cross-encoder reads: the best of the first stage, and no more of them than can matter.
+"""The choice of documents for the cross-encoder: the best of the first stage, and no more of them than can matter.
 
 Dimensions in comments: C candidates.
 """

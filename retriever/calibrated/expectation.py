@@ -1,4 +1,4 @@
-"""What the cross-encoder will say of a document, guessed from what the first stage knows of it.
+"""A prediction of the cross-encoder's logit for a document, from what the first stage knows of it.
 
 Who is read, and the score of those who are not, come from it. A small network that learned from the cross-encoder
 itself: the signals say how alike two texts are, the embeddings what they are about.

@@ -1,1 +1,1 @@
-"""What is read off a user's history once, and kept."""
+"""Readings of a user's history, taken once and kept."""

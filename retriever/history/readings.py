@@ -1,4 +1,4 @@
-"""What is read off each document of a history alone: whatever happens to the others, it stays.
+"""Readings of each document of a history by itself, which stay whatever happens to the others.
 
 Dimensions in comments: C documents, E embedding size.
 """

@@ -1,4 +1,4 @@
-"""How much a word says: its inverse document frequency in a background corpus."""
+"""The weight of a word: its inverse document frequency in a background corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which weights a model's name stands for, so that what was computed with others is not taken for theirs."""
+"""The weights behind a model's name, so that results of other weights are not taken for theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine has, and what it computes quickly."""
+"""The machine's hardware, and the arithmetic it does quickly."""
 
 from __future__ import annotations
 

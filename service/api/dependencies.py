@@ -1,4 +1,4 @@
-"""What routes are given: the services, and who is calling."""
+"""Dependencies of the routes: the services, and who is calling."""
 
 from __future__ import annotations
 

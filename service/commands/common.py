@@ -1,4 +1,4 @@
-"""What the commands share: opening the store, reading a text, and erasing what was deleted."""
+"""Functions that the commands share: opening the store, reading a text, and erasing what was deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``pearl serve`` says when it starts: where it listens, what it serves, and how to get in."""
+"""The welcome of ``pearl serve``: where it listens, what it serves, and how to get in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an importer is, and what it yields."""
+"""The interface of an importer, and the records it yields."""
 
 from __future__ import annotations
 

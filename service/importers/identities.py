@@ -1,4 +1,4 @@
-"""Who is who in a source: the names and addresses that ``--me`` gave, and who else writes there."""
+"""Identities in a source: the names and addresses that ``--me`` gave, and who else writes there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a draft: the text that was sent is a document of the history and half of a training pair."""
+"""The fate of a draft: the text that was sent is a document of the history and half of a training pair."""
 
 from __future__ import annotations
 

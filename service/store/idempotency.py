@@ -1,4 +1,4 @@
-"""What was answered under an Idempotency-Key, so that a repeated call is not carried out twice."""
+"""Answers kept under an Idempotency-Key, so that a repeated call is not carried out twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store holds, in numbers: for whoever starts a service on it."""
+"""The contents of a store, in numbers, for whoever starts a service on it."""
 
 from __future__ import annotations
 

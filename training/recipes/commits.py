@@ -1,4 +1,4 @@
-"""From two projects' commit messages to the shipped artifact and the tables of docs/results.md: ``make train``.
+"""The recipe from two projects' commits to the shipped artifact and the tables of docs/results.md: ``make train``.
 
     python training/recipes/commits.py --data ../shared/data/commits --budget-minutes 240
 

@@ -1,4 +1,4 @@
-"""What needs no judge: answers by position, by length, by what is common, by words; and which of them a judge follows.
+"""Baselines without a judge: answers by position, length, frequency or words; and which of them a judge follows.
 
 A baseline that cannot tell two texts apart is half right.
 """

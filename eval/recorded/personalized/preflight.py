@@ -1,4 +1,4 @@
-"""What is wrong with pairs before a judge sees them: checks declared as data, each of which says which records and how
+"""Faults of pairs, found before a judge sees them: checks declared as data, each of which says which records and how
 many. A record is named by its line, counted from 1.
 
 Two things are told apart: what is *broken* (no judge can be measured by these records), and what is to be *noted* when

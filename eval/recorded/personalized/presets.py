@@ -1,4 +1,4 @@
-"""Where the paper, its code and its tables disagree about judgements: named choices, and the presets that make them."""
+"""Points on which the paper, its code and its tables disagree: named choices, and the presets that make them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From recorded judgements to verdicts, by one of the readings of ``eval.recorded.personalized.presets``."""
+"""Verdicts from recorded judgements, by one of the readings of ``eval.recorded.personalized.presets``."""
 
 from __future__ import annotations
 

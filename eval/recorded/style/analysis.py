@@ -1,4 +1,4 @@
-"""Which styles go together, and which are found where which persona was asked for.
+"""Styles that go together, and styles found for each persona that was asked for.
 
 Dimensions in comments: N units, K levels, R resamples.
 """

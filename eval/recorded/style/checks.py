@@ -1,4 +1,4 @@
-"""What is wrong with judgements and ratings, before a figure is read: each check says of what, and of how many."""
+"""Faults of judgements and ratings, shown before any figure: each check says of what, and of how many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What papers/style-judges.txt leaves open about labels: named choices, and the presets that make them.
+"""Points that papers/style-judges.txt leaves open about labels: named choices, and the presets that make them.
 
 The paper counts the raters of a text by majority and says that "somewhat" and "very" are both present, but not which
 comes first: of four "not", three "somewhat" and three "very" the level that is most common is "not", while six of ten

@@ -1,4 +1,4 @@
-"""How far a judge agrees with itself over its draws, people with each other, judges with people and among themselves.
+"""Agreement of a judge with itself over its draws, people with each other, judges with people and among themselves.
 
 Randolph's kappa (Randolph 2005), which takes chance for 1 / K and so needs no rater to know how common a label is; its
 bands are those of Landis and Koch. Over judges the paper's Table 2 is said to be the mean of its Tables 18 to 20 and is

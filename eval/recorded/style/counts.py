@@ -1,4 +1,4 @@
-"""How often people and a judge gave which labels, by groups of units, in all and in every resample of the texts.
+"""Counts of labels by people and by a judge, by groups of units, in all and in every resample of the texts.
 
 Dimensions in comments: N units, U texts, G groups, K labels, R resamples. A code K is no label.
 """

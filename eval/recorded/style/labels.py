@@ -1,4 +1,4 @@
-"""From draws and ratings to one label: what a judge said of a text in all its draws, what people said of it.
+"""One label from draws or ratings: a judge's of a text from all its draws, people's from their ratings.
 
 Detection has the labels absent and present, ranking a, tie and b.
 """

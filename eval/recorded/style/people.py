@@ -1,4 +1,4 @@
-"""What people said: JSON Lines, optionally gzipped, one rating of one rater a line.
+"""Ratings by people: JSON Lines, optionally gzipped, one rating of one rater a line.
 
 ``{"item", "style", "rater", "label", "justification"?}``; ``label`` is a level of detection (very, somewhat, not,
 cant_tell) or of ranking (a_much, a_slightly, tie, b_slightly, b_much), or the label itself (present, absent; a, tie,

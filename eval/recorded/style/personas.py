@@ -1,4 +1,4 @@
-"""What personas do: how much F1 depends on whom a text was written for, and whether it depends on whom the judge was
+"""Effects of personas: how much F1 depends on whom a text was written for, and whether it depends on whom the judge was
 told to be, though that should not matter.
 
 Dimensions in comments: G groups, R resamples.

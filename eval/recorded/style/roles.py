@@ -1,4 +1,4 @@
-"""Whom a judge is told to be, though it should not matter (papers/style-judges.txt, appendix J.4, figures 20 and 21).
+"""Roles a judge is told to play, which should not matter (papers/style-judges.txt, appendix J.4, figures 20 and 21).
 
 The three system prompts of Gupta et al. 2024 in our words; the draws are dealt out to them in turn.
 """

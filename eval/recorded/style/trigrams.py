@@ -1,4 +1,4 @@
-"""What justifications of a style have in common: their trigrams by TF-IDF."""
+"""Words that justifications of a style have in common: their trigrams by TF-IDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people have that no importer reads: how to tell it, and what to do with it."""
+"""Common sources that no importer reads: how to tell it, and what to do with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a path looks like from outside: the names in a folder or zip file, the beginning of a file."""
+"""A view of a path from outside: the names in a folder or zip file, the beginning of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where mails lie: an mbox file, single ``.eml`` files, a Maildir, a folder or zip file of these, any of them gzipped.
+"""Places of mails: an mbox file, single ``.eml`` files, a Maildir, a folder or zip file of these, any of them gzipped.
 
 What is packed is unpacked into a temporary folder, for a mail is looked up when another one answers it.
 """

@@ -1,4 +1,4 @@
-"""What programs add to a mail's text: PGP's armour, diffs, stand-ins for pictures, warnings of gateways."""
+"""Removal of what programs add to a mail's text: PGP's armour, diffs, stand-ins for pictures, warnings of gateways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a quoted mail is introduced: "On Monday Bob wrote:", the header of the other mail, a rule with a word in it.
+"""Introductions of quoted mails: "On Monday Bob wrote:", the header of the other mail, a rule with a word in it.
 
 In any language: a line directly above a quote that ends in a colon and holds an address, a date with its time, or a
 verb that says who wrote. Where no marked line follows, only the forms of mail programs count.

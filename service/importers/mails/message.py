@@ -1,4 +1,4 @@
-"""What a mail's header says: who sent it, when, and what it answers."""
+"""The facts in a mail's header: who sent it, when, and what it answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who else in an archive may be its owner: other addresses under the same name, or in the folder of what was sent."""
+"""Possible other identities of an archive's owner: addresses under the same name, or in the folder of sent mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a mail's text its author wrote, what they quoted, and where their signature starts.
+"""The parts of a mail's text: the author's words, quotations, and the signature.
 
 Everything is decided line by line, on lines cut short and with a few lines of context, so that a text that was made
 to keep a reader busy takes time that grows with its length only.

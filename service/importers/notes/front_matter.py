@@ -1,4 +1,4 @@
-"""What a note says about itself: YAML, TOML or JSON front matter, and the headers of Pelican, Nikola and ikiwiki."""
+"""The metadata of a note: YAML, TOML or JSON front matter, and the headers of Pelican, Nikola and ikiwiki."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What embeddings of requests are kept under, so that they are kept"""
+"""Keys for the embeddings of requests, so that these are kept"""
 
 import sqlalchemy as sa
 from alembic import op
