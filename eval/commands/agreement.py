@@ -17,8 +17,8 @@ EXAMPLES = """The file is CSV, a rating a line; other columns are passed over:
   text 1,Ann,A
   text 1,Ben,tie
 
-Labels that are numbers have alphas for ordinal and interval scales too. Randolph's kappa depends on how many labels
-could be given: name them all with --labels where not all were.
+Labels that are numbers have alphas for ordinal and interval scales too. Randolph's kappa depends on the labels that
+could be given: name them all with --labels if some were not.
 
 Examples:
 

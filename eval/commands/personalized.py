@@ -15,7 +15,7 @@ EXAMPLES = """A line of the records is a judge's reply to one question about one
 \b
   {"ground_truth": "B", "answer": "A", "certainty": "75", "res": "[[A]] [[75]]", "prompt": "...", "user_info": "..."}
 
-"ground_truth" (C is a tie) and "answer" or "res" must be there. Presets: recorded reads as the file does and counts
+"ground_truth" (C is a tie) and "answer" or "res" are required. Presets: recorded reads as the file does and counts
 every record; as_published leaves unread replies out, as the paper's tables do; corrected reads raw replies again.
 
 Examples:

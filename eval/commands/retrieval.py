@@ -26,7 +26,7 @@ EXAMPLES = """A line of the gains:
 \b
   {"request": "reset the index", "documents": [{"text": "..."}, {"text": "..."}], "gain": [3.1, -0.4]}
 
-and, where they are known, "user_id", "timestamp", "id" and "target", what the user really wrote.
+and, if known, "user_id", "timestamp", "id" and "target", the text the user really wrote.
 
 Examples:
 

@@ -28,7 +28,7 @@ from pearl.errors import InputError
 from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-where both are given the same options and --generations.
+if both are given the same options and --generations.
 
 Examples:
 

@@ -18,7 +18,7 @@ EXAMPLES = """The judgements are those that pearl judge style-detect and style-r
 
 Labels: very, somewhat, not, cant_tell, or present, absent; of two texts a_much, a_slightly, tie, b_slightly, b_much, or
 a, b. Presets: as_published votes on levels before they become labels; corrected the other way round. The file of
---ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of those that wrote.
+--ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of writers.
 
 Examples:
 

@@ -110,7 +110,7 @@ def identify(connection: Connection, key: str, acting_for: str | None = None) ->
             raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
         return Identity(User(row.user_id, row.tenant_id, row.name), row.id)
     if acting_for is None:
-        raise AccessError("A service key must say for whom it acts: set X-Pearl-User.", param="X-Pearl-User")
+        raise AccessError("A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User")
     return Identity(_granted(connection, row.id, row.tenant_id, row.grants_all_users, acting_for), row.id)
 
 

@@ -30,10 +30,10 @@ EXAMPLES = """A line of the items is a text that somebody wrote, and drafts of i
   {"id": "1", "user_id": "ann", "request": "...", "reference": "...", "candidates": {"ours": "...", "bm25": "..."},
    "generators": {"ours": "model-1", "bm25": "model-2"}}
 
-"reference" and "candidates" must be there; a draft that failed is null. "generators" may say what wrote them, also the
-judge itself. `pearl eval generation --drafts FILE` writes such a file. The first of the two systems is the proposed one
-(P), the other the baseline (B). Presets: corrected asks in both orders and counts replies that cannot be read;
-as_published draws one order a run and leaves them out.
+"reference" and "candidates" are required; a failed draft is null. "generators" may name the models that wrote them, the
+judge itself included. `pearl eval generation --drafts FILE` writes such a file. The first of the two systems is the
+proposed one (P), the other the baseline (B). Presets: corrected asks in both orders and counts unreadable replies;
+as_published draws one order per run and leaves them out.
 
 Examples:
 

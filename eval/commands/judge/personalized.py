@@ -27,10 +27,10 @@ EXAMPLES = """A line of the items is a person, two texts, and which of them this
   {"id": "1", "persona": {"age": "34", "education": "..."}, "question": "...",
    "responses": {"A": "...", "B": "..."}, "preferred": "B"}
 
-"responses" and "preferred" (C is a tie) must be there; "persona" may be a text; "generator_a" and "generator_b" may say
-what wrote the responses, also the judge itself. Presets: corrected asks in both orders and reads strictly; as_published
-draws one order an item and reads as the published code. The records that --records writes are what `pearl eval
-personalized` evaluates. --ablate asks everything again with these fields of the persona, or with none of it.
+"responses" and "preferred" (C is a tie) are required; "persona" may be a text; "generator_a" and "generator_b" may name
+the models that wrote the responses, the judge itself included. Presets: corrected asks in both orders and reads
+strictly; as_published draws one order per item and reads like the published code. `pearl eval personalized` evaluates
+the records that --records writes. --ablate asks everything again with these fields of the persona, or with none.
 
 Examples:
 

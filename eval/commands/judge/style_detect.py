@@ -25,10 +25,10 @@ EXAMPLES = """A line of the items is a text, and one style to look for:
 \b
   {"id": "1", "task": "email", "style": "storytelling", "text": "...", "generator": "ours"}
 
-"task" (email, tweet or summary), "style" and "text" must be there; a style that is none of the known ones brings its
-"definition". Schemes: yes_no, likert_3 (three labels), likert_10 (1 to 10), probability. Presets: corrected shows the
-judge the definition that people were shown; as_published the name alone, and the headings as they are printed. An even
-vote of the draws gives no label. `pearl eval style` compares what --judgements writes with people.
+"task" (email, tweet or summary), "style" and "text" are required; an unknown style needs its "definition". Schemes:
+yes_no, likert_3 (three labels), likert_10 (1 to 10), probability. Presets: corrected shows the judge the definition
+that people were shown; as_published the name alone, and the headings as printed. An even vote of the draws gives no
+label. `pearl eval style` compares the output of --judgements with people's labels.
 
 Examples:
 

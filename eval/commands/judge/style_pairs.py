@@ -15,8 +15,8 @@ EXAMPLES = """A line of the responses is a text, the persona it was written for,
   {"id": "1", "task": "email", "request": "What is a prime number?", "text": "...", "generator": "ours",
    "persona": "0", "scores": {"poetic and lyrical": 0.9, "storytelling": 0.4, "scholarly-yet-friendly": 0.1}}
 
-A persona is 0 to 4, the paper's, or brings "styles": [...]; a text without one was written for nobody. Scores may come
-from `pearl judge style-detect --judgements` instead, its items having the ids of the responses.
+A persona is 0 to 4, the paper's, or has "styles": [...]; a text without one was written for no persona. Scores may come
+from `pearl judge style-detect --judgements` instead, if its items have the ids of the responses.
 
 Examples:
 

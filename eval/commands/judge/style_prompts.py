@@ -9,7 +9,7 @@ import typer
 from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, check_writable
 
-EXAMPLES = """For each request, let the generator write once with a system prompt that is to steer it to the styles, and
+EXAMPLES = """For each request, let the generator write once with a system prompt meant to steer it to the styles, and
 once without. Put both into an item of `pearl judge style-rank` with all the styles that were wanted, and into one for
 each style alone; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
 

@@ -26,11 +26,11 @@ EXAMPLES = """A line of the items is two texts for one request, and the style, o
   {"id": "1", "task": "email", "style": ["storytelling", "poetic and lyrical"], "request": "What is a prime number?",
    "text_a": "...", "text_b": "...", "generator_a": "ours", "generator_b": "theirs"}
 
-"task" (email, tweet or summary), "request" and both texts must be there, "style" where styles are judged. Schemes:
-ab_style and ab_helpfulness show both texts, in both orders, where another choice is a tie, and most draws decide;
+"task" (email, tweet or summary), "request" and both texts are required, and "style" if styles are judged. Schemes:
+ab_style and ab_helpfulness show both texts in both orders, a changed choice is a tie, and most draws decide;
 rubric_style and rubric_helpfulness give each text 0 to 5 points, and the higher mean decides. Presets: corrected
-says what each style is, and gives no label to a draw that was answered in one order only, and of an even vote none;
-as_published names the styles alone, and takes both for ties.
+defines each style, and gives no label to a draw answered in one order only, nor to an even vote;
+as_published names the styles alone, and counts both as ties.
 `pearl judge style-pairs` makes such items of texts with scores; `pearl eval style` compares what --judgements writes
 with people's own labels.
 
