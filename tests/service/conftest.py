@@ -7,8 +7,8 @@ import shutil
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, aclosing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,15 @@ class SilentModel:
 
     async def close(self) -> None:
         pass
+
+
+class CutOffModel(FakeChatModel):
+    """Each answer ends at its limit of tokens."""
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        async with aclosing(super().stream(messages, decoding)) as chunks:
+            async for chunk in chunks:
+                yield replace(chunk, finish_reason=chunk.finish_reason and "length")
 
 
 @dataclass
@@ -256,6 +265,11 @@ def listen(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) -
 @pytest.fixture
 def silent_model() -> type[SilentModel]:
     return SilentModel
+
+
+@pytest.fixture
+def cut_off_model() -> type[CutOffModel]:
+    return CutOffModel
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.chat.base import Decoding, Message
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import (
     ChatError,
@@ -30,15 +30,6 @@ from service.turns import conversation
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "Mind the tide, Otti.")
 EDITED = "- lacks the day\n\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
-
-
-class CutOff(FakeChatModel):
-    """Each answer ends at its limit of tokens."""
-
-    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
-        async with aclosing(super().stream(messages, decoding)) as chunks:
-            async for chunk in chunks:
-                yield replace(chunk, finish_reason=chunk.finish_reason and "length")
 
 
 @dataclass
@@ -259,16 +250,18 @@ def test_a_model_that_answers_nothing(pearl: Any, write: Any, nothing: str) -> N
 
 
 @pytest.mark.parametrize("begun", ["<docum", "<document>\n", "<think>Bo wants", ""])
-def test_an_answer_cut_off_before_the_text_names_max_tokens(pearl: Any, write: Any, begun: str) -> None:
-    pearl.services.drafter.model = CutOff([begun])
+def test_an_answer_cut_off_before_the_text_names_max_tokens(
+    pearl: Any, write: Any, cut_off_model: Any, begun: str
+) -> None:
+    pearl.services.drafter.model = cut_off_model([begun])
     with pytest.raises(InputError, match="used up 2 tokens before the text began; raise max_tokens") as error:
         write(decoding=Decoding(2))
     assert (error.value.param, error.value.code) == ("max_tokens", "max_tokens_too_small")
     assert pearl.rows("drafts") == []
 
 
-def test_an_answer_cut_off_in_the_text_is_a_draft(pearl: Any, write: Any) -> None:
-    pearl.services.drafter.model = CutOff(["<document>\nDear"])
+def test_an_answer_cut_off_in_the_text_is_a_draft(pearl: Any, write: Any, cut_off_model: Any) -> None:
+    pearl.services.drafter.model = cut_off_model(["<document>\nDear"])
     draft = write(decoding=Decoding(6)).draft
     assert (draft.text, draft.finish_reason) == ("Dear", "length")
 

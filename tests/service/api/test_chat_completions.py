@@ -269,6 +269,14 @@ def test_decoding_is_passed_on(pearl: Any, ann: Any) -> None:
     assert (third.temperature, third.top_p, third.max_tokens) == (0.0, 1.0, 512)
 
 
+def test_too_few_tokens_for_any_text_are_the_requests_fault(pearl: Any, ann: Any, cut_off_model: Any) -> None:
+    pearl.services.drafter.model = cut_off_model(["<docum"])
+    answer = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK, "max_tokens": 2})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"], error["code"]) == (422, "max_tokens", "max_tokens_too_small")
+    assert "used up 2 tokens" in error["message"]
+
+
 @pytest.mark.parametrize("stop", ["\n", ["\n"], ["nowhere", "", "\n"]])
 @pytest.mark.parametrize("stream", [False, True])
 def test_stop_texts_end_the_draft_and_not_its_marks(pearl: Any, ann: Any, stop: Any, stream: bool) -> None:
