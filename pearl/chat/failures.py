@@ -126,7 +126,7 @@ def _explain(error: openai.APIStatusError, messages: Sequence[Message]) -> ChatE
         return ChatRefused("A content filter stopped the request; rephrase it.", code="llm_content_filter")
     if status in (401, 403):  # without its words, which may hold a part of the key
         return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
-    if status == 404:
+    if status in (404, 501):  # 501: it has no such route, so the same again would not help
         return ChatError(
             f"The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.{said}",
             code="llm_not_found",

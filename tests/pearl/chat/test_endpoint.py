@@ -278,6 +278,7 @@ def test_it_gives_up_after_the_retries(talk):
         (refusal(401, "invalid_api_key"), ChatError, "llm_key_refused"),
         (refusal(403), ChatError, "llm_key_refused"),
         (refusal(404, "model_not_found"), ChatError, "llm_not_found"),
+        (refusal(501), ChatError, "llm_not_found"),
         *((refusal(status), ChatRejected, "llm_rejected") for status in (400, 405, 413, 422, 451)),
         *((refusal(status), ChatError, "llm_error") for status in (408, 409, 425)),
         (refusal(400, "content_filter"), ChatRefused, "llm_content_filter"),
@@ -482,7 +483,14 @@ async def check(model: EndpointChatModel, endpoint: Endpoint) -> Endpoint:
 
 @pytest.mark.parametrize(
     "answer",
-    [MODELS, Answer([b"ok"], headers={"content-type": "text/plain"}), refusal(404), refusal(405), refusal(429)],
+    [
+        MODELS,
+        Answer([b"ok"], headers={"content-type": "text/plain"}),
+        refusal(404),
+        refusal(405),
+        refusal(501),
+        refusal(429),
+    ],
 )
 def test_an_endpoint_that_is_there(talk, answer):
     endpoint = talk(check, answer, api_key="sk-1")
