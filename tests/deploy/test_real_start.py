@@ -37,12 +37,13 @@ class Running:
     address: str
     port: int
     key: str
+    operators_key: str  # for /metrics
     environment: dict[str, str]
     health_checks: list[list[str]]
 
-    def call(self, method: str, path: str, body: Any = None) -> httpx2.Response:
+    def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> httpx2.Response:
         """On a connection of its own, so that any worker may answer."""
-        headers = {"Authorization": f"Bearer {self.key}"}
+        headers = {"Authorization": f"Bearer {key or self.key}"}
         return httpx2.request(method, self.address + path, json=body, headers=headers, timeout=20)
 
     def workers(self) -> list[psutil.Process]:
@@ -58,7 +59,7 @@ class Running:
 
     def count(self, route: str) -> float:
         """How many requests all workers together have answered there."""
-        families = text_string_to_metric_families(self.call("GET", "/metrics").text)
+        families = text_string_to_metric_families(self.call("GET", "/metrics", key=self.operators_key).text)
         samples = [sample for family in families for sample in family.samples]
         return sum(
             sample.value
@@ -114,7 +115,10 @@ def service(
 
     folder = tmp_path_factory.mktemp("deployed")
     environment = environment_of(deployed_url, folder / "home", PEARL_LLM_BASE_URL=endpoint.url, PEARL_LLM_MODEL="mock")
-    key = json.loads(run(["pearl", "keys", "create", "--user", "ada", "--json", "-"], environment))["key"]
+    key, operators_key = (
+        json.loads(run(["pearl", "keys", "create", *whose, "--json", "-"], environment))["key"]
+        for whose in (["--user", "ada"], ["--service"])
+    )
     log = folder / "log"
     with log.open("wb") as output:
         process = psutil.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -124,6 +128,7 @@ def service(
             f"http://127.0.0.1:{port}",
             port,
             key,
+            operators_key,
             environment,
             [[word.replace("8000", str(port)) for word in words] for words in checks],
         )
