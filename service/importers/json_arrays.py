@@ -12,6 +12,7 @@ from pearl.texts import json_type
 
 CHUNK_BYTES = 1 << 16
 MAX_ELEMENT_CHARACTERS = 16_000_000
+MOST_DIGITS = 1_000
 WHITESPACE = " \t\r\n"
 
 
@@ -72,6 +73,11 @@ def _enter_member(source: _Source, member: str) -> None:
     raise InputError(f"has no '{member}'; is it the right export?", param=member, code="missing_field")
 
 
+def _whole_number(digits: str) -> int | float:
+    """The number; as infinity where Python refuses to read so many digits, for one element must not cost the rest."""
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+
+
 class _Source:
     """Decoded text up to where JSON values were taken from it."""
 
@@ -81,7 +87,7 @@ class _Source:
         self._text = ""
         self._at = 0
         self._ended = False
-        self._json = json.JSONDecoder(strict=False)
+        self._json = json.JSONDecoder(strict=False, parse_int=_whole_number)
 
     def _more(self, size: int = CHUNK_BYTES) -> bool:
         if self._ended:

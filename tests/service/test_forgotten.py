@@ -13,6 +13,8 @@ from pearl.chat.base import Chunk, Decoding, Message
 from pearl.chat.fake import FakeChatModel
 from service.embedding import BackgroundEmbedder, Precedence
 
+# a look at every object touches what libraries call deprecated
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 PIECES = ("quag", "gamire")  # the marker itself stands nowhere in this module
 
 

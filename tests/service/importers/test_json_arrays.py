@@ -72,3 +72,8 @@ def test_as_object():
     assert as_object({}) == {}
     with pytest.raises(InputError, match="must be a JSON object, not an array"):
         as_object([])
+
+
+def test_a_number_of_more_digits_than_python_reads():
+    stream = io.BytesIO(b"[1" + b"1" * 8_000 + b', -2, {"a": 3}]')
+    assert list(read_array(stream)) == [float("inf"), -2, {"a": 3}]
