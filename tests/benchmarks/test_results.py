@@ -24,6 +24,11 @@ FIGURES = {
     "load": {
         f"{name}_{what}" for name in ("drafts", "mock") for what in ("errors", "calls", "per_second", "p50", "p99")
     },
+    "crowd": {
+        f"at_{places}_{what}"
+        for places in (64, 200)
+        for what in ("errors", "refused", "per_second", "p50", "p99", "spread")
+    },
     "scoring": {
         *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
         *("difference_p50", "difference_p99", "gain_correlation"),
@@ -45,6 +50,14 @@ FIGURES = {
     "judging": {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
+    },
+    "hostile_bodies": {
+        "calm_ms",
+        *(
+            f"{body}_{what}"
+            for body in ("no_key", "nested", "zeros", "wide", "texts", "ranked")
+            for what in ("ms", "mib")
+        ),
     },
     "hostile_imports": {row.name for row in ROWS},
     "hostile_sources": {row.name for row in SOURCE_ROWS},
@@ -93,7 +106,7 @@ def test_committed_results_are_whole_and_measured_in_earnest() -> None:
 def test_a_name_that_is_not_there() -> None:
     done = run("speed")
     assert done.returncode == 2
-    assert "there is no speed; there are import, draft_overhead, load, scoring" in done.stderr
+    assert "there is no speed; there are import, draft_overhead, load, crowd, scoring" in done.stderr
 
 
 def test_quick_figures_do_not_replace_measured_ones() -> None:

@@ -17,8 +17,10 @@ TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 @pytest.fixture(autouse=True)
 def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Without what another test's server may have set, and without a trace of this one."""
-    monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
-    monkeypatch.setattr(logging.getLogger("uvicorn"), "handlers", [])
+    for name in ("pearl", "pearl.access", "uvicorn", "uvicorn.error"):
+        for attribute, value in (("propagate", True), ("handlers", []), ("disabled", False)):
+            monkeypatch.setattr(logging.getLogger(name), attribute, value)
+        logging.getLogger(name).setLevel(logging.NOTSET)
     root = logging.getLogger()
     before, level = root.handlers, root.level
     yield
