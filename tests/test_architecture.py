@@ -184,7 +184,7 @@ except SystemExit as end:
     assert not end.code
 print()
 """
-    assert loaded_by(program) & {"fastapi", "starlette", "openai", "xllamacpp", *TRAINING_LIBRARIES} == set()
+    assert loaded_by(program) & {"fastapi", "starlette", "openai", "llama_cpp", *TRAINING_LIBRARIES} == set()
 
 
 def code_lines(path: Path) -> int:

