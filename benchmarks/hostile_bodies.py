@@ -54,12 +54,12 @@ def _zeros() -> bytes:
 
 
 def _wide() -> bytes:
-    """As many values as a conversation may have, each of them wrong."""
+    """The most values that a conversation may have, each of them wrong."""
     return b'{"model":"pearl","messages":[' + b"0," * 39_990 + b"0]}"
 
 
 def _texts() -> bytes:
-    """As many bytes as a route takes, in texts that take four times as many in memory: one letter of them is wide."""
+    """The most bytes of a route, in texts that take four times as many in memory: one letter of them is wide."""
     text = "🜂".encode() + b"a" * 970_000
     return b'{"documents":[' + b",".join(b'{"text":"' + text + b'"}' for _ in range(8)) + b"]}"
 
@@ -69,7 +69,7 @@ def _escapes() -> bytes:
 
 
 def _ranked() -> bytes:
-    """As much text as can be ranked at once."""
+    """The most text that can be ranked at once."""
     texts = [f"document {number} " + "mind the tide and the kettle " * 260 for number in range(260)]
     return json.dumps({"query": "the tide", "documents": texts}).encode()
 

@@ -130,7 +130,7 @@ def serving(environment: dict[str, str], scratch: Path) -> Iterator[Server]:
 
 
 def nothing_queued(store: Path) -> bool:
-    """Whether the background work is done: every document has its embedding."""
+    """True when the background work is done: every document has its embedding."""
     with closing(sqlite3.connect(store)) as connection:
         return not connection.execute("SELECT count(*) FROM jobs").fetchone()[0]
 

@@ -344,7 +344,7 @@ def _short_histories(found: dict[str, Any]) -> str:
 
 
 def _same_requests(result: dict[str, Any]) -> str:
-    """What is chosen for the same requests, and the paired differences."""
+    """Tables of the choices for the same requests, and the paired differences."""
     from results_page import short
 
     from eval.report.tables import figures_table, markdown, pairs_tables
@@ -355,7 +355,7 @@ def _same_requests(result: dict[str, Any]) -> str:
 
 
 def _from_baseline(result: dict[str, Any]) -> str:
-    """What the drafts with the margin are above or below those without it."""
+    """A table of the drafts with the margin less those without it."""
     from results_page import short
 
     from eval.drafts.comparison import METRICS
@@ -374,7 +374,7 @@ def _shown_documents(result: dict[str, Any]) -> str:
 
 
 def _tried(rows: list[dict[str, float]]) -> str:
-    """What was tried, a row each: parameters and figures on dev."""
+    """A table of the trials, a row each: parameters and figures on dev."""
     names = list(rows[0])
     lines = ["| " + " | ".join(names) + " |", "|" + " ---: |" * len(names)]
     lines += ["| " + " | ".join(f"{row[name]:.3g}" if name in row else "" for name in names) + " |" for row in rows]
@@ -382,7 +382,7 @@ def _tried(rows: list[dict[str, float]]) -> str:
 
 
 def _second(found: dict[str, Any]) -> str:
-    """What the cross-encoder came to on dev."""
+    """The result of the cross-encoder on dev."""
     losses = ", ".join(f"{loss:.3f}" for loss in (found["dev_loss_before"], *found["dev_losses"]))
     rows = [*found["weights"], {"weight": 1.0, **found["alone"]}]
     return (
