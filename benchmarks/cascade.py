@@ -36,9 +36,10 @@ from retriever.models.auxiliary import load_auxiliary
 from retriever.models.cross_encoder import CrossEncoderModel, pair_of
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.reference import PairModel
-from training.histories import read_histories
-from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples
-from training.split import TEST, users_of
+from training.data.histories import read_histories
+from training.data.split import TEST, users_of
+from training.gains.scoring import Scorer, few_shot_examples
+from training.gains.units import ScoringOptions, Unit
 from training.templates import auxiliary_template
 
 NAME = "cascade"

@@ -27,9 +27,10 @@ from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.chat.embedded import embedded_model_file
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
-from training.histories import read_histories
-from training.scoring import Scorer, ScoringOptions, Unit, few_shot_examples, plan_units, target_texts
-from training.split import TRAIN, users_of
+from training.data.histories import read_histories
+from training.data.split import TRAIN, users_of
+from training.gains.scoring import Scorer, few_shot_examples
+from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
 from training.templates import AuxiliaryTemplate, auxiliary_template
 
 NAME = "scoring"

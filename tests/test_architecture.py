@@ -26,6 +26,10 @@ ROOMS = {
         *("base", "models", "history", "baselines", "calibrated"),
         *("registry", "candidates_file", "commands"),
     ),
+    "training": (
+        *("files", "progress", "templates", "data", "options", "choose", "gains", "fit"),
+        *("requests", "recipe", "finish", "commands"),
+    ),
 }
 # modules that start a program: git, the documentation's generator, and the command line itself
 STARTS_PROGRAMS = {"service/importers/git_process.py", "training/finish.py", "training/recipes/commits.py"}

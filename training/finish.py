@@ -15,11 +15,11 @@ from typing import Any
 from pearl.errors import InputError, PearlError
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
-from training.corpus import corpus_name
-from training.margin import set_margin
+from training.choose.margin import set_margin
+from training.choose.threshold import MACRO_F1, set_threshold
+from training.data.split import DEV, TEST
+from training.gains.corpus import corpus_name
 from training.options import TrainingOptions, gains_file
-from training.split import DEV, TEST
-from training.threshold import MACRO_F1, set_threshold
 
 DRAFTED_AS = {"comment": "message"}  # the template of drafts, where the auxiliary model's prompts have no namesake
 SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from training.first_stage import CALIBRATED
-from training.groups import SUM, SelectionOptions
-from training.selection import KEPT_SHARE, NEGATIVES, POSITIVES
-from training.split import BY_USERS, DEV, TEST, TRAIN
+from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
+from training.data.split import BY_USERS, DEV, TEST, TRAIN
+
+CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
+LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,22 +22,20 @@ from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
-from training.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
-from training.division import Division
-from training.embeddings import KeptEncoder
-from training.examples import Example, check_gains
-from training.expectation import Learned, learn_expectation
-from training.features import texts_of, thinned
-from training.first_stage import RELEVANCE, Data, compute_signals, fit_first_stage
-from training.fit_cross_encoder import CrossEncoderOptions, check_base
-from training.groups import check_normalize
-from training.histories import untimed_users
-from training.labelled import Auxiliary, scored_split, splitting_of, write_gains_of
-from training.measure import floors, helps_of, measure
-from training.options import TrainingOptions
-from training.progress import progress_of
-from training.proxy import ProxyScale, unlabelled_examples
-from training.second_stage import (
+from training.choose.measure import floors, helps_of, measure
+from training.choose.worth import worth_on
+from training.data.division import Division
+from training.data.histories import untimed_users
+from training.data.records import Example, check_gains
+from training.data.selection import check_normalize
+from training.data.split import BY_TIME, BY_USERS, DEV, PARTS, TEST, TRAIN, part_of, users_of
+from training.files import alone_in, check_replaceable, replaced
+from training.fit.cross_encoder import CrossEncoderOptions, check_base
+from training.fit.embeddings import KeptEncoder
+from training.fit.expectation import Learned, learn_expectation
+from training.fit.features import texts_of, thinned
+from training.fit.first_stage import Data, compute_signals, fit_first_stage
+from training.fit.second_stage import (
     RELEVANCE_SHARE,
     SecondStage,
     dev_pairs,
@@ -45,10 +43,12 @@ from training.second_stage import (
     fit_second_stage,
     save_cross_encoder,
 )
-from training.split import BY_TIME, BY_USERS, DEV, PARTS, TEST, TRAIN, part_of, users_of
-from training.staging import alone_in, check_replaceable, replaced
+from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
+from training.gains.labels import Auxiliary, scored_split, splitting_of, write_gains_of
+from training.gains.proxy import ProxyScale, unlabelled_examples
+from training.options import RELEVANCE, TrainingOptions
+from training.progress import progress_of
 from training.templates import auxiliary_template
-from training.worth import worth_on
 
 # the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.32, 0.42, 0.52, 0.80, 0.88

@@ -30,8 +30,8 @@ from pearl.records import Document
 from pearl.side_by_side import side_by_side
 from pearl.templates import fill
 from pearl.texts import storable
+from training.files import opened
 from training.progress import Advance
-from training.staging import opened
 
 ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")
 VERBATIM = ("Names", "Contacts", "Links")  # the others are to be in the model's own words

@@ -25,8 +25,8 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from retriever.base import MARGIN_FROM, RELATED_FROM, Calibration, Retriever, choose
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
-from training.histories import read_histories
-from training.split import TEST, split_of
+from training.data.histories import read_histories
+from training.data.split import TEST, split_of
 
 OUT = Path(__file__).with_suffix(".json")
 PEOPLE = 30  # of each file and half at most

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
-from training.examples import Example
-from training.split import split_of
+from training.data.records import Example
+from training.data.split import split_of
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import read_manifest
-from training.examples import write_gains
-from training.scoring import read_scores
+from training.data.records import write_gains
+from training.gains.scores import read_scores
 
 DOCUMENTS = 40
 LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin

@@ -22,13 +22,13 @@ from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
-from training.corpus import Corpus
+from training.data.partition import ROLLING
+from training.data.split import BY_TIME, DEV, TEST, TRAIN
+from training.files import alone_in
+from training.gains.corpus import Corpus
+from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
 from training.options import Plan, TrainingOptions
-from training.partition import ROLLING
 from training.recipe import fit_retriever, train_retriever
-from training.scoring import TARGETS_PER_PIECE, ScoringOptions
-from training.split import BY_TIME, DEV, TEST, TRAIN
-from training.staging import alone_in
 
 PLANS = {TRAIN: Plan(2, None, 4), DEV: Plan(2, None, 4), TEST: Plan(1, None, 4)}
 DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]

@@ -22,7 +22,8 @@ from pearl.chat.base import Reply
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused, ChatTimeout, InputError
 from pearl.records import Document, Usage
-from training.histories import read_histories
+from training.data.histories import read_histories
+from training.files import alone_with
 from training.requests import (
     Journal,
     ask_all,
@@ -32,7 +33,6 @@ from training.requests import (
     texts_without_request,
     write_history,
 )
-from training.staging import alone_with
 from training.templates import auxiliary_template
 
 TEXT = "The tap drips. Ask Bo at bo@tap.example, or see https://tap.example/fix; I once flooded the flat below."

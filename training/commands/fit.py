@@ -48,8 +48,7 @@ def fit(
     """
     from rich.console import Console
 
-    from training.first_stage import LOSSES
-    from training.options import TrainingOptions
+    from training.options import LOSSES, TrainingOptions
     from training.recipe import fit_retriever
 
     known("loss", loss, LOSSES)

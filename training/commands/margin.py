@@ -29,7 +29,7 @@ def margin(
     """
     from dataclasses import asdict
 
-    from training.margin import set_margin
+    from training.choose.margin import set_margin
 
     check_writable("--json", json)
     choice = set_margin(model, shown, metric)

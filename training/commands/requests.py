@@ -37,9 +37,9 @@ def requests(
     Existing requests stay as they are. Repeat an interrupted command and it goes on where it stopped: the replies so
     far are kept beside OUT.
     """
-    from training.histories import read_histories
+    from training.data.histories import read_histories
+    from training.files import alone_with, check_file
     from training.requests import Journal, texts_without_request, write_history
-    from training.staging import alone_with, check_file
 
     check_file("out", out)
     settings = load_settings(llm=llm)

@@ -39,10 +39,12 @@ def score(
     Repeat an interrupted command and it goes on where it stopped.
     """
     from retriever.models.auxiliary import load_auxiliary
-    from training.histories import fingerprint, read_histories, untimed_users
-    from training.scoring import ScoringOptions, merge_scores, plan_units, prepared, score_units
-    from training.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
-    from training.staging import alone_in, check_file
+    from training.data.histories import fingerprint, read_histories, untimed_users
+    from training.data.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
+    from training.files import alone_in, check_file
+    from training.gains.scores import merge_scores
+    from training.gains.scoring import prepared, score_units
+    from training.gains.units import ScoringOptions, plan_units
     from training.templates import auxiliary_template
 
     check_file("out", out)

@@ -32,8 +32,9 @@ def select(
 
     Nothing is trained on this file: fit selects again, with the same options, and draws other negatives.
     """
-    from training.groups import SelectionOptions, write_groups
-    from training.groups import select as select_from
+    from training.data.selection import SelectionOptions
+    from training.gains.groups import select as select_from
+    from training.gains.groups import write_groups
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target)

@@ -30,7 +30,7 @@ def threshold(
     """
     from dataclasses import asdict
 
-    from training.threshold import set_threshold
+    from training.choose.threshold import set_threshold
 
     check_writable("--json", json)
     choice = set_threshold(model, revision, metric)

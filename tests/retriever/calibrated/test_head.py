@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from retriever.calibrated.head import CLIP, SignalHead, silent, silu
-from training.fit_head import HeadOptions, SignalList, new_head
+from training.fit.head import HeadOptions, SignalList, new_head
 
 SIZE = 7
 

@@ -28,8 +28,8 @@ from retriever.models.folder import LETTERS, STEP, BertFolder, model_folder, sen
 from retriever.models.graph import Arithmetic, logits_graph, mean_graph
 from retriever.models.quantized import read_weights, write_weights
 from retriever.models.runtime import CORES, TextModel
-from training.fit_cross_encoder import CrossEncoderOptions, new_cross_encoder
-from training.second_stage import save_cross_encoder
+from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
+from training.fit.second_stage import save_cross_encoder
 
 ROOT = Path(__file__).parents[3]
 ODD = [

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.choose.measure import best_of, better_in, floor_of, helps_of, measure, qualities
+
+
+def rows(*values: list[float]) -> list[np.ndarray]:
+    return [np.array(each, np.float32) for each in values]
+
+
+def test_by_hand() -> None:
+    fit = measure(rows([3, 1], [0, 2, 1], [5, 4]), rows([10, 20], [0, 4, 9], [12, 0]))
+    assert fit.top1_gain == pytest.approx((10 + 4 + 12) / 3)
+    assert fit.share == pytest.approx((10 + 4 + 12) / (20 + 9 + 12))
+    assert fit.pearson_r == pytest.approx(np.corrcoef([3, 2, 5], [10, 4, 12])[0, 1])
+    assert fit.quality == pytest.approx(fit.share + fit.pearson_r / 4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains"),
+    [
+        (rows([1, 2]), rows([3, 4])),  # one request
+        (rows([1, 1], [1, 1]), rows([3, 4], [5, 6])),  # scores that say nothing
+        (rows([1], [2]), rows([-3], [-4])),  # nothing to gain
+        (rows([1], [2]), rows([0], [0])),
+    ],
+)
+def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list[np.ndarray]) -> None:
+    fit = measure(scores, gains)
+    assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
+
+
+def test_a_weighting_is_as_if_requests_were_repeated() -> None:
+    scores, gains = rows([3, 1], [0, 2, 1], [5, 4], [1]), rows([10, 20], [0, 4, 9], [12, 0], [3])
+    best = np.array([own.max() for own in gains])
+    weights = np.array([[1, 1, 1, 1], [2, 0, 3, 1]], float)
+    repeated = [0, 0, 2, 2, 2, 3]
+    again = measure([scores[place] for place in repeated], [gains[place] for place in repeated])
+    expected = [measure(scores, gains).quality, again.quality]
+    assert qualities(*best_of(scores, gains), best, weights) == pytest.approx(expected, rel=1e-5)
+
+
+def test_how_sure_it_is_that_one_is_better() -> None:
+    draw = np.random.default_rng(0)
+    gains = [draw.normal(size=5).astype(np.float32) for _ in range(60)]
+    users = [f"user{place // 2}" for place in range(60)]
+    good, bad, worse = ([own + draw.normal(size=5) * noise for own in gains] for noise in (0.1, 1.0, 1.0))
+    assert better_in(good, bad, gains, users, seed=0) > 0.99
+    assert better_in(bad, good, gains, users, seed=0) < 0.01
+    assert better_in(bad, bad, gains, users, seed=0) == 0
+    assert 0.02 < better_in(bad, worse, gains, users, seed=0) < 0.98
+    assert better_in(bad, worse, gains, users, seed=0) == better_in(bad, worse, gains, users, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains", "floor"),
+    [
+        ([1, 2, 3, 4], [1, 1, 1, 1], None),  # all help
+        ([1, 2, 3, 4], [-2, 1, 1, 5], 2.0),  # only the worst hinders
+        ([4, 3, 2, 1], [5, 1, 1, -3], 2.0),  # the same in another order
+        ([1, 2, 3, 4], [-2, -1, -1, 5], 4.0),
+        ([1, 2, 3, 4], [-2, -1, -1, -5], 4.0),  # none helps: only the very best stays
+        ([1, 2, 3, 4], [2, -1, -1, 5], 4.0),  # a fit that only rises gives the first three their mean, 0
+        ([1], [1], None),
+    ],
+)
+def test_the_floor_is_where_documents_begin_to_help(scores: list[float], gains: list[float], floor: float) -> None:
+    assert floor_of(np.array(scores, np.float32), np.array(gains, np.float32)) == floor
+
+
+def test_how_likely_a_document_helps() -> None:
+    """Of 400 documents with score 1 three in four help, of those with -1 one in four: log-odds of log 3 and -log 3."""
+    scores = np.repeat(np.array([1, -1], np.float32), 400)
+    gains = np.array(([1, 1, 1, -1] * 100) + ([-1, -1, 1, -1] * 100), np.float32)
+    helps = helps_of([scores[:300], scores[300:]], [gains[:300], gains[300:]])
+    assert helps is not None
+    assert helps.slope == pytest.approx(np.log(3), rel=1e-3)
+    assert helps.intercept == pytest.approx(0, abs=1e-3)
+    assert helps.probability(1) == pytest.approx(0.75, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "gains"), [([1, 2], [1, 1]), ([1, 2], [-1, -1]), ([1, 1], [1, -1]), ([1, 2], [1, -1])]
+)
+def test_scores_that_do_not_tell_whether_a_document_helps(scores: list[float], gains: list[float]) -> None:
+    assert helps_of([np.array(scores * 20, np.float32)], [np.array(gains * 20, np.float32)]) is None

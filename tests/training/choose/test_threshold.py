@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.errors import InputError
+from retriever.calibrated.artifact import MANIFEST, SIGNALS, read_manifest
+from training.choose.threshold import choose_threshold
+
+
+def point(threshold: float | None, share: float, rouge2: float | None, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"threshold": threshold, "share_revised": {"value": share, "low": share, "high": share}}
+    if rouge2 is not None:
+        found["rouge2"] = {"value": rouge2, "low": rouge2 - 0.1, "high": rouge2 + 0.1}
+    return found | more
+
+
+HELPS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.24), point(0.5, 0.5, 0.24), point(None, 1.0, 0.30)]
+HARMS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.19), point(0.5, 0.5, 0.20)]
+
+
+def report(path: Path, **curves: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps({"models": [{"model": name, "curve": curve} for name, curve in curves.items()]}))
+    return path
+
+
+def test_of_equal_thetas_the_one_that_revises_least() -> None:
+    choice = choose_threshold(HELPS[::-1], "rouge2")
+    assert (choice.threshold, choice.value, choice.without_revision) == (-1.0, 0.24, 0.20)
+    assert choice.share_revised == 0.25
+    assert choice.curve == HELPS[::-1]
+
+
+@pytest.mark.parametrize("curve", [HARMS, HARMS[:1]])
+def test_never_where_no_theta_helps(curve: list[dict[str, Any]]) -> None:
+    choice = choose_threshold(curve, "rouge2")
+    assert (choice.threshold, choice.share_revised, choice.value) == (None, 0.0, 0.20)
+
+
+def test_a_curve_that_is_none() -> None:
+    with pytest.raises(InputError, match="no figures of 'rouge1'"):
+        choose_threshold(HELPS, "rouge1")
+    with pytest.raises(InputError, match="no point without revision"):
+        choose_threshold(HELPS[1:], "rouge2")
+    with pytest.raises(InputError, match="no figures"):
+        choose_threshold([], "rouge2")
+
+
+def test_the_command_writes_theta_into_the_artifact(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact(training={"seed": 1})
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS), json="-")
+    assert ran.status == 0
+    assert ran.err == "theta -1.000: rouge2 0.2400 at best, 0.2000 without revision; 25% of the drafts revised\n"
+    assert json.loads(ran.out)["threshold"] == -1.0
+    artifact = read_manifest(folder)
+    assert artifact.threshold == artifact.calibration.threshold == -1.0
+    assert artifact.training == {"seed": 1, "threshold": {"metric": "rouge2", "curve": HELPS}}
+
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HARMS))
+    assert ran.err.startswith("never revise: ")
+    assert ran.out == ""
+    assert read_manifest(folder).threshold is None
+
+
+def test_of_several_models_the_artifacts_own(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact()
+    file = report(tmp_path / "r.json", bm25=HARMS, **{str(folder): HELPS})
+    assert train("threshold", model=folder, revision=file).status == 0
+    assert read_manifest(folder).threshold == -1.0
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", bm25=HARMS, dense=HELPS))
+    assert ran.status == 2
+    assert "is about bm25, dense, not about" in ran.err
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"models": []}', '{"models": [{"model": "a"}]}', "\x00"])
+def test_a_file_that_is_no_report(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "r.json").write_text(content)
+    ran = train("threshold", model=make_artifact(), revision=tmp_path / "r.json")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval revision --json'")
+    assert ran.err.count("\n") == 1
+
+
+def test_options_that_cannot_be(train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path) -> None:
+    file = report(tmp_path / "r.json", a=HELPS)
+    for options, said in (
+        ({"model": make_artifact(), "revision": file, "metric": "bleu"}, "--metric bleu: there are rouge2, "),
+        ({"model": make_artifact(), "revision": tmp_path / "none.json"}, "is not a report"),
+        ({"model": tmp_path, "revision": file}, "is not an artifact"),
+        ({"model": make_artifact(), "revision": file, "json": tmp_path / "no" / "x"}, "there is no folder"),
+    ):
+        ran = train("threshold", **options)
+        assert ran.status == 2
+        assert said in ran.err
+
+
+def test_a_damaged_artifact_is_not_approved(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    for damage, said in (
+        (lambda folder: (folder / "more.txt").touch(), "'more.txt' does not belong to it"),
+        (lambda folder: (folder / SIGNALS).write_bytes(b"half"), f"'{SIGNALS}' is not the one it was made with"),
+        (lambda folder: (folder / SIGNALS).unlink(), f"'{SIGNALS}' is missing"),
+    ):
+        folder = make_artifact()
+        damage(folder)
+        before = (folder / MANIFEST).read_bytes()
+        ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS))
+        assert ran.status == 2
+        assert said in ran.err
+        assert (folder / MANIFEST).read_bytes() == before

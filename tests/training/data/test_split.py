@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pearl.errors import InputError
+from pearl.records import Document
+from training.data.split import (
+    BY_TIME,
+    BY_USERS,
+    DEV,
+    SHARES,
+    SPLITS,
+    TEST,
+    TRAIN,
+    split_of,
+    users_of,
+    way_of,
+    written_in,
+)
+
+USERS = [f"user{number:04d}" for number in range(2000)]
+
+
+def test_shares_are_about_what_they_should_be() -> None:
+    counts = Counter(split_of(user) for user in USERS)
+
+    assert sum(SHARES.values()) == pytest.approx(1)
+    for name in SPLITS:
+        assert counts[name] / len(USERS) == pytest.approx(SHARES[name], abs=0.04)
+
+
+def test_a_user_stays_where_they_are_when_others_come() -> None:
+    few = {user: [Document("a", "text")] for user in USERS[:20]}
+    many = {user: [Document("a", "text")] for user in reversed(USERS)}
+
+    for name in SPLITS:
+        assert set(users_of(few, name)) == set(users_of(many, name)) & set(few)
+
+
+def test_every_user_is_in_one_split_and_none_means_all() -> None:
+    histories = {user: [Document("a", "text")] for user in USERS[:50]}
+
+    assert sorted(user for name in (TRAIN, DEV, TEST) for user in users_of(histories, name)) == sorted(histories)
+    assert users_of(histories, None) == histories
+
+
+def test_a_split_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="no split 'tset'; there are train, dev, test"):
+        users_of({}, "tset")
+
+
+def texts(number: int) -> list[Document]:
+    return [Document(f"d{place}", f"text {place}", float(place), "say it") for place in range(number)]
+
+
+def test_by_users_where_every_split_has_one_with_enough() -> None:
+    everybody = {user: texts(20) for user in USERS[:20]}
+    assert way_of([everybody], dict.fromkeys(SPLITS, 5), 0) == BY_USERS
+    assert way_of([everybody], dict.fromkeys(SPLITS, 5) | {DEV: 20}, 0) == BY_TIME
+    assert way_of([{USERS[0]: texts(200)}], dict.fromkeys(SPLITS, 5), 0) == BY_TIME
+
+
+def test_two_histories_count_together() -> None:
+    of = {split: next(user for user in USERS if split_of(user) == split) for split in SPLITS}
+    some, others = {of[TRAIN]: texts(20), of[DEV]: texts(20)}, {of[TEST]: texts(20)}
+    assert way_of([some, others], dict.fromkeys(SPLITS, 5), 0) == BY_USERS
+    assert way_of([some], dict.fromkeys(SPLITS, 5), 0) == BY_TIME
+
+
+def test_by_time_a_split_learns_from_nothing_later() -> None:
+    history = {"ann": list(reversed(texts(20)))}
+    found = {split: [each.id for each in written_in(history, split, BY_TIME, 0)["ann"]] for split in SPLITS}
+    assert found[TRAIN] == [f"d{place}" for place in range(12)]
+    assert (found[DEV][-1], found[TEST][-1]) == ("d15", "d19")
+    assert written_in(history, None, BY_TIME, 0) == history

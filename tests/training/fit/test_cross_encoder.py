@@ -1,0 +1,170 @@
+"""The cross-encoder under our loss, with sentence-transformers' trainer, from a model of a few thousand weights."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from training.fit.cross_encoder import (
+    CrossEncoderOptions,
+    GroupLoss,
+    TextGroup,
+    check_base,
+    fit_cross_encoder,
+    last_layer,
+    logits_of,
+    new_cross_encoder,
+    place,
+    restart,
+)
+from training.fit.head import calibrated, plain
+
+OPTIONS = CrossEncoderOptions(max_tokens=64, batch=2, rate=1e-2, evaluations=2)
+
+
+def groups(count: int) -> list[TextGroup]:
+    """The document that says yes has the gain."""
+    texts = (Document("a", "yes yes yes"), Document("b", "no", request="asked"), Document("c", "never " * 9))
+    gains = np.array([20.0, 0.0, -5.0], np.float32)
+    sizes = [2 + number % 2 for number in range(count)]
+    return [TextGroup(Request(f"say it {number}"), texts[:size], gains[:size]) for number, size in enumerate(sizes)]
+
+
+@pytest.fixture
+def model(bert_folder: Path) -> Any:
+    return new_cross_encoder(str(bert_folder), OPTIONS)
+
+
+def rows(some: list[TextGroup]) -> tuple[list[list[Any]], list[torch.Tensor]]:
+    """As the trainer hands them over."""
+    from training.fit.cross_encoder import _dataset
+
+    found = _dataset(some)[:]
+    return [found["request"], found["documents"]], [torch.tensor(each) for each in found["label"]]
+
+
+def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
+    some = groups(3)
+    model.model.eval()
+    with torch.inference_mode():
+        found = GroupLoss(model, calibrated(10.0, 5.0))(*rows(some))
+        expected = []
+        for group in some:
+            logits = torch.from_numpy(logits_of(model, group.request, group.documents))[None]
+            mask = torch.ones_like(logits, dtype=torch.bool)
+            expected.append(calibrated(10.0, 5.0)(logits, torch.from_numpy(group.gains)[None], mask))
+    assert found.item() == pytest.approx(torch.stack(expected).mean().item(), abs=1e-4)
+
+
+def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
+    embeddings = model.model.get_input_embeddings().weight.detach().clone()
+    found = fit_cross_encoder(model, groups(12), groups(4), plain(5.0), OPTIONS, tmp_path / "checkpoints")
+    assert (found["groups"], found["steps"], found["whole"]) == (12, 6, True)
+    assert min(found["dev_losses"]) < found["dev_loss_before"]
+    assert np.isfinite(found["dev_losses"]).all()
+    yes, no = logits_of(model, Request("say it"), [Document("a", "yes yes yes"), Document("b", "no", request="asked")])
+    assert yes > no
+    assert torch.equal(model.model.get_input_embeddings().weight, embeddings)  # they stay as they were pretrained
+    assert not list((tmp_path / "checkpoints").rglob("*.safetensors"))
+
+
+def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
+    found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c", seconds=0.0)
+    assert (found["steps"], found["whole"]) == (1, False)
+
+
+def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_path: Path) -> None:
+    calls, exact = count(), calibrated(10.0, 5.0)
+
+    def slower(*given: Any) -> torch.Tensor:
+        if next(calls) >= 2:  # so many are timed
+            time.sleep(0.2)
+        return exact(*given)
+
+    report = fit_cross_encoder(model, groups(80), groups(4), slower, OPTIONS, tmp_path / "c", seconds=2.0)
+    assert 1 <= report["steps"] < 40
+    assert report["dev_losses"]  # what the last step came to
+
+
+def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
+    options = CrossEncoderOptions(max_tokens=64, batch=16)
+    found = fit_cross_encoder(model, groups(1), groups(1), plain(5.0), options, tmp_path / "c", seconds=60.0)
+    assert found["steps"] == 1
+
+
+def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -> None:
+    loss, calls = plain(5.0), iter(range(100))
+
+    def interrupted(*arguments: Any) -> torch.Tensor:
+        """In the fourth step: before it are two evaluations and three steps."""
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return loss(*arguments)
+
+    def fit(loss: Any, some: list[TextGroup], folder: Path) -> Any:
+        model = new_cross_encoder(str(bert_folder), OPTIONS)
+        return fit_cross_encoder(model, some, groups(2), loss, OPTIONS, folder)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(interrupted, groups(12), tmp_path / "c")
+    folder = tmp_path / "c"
+    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-3"]
+    half = shutil.copytree(folder / "checkpoint-3", folder / "checkpoint-4")
+    (half / "trainer_state.json").unlink()  # it is written last
+    steps: list[int] = []
+
+    def counted(*arguments: Any) -> torch.Tensor:
+        steps.append(1)
+        return loss(*arguments)
+
+    assert fit(counted, groups(12), tmp_path / "c")["steps"] == 6
+    assert len(steps) == 1 + 3 + 1  # an evaluation, the three steps that were missing, an evaluation
+    assert not folder.exists()
+
+
+def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
+    before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    restart(model)
+    after = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")])
+    assert last_layer(model).out_features == 1
+    assert np.abs(after).max() < 0.05
+    assert after.tolist() == pytest.approx((before * 0.01).tolist(), abs=1e-4)
+
+
+def test_the_same_seed_gives_the_same_model(bert_folder: Path) -> None:
+    one, again = (new_cross_encoder(str(bert_folder), OPTIONS) for _ in range(2))
+    assert torch.equal(last_layer(one).weight, last_layer(again).weight)
+
+
+def test_a_base_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in (str(tmp_path / "empty"), str(tmp_path / "nowhere"), "no-such/model"):
+        with pytest.raises(InputError, match="of the cross-encoder cannot be loaded") as caught:
+            check_base(name)
+        assert "\n" not in caught.value.message
+        with pytest.raises(InputError):
+            new_cross_encoder(name, OPTIONS)
+    check_base("embedded")
+
+
+def test_the_trainer_works_where_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as a machine without a second GPU can tell."""
+    from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
+
+    chosen: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    arguments = CrossEncoderTrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to="none")
+    place(arguments, torch.device("cpu"))
+    assert (arguments.device, chosen) == (torch.device("cpu"), [])
+    place(arguments, torch.device("cuda:1"))
+    assert (arguments.device, chosen) == (torch.device("cuda:1"), [torch.device("cuda:1")])
+    assert arguments.n_gpu <= 1

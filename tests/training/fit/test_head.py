@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from training.choose.measure import measure
+from training.fit.head import HeadOptions, SignalList, calibrated, fit_head, new_head, padded, plain
+
+SMALL = HeadOptions(members=2, hidden=8, epochs=12)
+
+
+def lists(count: int, seed: int = 0) -> list[SignalList]:
+    """The first of five signals is the gain, in tens of nats, with some noise."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        signals = draw.normal(0, 1, (draw.integers(3, 9), 5)).astype(np.float32)
+        gains = 10 * signals[:, 0] + draw.normal(0, 1, len(signals))
+        found.append(SignalList(signals, gains.astype(np.float32)))
+    return found
+
+
+def fitted(found: list[SignalList], loss: Any, options: HeadOptions = SMALL) -> Any:
+    module = new_head(found, options)
+    fit_head(module, found, loss, options)
+    return module.frozen()
+
+
+@pytest.mark.parametrize("loss", [calibrated(10.0, 5.0), plain(5.0)], ids=["calibrated", "plain"])
+def test_it_learns_which_signal_says_the_gain(loss: Any) -> None:
+    head, held_back = fitted(lists(200), loss), lists(60, seed=1)
+    fit = measure([head.logits(each.signals) for each in held_back], [each.gains for each in held_back])
+    assert fit.share > 0.85
+    assert fit.pearson_r > 0.7
+
+
+def test_calibrated_a_score_of_0_stands_for_y0() -> None:
+    head = fitted(lists(200), calibrated(10.0, 5.0), HeadOptions(members=1, hidden=8, epochs=60))
+    signals = np.zeros((3, 5), np.float32)
+    signals[:, 0] = 0.5, 1.0, 1.5  # gains of 5, 10 and 15
+    below, at, above = head.logits(signals).tolist()
+    assert below < -0.4
+    assert at == pytest.approx(0.0, abs=0.35)
+    assert above > 0.4
+
+
+def test_the_same_seed_gives_the_same_head() -> None:
+    one, again = (fitted(lists(20), plain(5.0)) for _ in range(2))
+    other = fitted(lists(20), plain(5.0), HeadOptions(members=2, hidden=8, epochs=12, seed=1))
+    signals = lists(1)[0].signals
+    assert np.array_equal(one.logits(signals), again.logits(signals))
+    assert not np.array_equal(one.logits(signals), other.logits(signals))
+
+
+def test_one_request_is_enough_to_run() -> None:
+    head = fitted(lists(1), calibrated(10.0, 5.0))
+    assert np.isfinite(head.logits(lists(1)[0].signals)).all()
+
+
+def test_every_epoch_is_told() -> None:
+    told: list[int] = []
+    found = lists(5)
+    fit_head(new_head(found, SMALL), found, plain(5.0), SMALL, lambda: told.append(1))
+    assert len(told) == SMALL.epochs
+
+
+def test_padding_is_no_document() -> None:
+    found = lists(4)
+    signals, gains, mask = padded(found)
+    longest = max(len(each.gains) for each in found)
+    assert signals.shape == (4, longest, 5)
+    assert gains.shape == mask.shape == (4, longest)
+    assert mask.sum(dim=1).tolist() == [len(each.gains) for each in found]
+    loss = calibrated(10.0, 5.0)
+    logits = torch.randn(4, longest)
+    together = loss(logits, gains, mask)
+    alone = [
+        loss(logits[row, :n][None], gains[row, :n][None], mask[row, :n][None]) for row, n in enumerate(mask.sum(1))
+    ]
+    assert together.item() == pytest.approx(torch.stack(alone).mean().item(), rel=1e-5)
+
+
+def test_a_constant_signal_is_standardised_to_nothing() -> None:
+    """Also over many rows, where a sum in float32 would be off."""
+    rows = np.full((300_000, 2), 3.0445225, np.float32)
+    module = new_head([SignalList(rows, np.zeros(len(rows), np.float32))], SMALL)
+    assert module.mean.tolist() == pytest.approx([3.0445225] * 2, abs=1e-6)
+    assert module.scale.tolist() == pytest.approx([1e-3] * 2, rel=1e-3)

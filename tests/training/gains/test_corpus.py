@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pearl.errors import InputError
+from retriever.models.auxiliary import load_auxiliary
+from training.data.partition import ROLLING
+from training.data.split import BY_USERS, DEV, TEST, TRAIN
+from training.gains.corpus import Corpus, check_scored, left_unscored, scored_with
+from training.gains.scores import read_scores
+from training.gains.units import ScoringOptions
+
+SILENT = Console(file=StringIO())
+OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
+
+
+@pytest.fixture
+def corpus(writings: Any, users_in: Any, write_lines: Any) -> Corpus:
+    return Corpus.read(write_lines(writings(users_in(TRAIN, 2), documents=8), "mine.jsonl.gz"))
+
+
+def never() -> Any:
+    pytest.fail("nothing is to be computed")
+
+
+def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
+    assert corpus.name == "mine"
+    assert len(corpus.fingerprint) == 64
+    assert {len(documents) for documents in corpus.histories.values()} == {8}
+
+
+def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    found = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: True, SILENT, "sum")
+    assert len(found) == 2 * 2
+    for example in found:
+        assert example.user_id.startswith("mine:user")
+        assert len(example.documents) == len(example.gains) == 3
+        assert [each.timestamp for each in example.documents] == sorted(each.timestamp for each in example.documents)  # type: ignore[type-var]
+
+    # nothing is left to compute, however little time there is
+    again = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: False, SILENT, "sum")
+    before = corpus.scored_before(TRAIN, tmp_path / "w", "mean")
+    for one, two, mean in zip(found, again, before, strict=True):
+        assert one.request_id == two.request_id == mean.request_id
+        assert one.gains.tolist() == two.gains.tolist()
+        assert (mean.gains * 16).tolist() == pytest.approx(one.gains.tolist(), rel=1e-4)
+
+
+def test_scores_of_another_history_are_not_taken(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    changed = replace(corpus, fingerprint="0" * 64)
+    with pytest.raises(InputError, match="was made of another history file than this 'mine'"):
+        changed.scored_before(TRAIN, tmp_path, "sum")
+
+
+def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    answers = iter([True, False, False, False])
+    found = corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: next(answers), SILENT, "sum")
+    assert len({example.user_id for example in found}) == 1
+    none = corpus.scored(OPTIONS, lambda: model, tmp_path / "none", lambda: False, SILENT, "sum")
+    assert none == []
+
+
+@pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
+def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path, split: str) -> None:
+    options = ScoringOptions("post", split, ROLLING, 2, 3, 100)
+    assert corpus.scored(options, never, tmp_path / "w", lambda: True, SILENT, "sum") == []
+    assert corpus.scored_before(split, tmp_path / "w", "sum") == []
+    assert read_scores(tmp_path / "w" / f"mine-{split}.parquet")[0].num_rows == 0
+
+
+def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"mine-train\.parquet: there is no such file"):
+        corpus.scored_before(TRAIN, tmp_path, "sum")
+
+
+def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    run: Callable[[ScoringOptions], Any] = lambda options: corpus.scored(  # noqa: E731
+        options, lambda: model, tmp_path, lambda: False, SILENT, "sum"
+    )
+    run(OPTIONS)
+    with pytest.raises(InputError, match="made with another"):
+        run(ScoringOptions("commit", TRAIN, ROLLING, 2, 3, 4))
+
+
+def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
+    corpus.scored(replace(OPTIONS, split=DEV), never, tmp_path, lambda: False, SILENT, "sum")
+    assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == {TRAIN}
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == set()
+
+
+def test_a_folder_without_scores(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    with pytest.raises(InputError, match=r"holds no scores of 'mine'; run 'pearl train retriever' with this --work"):
+        check_scored([corpus], (TRAIN,), tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
+    check_scored([corpus], (TRAIN,), tmp_path)
+    with pytest.raises(InputError, match="holds no scores"):
+        check_scored([corpus], (TRAIN, DEV), tmp_path)
+
+
+def test_scores_of_other_weights_by_one_name_are_not_taken_together(
+    corpus: Corpus, causal_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(causal_folder, tmp_path / "model")
+    corpora = [corpus, replace(corpus, name="other")]
+    for each in corpora:
+        model = load_auxiliary(str(folder))
+        each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
+        assert scored_with([each], (TRAIN,), tmp_path) == (str(folder), "post", BY_USERS)
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(InputError, match="were not all scored in the same way"):
+        scored_with(corpora, (TRAIN,), tmp_path)

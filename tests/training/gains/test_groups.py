@@ -1,0 +1,193 @@
+"""From scores to training groups, and back from their file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pearl.errors import InputError
+from training.data.selection import SelectionOptions, select_groups, select_requests
+from training.gains.groups import read_groups, select, write_groups
+from training.gains.scores import METADATA, SCHEMA, scored_requests
+
+DESCRIPTION = {"model": "tiny", "fingerprint": {"file": "a"}, "template": {"example": "{text}"}, "history_sha256": "1"}
+USERS = {"ann": 3, "ben": 3}  # requests of each
+
+
+def gain(user: str, request: int, document: int) -> float:
+    return 10.0 * request + document + (0.5 if user == "ben" else 0.0)
+
+
+def write_scores(path: Path, users: dict[str, int] = USERS, documents: int = 6, **changed: Any) -> Path:
+    """Made-up scores: log p with the document is the gain above log p without, over 4 tokens."""
+    rows = [
+        (user, f"q{request}", f"d{document}", gain(user, request, document) - 50, -50.0, 4)
+        for user, requests in users.items()
+        for request in range(requests)
+        for document in range(documents)
+    ]
+    columns = {name: list(column) for name, column in zip(SCHEMA.names, zip(*rows, strict=True), strict=True)}
+    columns |= {name: value * len(rows) for name, value in changed.pop("columns", {}).items()}
+    schema = SCHEMA.with_metadata({METADATA: json.dumps(DESCRIPTION | changed).encode()})
+    pq.write_table(pa.Table.from_pydict(columns, schema=schema), path)
+    return path
+
+
+def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path: Path) -> None:
+    scores = write_scores(tmp_path / "s.parquet")
+
+    made = select([scores], SelectionOptions(seed=7))
+    write_groups(made, tmp_path / "g.parquet")
+    groups, description = read_groups(tmp_path / "g.parquet")
+
+    table = pq.read_table(scores)
+    assert groups == select_groups(select_requests(scored_requests(table)), seed=7) == made.groups
+    # of 6 requests 4 stay, each with 2 positives: those of the two last requests of both users
+    assert {(group.user_id, group.request_id) for group in groups} == {
+        (user, request) for user in USERS for request in ("q1", "q2")
+    }
+    assert {group.documents[0] for group in groups} == {"d5", "d4"}
+    positives = [gain(user, request, document) for user in USERS for request in (1, 2) for document in (5, 4)]
+    assert description == made.description
+    assert description["y0"] == pytest.approx(median(positives))
+    low, _, high = quantiles(positives, n=4, method="inclusive")
+    assert description["y0_quartiles"] == pytest.approx([low, high])
+    assert {name: description[name] for name in ("normalize", "share", "positives", "negatives", "seed")} == {
+        "normalize": "sum",
+        "share": 2 / 3,
+        "positives": 2,
+        "negatives": 3,
+        "seed": 7,
+    }
+    assert (description["users"], description["requests"], description["requests_kept"], description["groups"]) == (
+        2,
+        6,
+        4,
+        8,
+    )
+    assert description["scores"] == [DESCRIPTION]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.parquet", "s.parquet"]
+
+
+def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
+    scores = write_scores(tmp_path / "s.parquet")
+
+    total, mean = (select([scores], SelectionOptions(normalize)) for normalize in ("sum", "mean"))
+
+    assert mean.description["y0"] == pytest.approx(total.description["y0"] / 4)
+    with pytest.raises(InputError, match="--normalize median: there are sum and mean"):
+        select([scores], SelectionOptions("median"))
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("column", ["log_p_with", "log_p_without"])
+def test_scores_that_are_not_numbers_are_refused(broken: float, column: str, tmp_path: Path) -> None:
+    scores = write_scores(tmp_path / "s.parquet", columns={column: [broken]})
+
+    with pytest.raises(InputError, match="Request 'q0' of user 'ann' has no candidate or a gain that is not a number"):
+        select([scores], SelectionOptions())
+
+
+def test_several_files_count_as_one(tmp_path: Path) -> None:
+    both = write_scores(tmp_path / "both.parquet")
+    ann, ben = (write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS)
+
+    assert select([ann, ben], SelectionOptions()).groups == select([both], SelectionOptions()).groups
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"model": "other"}, "ben.parquet: was scored with another model than"),
+        ({"fingerprint": {"file": "b"}}, "ben.parquet: was scored with another fingerprint than"),
+        ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),
+        ({"users": {"ann": 1}}, "ben.parquet: holds user 'ann', and so does"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+    ann = write_scores(tmp_path / "ann.parquet", {"ann": 3})
+    ben = write_scores(tmp_path / "ben.parquet", **{"users": {"ben": 3}, **changed})
+
+    with pytest.raises(InputError, match=complaint):
+        select([ann, ben], SelectionOptions())
+
+
+def test_one_user_is_enough_and_one_candidate_is_not(tmp_path: Path) -> None:
+    assert len(select([write_scores(tmp_path / "a.parquet", {"ann": 1})], SelectionOptions()).groups) == 2
+    with pytest.raises(InputError, match="no request has 2 candidates and another one to learn from"):
+        select([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
+
+
+@pytest.mark.parametrize("damage", ["cut", "foreign", "text", "scores", "missing", "nan"])
+def test_a_file_that_holds_no_groups_is_refused(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "g.parquet"
+    made = select([write_scores(tmp_path / "s.parquet")], SelectionOptions())
+    write_groups(made, path)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-30])
+    elif damage == "foreign":
+        pq.write_table(pa.table({"x": [1]}), path)
+    elif damage == "text":
+        path.write_text("no Parquet")
+    elif damage == "scores":
+        path = tmp_path / "s.parquet"
+    elif damage == "missing":
+        path.unlink()
+    else:
+        table = pq.read_table(path)
+        gains = pa.array([[math.nan]] * table.num_rows, table.schema.field("gains").type)
+        pq.write_table(table.set_column(3, table.schema.field("gains"), gains), path)
+
+    with pytest.raises(InputError, match=path.name):
+        read_groups(path)
+
+
+def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable[..., Any]) -> None:
+    scores = [write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS]
+    out = tmp_path / "g.parquet"
+
+    run = train("select", scores=scores, out=out, seed=5, share=1.0, negatives=1, json="-")
+
+    assert run.status == 0
+    groups, description = read_groups(out)
+    assert json.loads(run.out) == description
+    assert (description["share"], description["negatives"], description["seed"]) == (1.0, 1, 5)
+    assert len(groups) == description["groups"] == 6 * 2
+    assert run.err.startswith("12 groups of 6 of 6 requests of 2 users in ")
+
+
+@pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing"])
+def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, train: Callable[..., Any]) -> None:
+    scores, out = write_scores(tmp_path / "s.parquet"), tmp_path / "g.parquet"
+    if damage == "cut":
+        scores.write_bytes(scores.read_bytes()[:200])
+    elif damage == "foreign":
+        pq.write_table(pa.table({"x": [1]}), scores)
+    elif damage == "groups":
+        write_groups(select([scores], SelectionOptions()), scores)
+    else:
+        scores.unlink()
+
+    run = train("select", scores=scores, out=out)
+
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(f"pearl: {scores}: ")
+    assert run.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path, train: Callable[..., Any]) -> None:
+    scores = write_scores(tmp_path / "s.parquet")
+
+    for options in ({"out": tmp_path / "no" / "g.parquet"}, {"out": tmp_path / "g.parquet", "json": tmp_path}):
+        run = train("select", scores=scores, **options)
+        assert (run.status, run.err.count("\n")) == (2, 1)
+    assert not (tmp_path / "g.parquet").exists()

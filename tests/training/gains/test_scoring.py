@@ -1,0 +1,411 @@
+"""Equation 1 over histories, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from pearl.errors import InputError
+from pearl.records import Document
+from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
+from training.data.split import users_of
+from training.files import alone_in
+from training.gains.scores import merge_scores, read_scores
+from training.gains.scoring import Scorer, describe, few_shot_examples, prepared, score_units
+from training.gains.units import ScoringOptions, plan_units, target_texts
+from training.templates import auxiliary_template
+
+OPTIONS = ScoringOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
+
+
+def histories(users: int = 3, documents: int = 6) -> dict[str, list[Document]]:
+    return {
+        f"user{user}": [
+            Document(
+                f"u{user}d{number}", f"Text {number} of {user}, {'long ' * number}.", float(number), f"Subject {number}"
+            )
+            for number in range(documents)
+        ]
+        for user in range(users)
+    }
+
+
+def scorer_for(folder: Path, found: dict[str, list[Document]]) -> Scorer:
+    model = load_auxiliary(str(folder), dtype="float32")
+    return Scorer(
+        model,
+        auxiliary_template("commit"),
+        few_shot_examples(found, OPTIONS, target_texts(plan_units(found, OPTIONS))),
+        OPTIONS,
+    )
+
+
+def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: Path) -> None:
+    found = histories()
+    units = plan_units(found, OPTIONS)
+    model, template = load_auxiliary(str(causal_folder), dtype="float32"), auxiliary_template("commit")
+    description = describe(model, template, OPTIONS, "digest")
+
+    score_units(units, lambda: scorer_for(causal_folder, found), tmp_path / "parts", description)
+    rows = merge_scores(units, tmp_path / "parts", tmp_path / "scores.parquet", description)
+    table, metadata = read_scores(tmp_path / "scores.parquet")
+
+    records = table.to_pylist()
+    assert rows == len(records) == 3 * 2 * 4  # users, targets, candidates
+    assert len({(row["request_id"], row["document_id"]) for row in records}) == rows
+    assert metadata["history_sha256"] == "digest"
+    assert set(metadata["versions"]) == {"torch", "transformers", "pyarrow"}
+    row = next(row for row in records if (row["request_id"], row["document_id"]) == ("u1d5", "u1d2"))
+    target = tuple(model.encode(found["user1"][5].text, 40))
+    examples = tuple(
+        model.decode(model.encode(text, 60))
+        for text in few_shot_examples(found, OPTIONS, target_texts(plan_units(found, OPTIONS)))
+    )
+    prompts = [
+        template.prompt_with(found["user1"][2].text, "Subject 5"),
+        template.prompt_without("Subject 5", examples),
+    ]
+    with_document, without = (
+        model.likelihoods([Group((tuple(model.encode(prompt)),), (target,))])[0][0] for prompt in prompts
+    )
+    assert row["log_p_with"] == pytest.approx(with_document.total, rel=1e-4)
+    assert row["log_p_without"] == pytest.approx(without.total, rel=1e-4)
+    assert row["target_tokens"] == len(target)
+
+
+def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path) -> None:
+    found = histories()
+    units = plan_units(found, OPTIONS)
+    scorer = scorer_for(causal_folder, found)
+    score_units(units[:1], lambda: scorer, tmp_path, {"model": "a"})
+    (tmp_path / f".{units[1].name}.parquet.partial").write_bytes(b"half a file")
+    told: list[bool] = []
+
+    score_units(units, lambda: scorer, tmp_path, {"model": "a"}, lambda pairs, computed: told.append(computed))
+
+    assert told == [False, True, True]
+
+
+def test_scores_of_another_model_are_refused(causal_folder: Path, tmp_path: Path) -> None:
+    score_units([], lambda: pytest.fail("nothing to do"), tmp_path, {"model": "a", "options": {"seed": 0}})
+
+    with pytest.raises(InputError, match="another model"):
+        score_units([], lambda: pytest.fail("nothing to do"), tmp_path, {"model": "b", "options": {"seed": 0}})
+
+
+def test_a_damaged_part_is_named(causal_folder: Path, tmp_path: Path) -> None:
+    found = histories(users=1)
+    units = plan_units(found, OPTIONS)
+    score_units(units, lambda: scorer_for(causal_folder, found), tmp_path, {"model": "a"})
+    part = tmp_path / f"{units[0].name}.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+
+    with pytest.raises(InputError, match=f"{units[0].name}.parquet: is damaged"):
+        merge_scores(units, tmp_path, tmp_path / "scores.parquet", {"model": "a"})
+
+    assert not (tmp_path / "scores.parquet").exists()
+
+
+def test_a_foreign_parquet_file_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
+
+    with pytest.raises(InputError, match="not a scores file"):
+        read_scores(tmp_path / "x.parquet")
+
+
+def test_one_user_with_nothing_before_is_nothing_to_score() -> None:
+    with pytest.raises(InputError, match="nothing to score"):
+        plan_units({"ann": [Document("a", "text", 1.0, "request")]}, OPTIONS)
+
+
+def test_the_plan_depends_on_histories_and_options_alone() -> None:
+    found = histories()
+
+    assert plan_units(found, OPTIONS) == plan_units(dict(reversed(found.items())), OPTIONS)
+
+
+def test_the_command_survives_kill_and_ends_with_every_pair_once(
+    causal_folder: Path, tmp_path: Path, write_lines: Callable[..., Path]
+) -> None:
+    history = write_lines(lines(histories(users=40, documents=12)))
+    out = tmp_path / "scores.parquet"
+    command = [Path(sys.executable).parent / "pearl", "train", "score", "--history", history, "--out", out]
+    command += ["--aux", causal_folder, "--template", "commit", "--targets", "3", "--dtype", "float32"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    first = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+    parts = tmp_path / "scores.parts"
+    deadline = time.monotonic() + 60
+    while len(list(parts.glob("*.parquet"))) < 3 and time.monotonic() < deadline and first.poll() is None:
+        time.sleep(0.01)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    done_before = len(list(parts.glob("*.parquet")))
+
+    second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert second.returncode == 0, second.stderr
+    assert done_before >= 3
+    assert second.stdout == ""
+    rows = read_scores(out)[0].to_pylist()
+    assert len({(row["request_id"], row["document_id"]) for row in rows}) == len(rows) == 40 * 3 * 9
+
+
+def lines(found: dict[str, list[Document]], **changed: object) -> list[dict[str, object]]:
+    """Of a history file; None leaves a field out."""
+    made = []
+    for user, documents in found.items():
+        for each in documents:
+            line = {"user_id": user, "id": each.id, "timestamp": each.timestamp, "text": each.text}
+            line |= {"request": each.request, **changed}
+            made.append({name: value for name, value in line.items() if value is not None})
+    return made
+
+
+class BrokenModel:
+    """An auxiliary model whose likelihoods are what they are told to be."""
+
+    name = "broken"
+    fingerprint: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, total: float) -> None:
+        self._total = total
+
+    def encode(self, text: str, limit: int | None = None) -> list[int]:
+        return list(text.encode())[:limit]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return bytes(tokens).decode()
+
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        return [[Likelihood(self._total, len(target)) for target in group.targets] for group in groups]
+
+
+@pytest.mark.parametrize("total", [math.nan, math.inf, -math.inf])
+def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Path) -> None:
+    units = plan_units(histories(users=1), OPTIONS)
+    scorer = Scorer(BrokenModel(total), auxiliary_template("commit"), (), OPTIONS)
+
+    with pytest.raises(InputError, match="'broken' gave a likelihood that is not a number for user 'user0'"):
+        score_units(units, lambda: scorer, tmp_path, {"model": "broken"})
+
+    assert list(tmp_path.glob("*.parquet")) == []
+
+
+def test_long_targets_requests_and_documents_are_cut(causal_folder: Path) -> None:
+    long = {"ann": [Document(str(place), "word " * 200, float(place), "ask " * 200) for place in range(2)]}
+    long["ann"][1] = replace(long["ann"][1], text="text " * 200)
+    options = replace(OPTIONS, targets=1, target_tokens=7, document_tokens=20, request_tokens=10)
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    template = auxiliary_template("commit")
+
+    (row,) = Scorer(model, template, (), options).score(plan_units(long, options)[0]).to_pylist()
+
+    prompt = tuple(model.encode(template.prompt_with(("word " * 200)[:20], ("ask " * 200)[:10])))
+    expected = model.likelihoods([Group((prompt,), (tuple(model.encode("text te")),))])[0][0]
+    assert row["target_tokens"] == 7
+    assert row["log_p_with"] == pytest.approx(expected.total, rel=1e-4)
+
+
+def test_a_window_that_does_not_hold_the_prompt_is_an_input_error(narrow_folder: Path) -> None:
+    found = histories(users=1)
+
+    with pytest.raises(InputError, match=r"the window of the model .* holds 64"):
+        scorer_for(narrow_folder, found).score(plan_units(found, OPTIONS)[0])
+
+
+def test_a_split_has_its_users_only_and_examples_are_of_the_training_split() -> None:
+    found = histories(users=30)
+    train = set(users_of(found, "train"))
+    units = plan_units(found, replace(OPTIONS, split="dev"))
+
+    assert {unit.user_id for unit in units} == set(users_of(found, "dev"))
+    writers = {document.text: user for user, documents in found.items() for document in documents}
+    assert {writers[text] for text in few_shot_examples(found, replace(OPTIONS, split="dev"), set())} <= train
+    no_writers = {user: documents for user, documents in found.items() if user not in train}
+    assert few_shot_examples(no_writers, OPTIONS, set())
+
+
+def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
+    found = histories(users=1, documents=20)
+
+    units = plan_units(found, replace(OPTIONS, partition="rolling", targets=4, least_candidates=5))
+
+    assert sum(len(unit.pairs) for unit in units) == 4
+    for target, ids in units[0].pairs:
+        number = int(target.id.removeprefix("u0d"))
+        assert {int(id.removeprefix("u0d")) for id in ids} <= set(range(number))
+        assert len(ids) >= 5
+    with pytest.raises(InputError, match="and 20 before it"):
+        plan_units(found, replace(OPTIONS, least_candidates=20))
+
+
+def test_one_user_and_an_empty_request(
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    found = lines(histories(users=1))
+    found[-1]["request"] = "  "  # the most recent text answers nothing, so the two before are the targets
+    out = tmp_path / "scores.parquet"
+
+    run = train(
+        "score", history=write_lines(found, "h.jsonl.gz"), out=out, aux=causal_folder, targets=2, dtype="float32"
+    )
+
+    assert (run.status, run.out) == (0, "")
+    assert "timestamp" not in run.err
+    assert {row["request_id"] for row in read_scores(out)[0].to_pylist()} == {"u0d3", "u0d4"}
+    nothing = [{**line, "request": ""} for line in found]
+    run = train("score", history=write_lines(nothing, "nothing.jsonl"), out=out, aux=causal_folder)
+    assert run.status == 2
+    assert "there is nothing to score" in run.err
+
+
+def test_without_timestamps_the_user_is_told_that_chance_decides(
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    history = write_lines(lines(histories(users=2), timestamp=None))
+
+    run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, targets=2, seed=3)
+
+    assert run.status == 0
+    assert "2 users have a document without a timestamp ('user0' is one)" in run.err
+    assert "chosen at random, by seed 3." in run.err
+
+
+def test_another_run_with_the_same_scores_is_refused(
+    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    history, out = write_lines(lines(histories(users=1))), tmp_path / "s.parquet"
+    with alone_in(tmp_path / "s.parts", "out"):
+        run = train("score", history=history, out=out, targets=2, aux=causal_folder)
+    assert run.status == 2
+    assert "s.parts: another run is computing there" in run.err
+    assert not out.exists()
+
+
+def test_parts_of_another_model_are_refused(
+    causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
+    assert train("score", aux=causal_folder, **options).status == 0
+
+    run = train("score", aux=narrow_folder, **options)
+
+    assert run.status == 2
+    assert "s.parts: holds scores that were made with another" in run.err
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"device": "cuda"}, "pearl: --device cuda: there is no such GPU that torch can use; try cpu."),
+        ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
+        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16."),
+        ({"split": "tset"}, "pearl: There is no split 'tset'"),
+        ({"partition": "newest"}, "pearl: There is no partition 'newest'"),
+        ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
+        ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it;"),
+    ],
+)
+def test_options_that_cannot_be_used(
+    options: dict[str, str],
+    complaint: str,
+    tmp_path: Path,
+    train: Any,
+    write_lines: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    history = write_lines(lines(histories(users=1)))
+
+    run = train("score", history=history, out=tmp_path / "s.parquet", targets=2, **options)
+
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(complaint)
+    assert run.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.jsonl"]
+
+
+def texts_of(found: dict[str, list[Document]]) -> set[str]:
+    return {document.text for documents in found.values() for document in documents}
+
+
+@pytest.mark.parametrize("split", ["train", None])
+def test_no_target_is_an_example(split: str | None) -> None:
+    """Also where no user falls into the training split, so that all are scored and drawn from."""
+    found = histories(users=12)
+    found = {user: found[user] for user in found if (user in users_of(found, "train")) == (split == "train")}
+    options = replace(OPTIONS, split=split, targets=5)
+
+    for seed in range(10):
+        options = replace(options, seed=seed)
+        targets = target_texts(plan_units(found, options))
+        examples = few_shot_examples(found, options, targets)
+        assert len(targets) == 5 * len(found)
+        assert len(set(examples)) == 2
+        assert set(examples) <= texts_of(found) - targets
+
+
+def test_an_example_that_is_no_target_stays() -> None:
+    found = histories()
+    drawn = few_shot_examples(found, OPTIONS, set())
+
+    assert few_shot_examples(found, OPTIONS, texts_of(found) - set(drawn)) == drawn
+    first, second = few_shot_examples(found, OPTIONS, {drawn[0]})
+    assert first == drawn[1]
+    assert second not in drawn
+    assert few_shot_examples(found, OPTIONS, texts_of(found) - {drawn[1]}) == (drawn[1],)
+    assert few_shot_examples(found, OPTIONS, texts_of(found)) == drawn  # there are no others
+
+
+def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Earlier versions did so; their folders say nothing of it, and those that did not are gone on with."""
+    found, model, template = histories(), BrokenModel(-1.0), auxiliary_template("commit")
+    drawn = set(few_shot_examples(found, OPTIONS, set()))
+    earlier = describe(model, template, OPTIONS, "digest")
+
+    for targets, alike in ((1, True), (5, False)):
+        options = replace(OPTIONS, targets=targets)
+        units = plan_units(found, options)
+        assert drawn.isdisjoint(target_texts(units)) == alike
+        _, now = prepared(model, template, options, found, units, "digest")
+        earlier = describe(model, template, options, "digest")
+        score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), earlier)
+        assert (now == earlier) == alike
+        if not alike:
+            with pytest.raises(InputError, match="made with another examples; delete it, or have this run write"):
+                score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), now)
+
+
+@pytest.mark.parametrize("name", ["folder", "file/scores.parquet"])
+def test_scores_that_cannot_be_written_are_refused_at_once(
+    name: str, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+
+    run = train("score", history=tmp_path / "none.jsonl", out=tmp_path / name)
+
+    assert run.status == 2
+    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
+    assert run.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_scores_that_are_not_there_are_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.parquet: there is no such file"):
+        read_scores(tmp_path / "none.parquet")

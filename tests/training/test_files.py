@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pearl.errors import InputError
+from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, opened, replaced
+
+
+def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "model"
+    for number in (1, 2):
+        with replaced(target) as folder:
+            (folder / f"file{number}").write_text("new")
+        assert [path.name for path in target.iterdir()] == [f"file{number}"]
+    assert [path.name for path in target.parent.iterdir()] == ["model"]
+
+
+def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with replaced(target) as folder:
+        (folder / "file").write_text("before")
+
+    def interrupted() -> None:
+        with replaced(target) as folder:
+            (folder / "half").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [path.name for path in target.iterdir()] == ["file"]
+    with replaced(target) as folder:
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "unpack"), [("a.jsonl", bytes), ("a.jsonl.gz", gzip.decompress)])
+def test_a_file_takes_the_others_place_only_when_it_is_whole(
+    name: str, unpack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    def write(content: bytes, *, whole: bool) -> None:
+        with opened(tmp_path / name) as file:
+            file.write(content)
+            if not whole:
+                raise KeyboardInterrupt
+
+    write(b"before", whole=True)
+    with pytest.raises(KeyboardInterrupt):
+        write(b"half", whole=False)
+    assert unpack((tmp_path / name).read_bytes()) == b"before"
+    write(b"after", whole=True)
+    assert unpack((tmp_path / name).read_bytes()) == b"after"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    paths = (tmp_path / "a.gz", tmp_path / "other" / "b.gz")
+    for path in paths:
+        with opened(path) as file:
+            file.write(b"the same")
+    first, second = (path.read_bytes() for path in paths)
+    assert first == second
+    assert first[4:8] == b"\0\0\0\0"  # the header's time
+
+
+def test_what_may_be_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new", make_artifact()):
+        check_replaceable(folder, tmp_path / "work")
+
+
+def test_what_may_not(tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
+    for folder in (tmp_path / "letters", tmp_path / "letters" / "mine.txt"):
+        with pytest.raises(InputError, match="name a"):
+            check_replaceable(folder, tmp_path / "work")
+    for work in (tmp_path / "new", tmp_path / "new" / "work"):
+        with pytest.raises(InputError, match="which is replaced"):
+            check_replaceable(tmp_path / "new", work)
+
+
+def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "work"
+    with alone_in(folder, "work"):
+        with pytest.raises(InputError, match=r"another run is computing there") as caught, alone_in(folder, "work"):
+            pass
+        assert (caught.value.param, caught.value.code) == ("work", "in_use")
+    with alone_in(folder, "work"):  # given back
+        pass
+
+
+def test_a_run_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    program = f"""
+import os, signal
+from pathlib import Path
+from training.files import alone_in
+with alone_in(Path({str(tmp_path)!r}), "work"):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with alone_in(tmp_path, "work"):
+        pass
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match=r"--work .*: cannot be used"), alone_in(tmp_path / "file", "work"):
+        pass
+
+
+def test_one_run_at_a_time_with_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "out.replies"
+    with alone_with(file, "out"):
+        with pytest.raises(InputError, match=r"--out .*out\.replies: another run"), alone_with(file, "out"):
+            pass
+        with alone_with(file.with_name("other.replies"), "out"):
+            pass
+    assert not file.exists()
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    check_file("out", tmp_path / "not" / "there" / "yet.parquet")
+    check_file("out", tmp_path / "file")
+    for path, said in (
+        (tmp_path, "that is a folder"),
+        (tmp_path / "file" / "out.parquet", f"{tmp_path / 'file'} is a file"),
+        (tmp_path / "file" / "deep" / "out.parquet", f"{tmp_path / 'file'} is a file"),
+    ):
+        with pytest.raises(InputError, match=said):
+            check_file("out", path)
+    with pytest.raises(InputError, match=r"--out .*model: .*file is a file"):
+        check_replaceable(tmp_path / "file" / "model", tmp_path / "work")
+
+
+def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    if os.access(tmp_path / "closed", os.W_OK):
+        pytest.skip("whoever runs this may write everywhere")
+    for check in (check_place, check_file):
+        with pytest.raises(InputError, match="nothing can be written in"):
+            check("out", tmp_path / "closed" / "model")

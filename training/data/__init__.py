@@ -1,0 +1,1 @@
+"""Training: histories, splits, partitions and the records that everything else is about."""

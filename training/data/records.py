@@ -1,0 +1,75 @@
+"""Examples that the retriever learns from: requests with candidates and the gain of each, true or by proxy.
+
+Dimensions in comments: C candidates, S signals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from training.files import opened
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A request, its candidates oldest first, and the gain (nats) of each, (C,); ``target`` is what was written, which
+    has so many tokens of the auxiliary model, 0 where it did not read it."""
+
+    user_id: str
+    request_id: str
+    request: Request
+    target: str
+    documents: tuple[Document, ...]
+    gains: Floats
+    target_tokens: int = 0
+
+
+def clusters_of(examples: Sequence[Example]) -> list[str]:
+    """The cluster of each example for resampling: its user, or its request if all are of one user."""
+    users = [example.user_id for example in examples]
+    return users if len(set(users)) > 1 else [f"{each.user_id} {each.request_id}" for each in examples]
+
+
+def check_gains(examples: Sequence[Example], what: str) -> None:
+    """Raises InputError where there is no gain, or none but 0: nothing can be learned or measured with them."""
+    if not examples:
+        raise InputError(
+            f"There is no gain of {what}: no request there has enough documents before it; give more history.",
+            code="no_gains",
+        )
+    if not any(np.any(example.gains) for example in examples):
+        raise InputError(
+            f"Every gain of {what} is 0 ({len(examples):,} requests): to the auxiliary model the targets are as likely "
+            "with a document as without; check the template and that the texts are not empty.",
+            code="no_gains",
+        )
+
+
+def write_gains(examples: Sequence[Example], path: Path) -> None:
+    """The gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``.
+
+    Raises InputError where there is no gain but 0.
+    """
+    check_gains(examples, f"'{path.name}'")
+    with opened(path) as file:
+        for example in examples:
+            line = {
+                "user_id": example.user_id,
+                "id": example.request_id,
+                "timestamp": example.request.timestamp,
+                "request": example.request.text,
+                "target": example.target,
+                "documents": [asdict(document) for document in example.documents],
+                "gain": [round(float(gain), 4) for gain in example.gains],
+            }
+            file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())

@@ -1,0 +1,1 @@
+"""Training: losses, the two stages and what they are fitted on."""

@@ -1,0 +1,262 @@
+"""The cross-encoder, fitted by sentence-transformers' trainer with our loss.
+
+Dimensions in comments: B groups of a batch, G documents of a group.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from pearl.settings import EMBEDDED
+from retriever.calibrated.head import Floats
+from retriever.models.cross_encoder import pair_of
+from retriever.models.encoder import embedded_encoder_folder
+from retriever.models.hardware import has_bfloat16
+from training.fit.head import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class TextGroup:
+    """A request and G documents with their gains (nats), (G,)."""
+
+    request: Request
+    documents: tuple[Document, ...]
+    gains: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderOptions:
+    """``rate`` is the highest learning rate; ``batch`` is in groups."""
+
+    max_tokens: int = 128
+    rate: float = 5e-5
+    batch: int = 16
+    warmup: float = 0.1
+    evaluations: int = 6
+    patience: int = 3
+    seed: int = 0
+
+
+def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
+    """A cross-encoder with one logit over a pretrained encoder; it starts at a logit of nearly zero for every pair."""
+    from sentence_transformers import CrossEncoder
+    from transformers.utils import logging
+
+    torch.manual_seed(options.seed)
+    source = str(embedded_encoder_folder()) if base == EMBEDDED else base
+    check_base(source)
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # that the last layer is new is as it should be
+    try:
+        model = CrossEncoder(source, num_labels=1, max_length=options.max_tokens, device=device)
+    finally:
+        logging.set_verbosity(verbosity)
+    # texts are short and words are known: the embeddings, half of the weights, stay as they were pretrained
+    model.model.get_input_embeddings().requires_grad_(False)
+    return model
+
+
+def check_base(base: str) -> None:
+    """Raises InputError for what is no model, before anything else is done."""
+    from transformers import AutoConfig
+
+    try:
+        if base != EMBEDDED:
+            AutoConfig.from_pretrained(base)
+    except (OSError, ValueError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"The base '{base}' of the cross-encoder cannot be loaded ({why}); name a transformers model or folder, "
+            f"or '{EMBEDDED}'.",
+            param="base",
+            code="model_not_found",
+        ) from error
+
+
+def restart(model: Any) -> None:
+    """Set the last layer to nearly zero: what another task called a high logit is not a high score."""
+    with torch.no_grad():
+        last_layer(model).weight.mul_(0.01)
+        last_layer(model).bias.zero_()
+
+
+def last_layer(model: Any) -> nn.Linear:
+    return [module for module in model.model.modules() if isinstance(module, nn.Linear)][-1]
+
+
+def logits_of(model: Any, request: Request, documents: Sequence[Document]) -> Floats:
+    """(G,), as the model stands."""
+    pairs = [pair_of(request.text, document) for document in documents]
+    found = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
+    return np.asarray(found, np.float32).reshape(-1)
+
+
+class GroupLoss(nn.Module):
+    """A loss over groups. The trainer hands over texts: ``inputs`` are the requests and the documents of each."""
+
+    def __init__(self, model: Any, loss: Loss) -> None:
+        super().__init__()
+        self.model = model
+        self._loss = loss
+
+    def forward(
+        self, inputs: list[list[Any]], labels: list[Tensor], prompt: str | None = None, task: str | None = None
+    ) -> Tensor:
+        from sentence_transformers.util import batch_to_device
+
+        requests, documents = inputs
+        sizes = [len(each) for each in documents]
+        pairs = [(request, text) for request, texts in zip(requests, documents, strict=True) for text in texts]
+        device = self.model.device
+        tokens = batch_to_device(self.model.preprocess(pairs), device)
+        flat = self.model(tokens)["scores"].reshape(-1).float()
+        logits = _padded(flat.split(sizes), 0.0)  # (B, G)
+        gains = _padded([label.float().to(device) for label in labels], 0.0)
+        mask = _padded([torch.ones(size, dtype=torch.bool, device=device) for size in sizes], False)
+        return self._loss(logits, gains, mask)
+
+
+def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
+    return nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=value)
+
+
+def fit_cross_encoder(
+    model: Any,
+    groups: Sequence[TextGroup],
+    dev: Sequence[TextGroup],
+    loss: Loss,
+    options: CrossEncoderOptions,
+    folder: Path,
+    *,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """Train in place over the groups once, or as far as ``seconds`` go; keep what was best on ``dev``.
+
+    Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
+    What an interrupted run left in ``folder`` is gone on from, and removed in the end.
+    """
+    from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+    from transformers import EarlyStoppingCallback
+    from transformers.trainer import TRAINER_STATE_NAME
+    from transformers.trainer_utils import get_last_checkpoint
+
+    started = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    module = GroupLoss(model, loss)
+    steps = planned = len(groups) // options.batch or 1
+    if seconds is not None:
+        steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
+    every = max(1, steps // options.evaluations)
+    arguments = CrossEncoderTrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=options.batch,
+        per_device_eval_batch_size=options.batch,
+        learning_rate=options.rate,
+        warmup_steps=int(steps * options.warmup),
+        bf16=has_bfloat16(model.device.type),
+        use_cpu=model.device.type == "cpu",
+        eval_strategy="steps",
+        save_strategy="steps",
+        eval_steps=every,
+        save_steps=every,
+        save_total_limit=2,
+        logging_steps=every,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        seed=options.seed,
+        report_to="none",
+        disable_tqdm=False,
+    )
+    place(arguments, model.device)
+    stopping = EarlyStoppingCallback(options.patience)
+    trainer = CrossEncoderTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=_dataset(groups),
+        eval_dataset=_dataset(dev),
+        loss=module,
+        callbacks=[stopping],
+    )
+    if seconds is not None:
+        trainer.add_callback(deadline(started + seconds))
+    first = trainer.evaluate()["eval_loss"]
+    for path in folder.glob("checkpoint-*"):
+        if not (path / TRAINER_STATE_NAME).exists():  # it is written last: this one was interrupted
+            shutil.rmtree(path)
+    last = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
+    trainer.train(resume_from_checkpoint=last)
+    shutil.rmtree(folder)
+    losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
+    return {
+        "groups": len(groups),
+        "steps": trainer.state.global_step,
+        "whole": trainer.state.global_step >= planned or stopping.early_stopping_patience_counter >= options.patience,
+        "dev_loss_before": first,
+        "dev_losses": losses,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def place(arguments: Any, device: torch.device) -> None:
+    """Have the trainer work on this device alone; of several GPUs it would take the first, and all at once."""
+    # a model for all of them it would wrap, and of a wrapped one the loss cannot ask the tokenizer
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        arguments.__dict__["_setup_devices"] = device  # a cached property; there is no option for it
+
+
+def deadline(end: float) -> Any:
+    """A callback that ends the training at a time of the monotonic clock, with a look at dev: the steps were counted by
+    how long one took at the beginning, and the machine may have become busier."""
+    from transformers import TrainerCallback
+
+    class Deadline(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            if time.monotonic() >= end:
+                control.should_evaluate = control.should_save = control.should_training_stop = True
+
+    return Deadline()
+
+
+def _dataset(groups: Sequence[TextGroup]) -> Any:
+    from datasets import Dataset
+
+    pairs = [[pair_of(group.request.text, document) for document in group.documents] for group in groups]
+    return Dataset.from_dict(
+        {
+            "request": [texts[0][0] for texts in pairs],
+            "documents": [[text for _, text in texts] for texts in pairs],
+            "label": [group.gains.tolist() for group in groups],
+        }
+    )
+
+
+def _seconds_per_step(module: GroupLoss, groups: Sequence[TextGroup], options: CrossEncoderOptions) -> float:
+    """The time of a step on this machine as it is now: the second of two, the first warms up."""
+    seconds = 0.0
+    device = module.model.device
+    for start in (0, options.batch):
+        rows = _dataset(groups[start : start + options.batch] or groups[: options.batch])[:]
+        began = time.monotonic()
+        with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device.type)):
+            value = module([rows["request"], rows["documents"]], [torch.tensor(row) for row in rows["label"]])
+        value.backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)  # a GPU is only told what to do
+        seconds = time.monotonic() - began
+    module.zero_grad()
+    return seconds

@@ -1,0 +1,134 @@
+"""The head on the cheap signals, fitted with the scale-calibrated loss.
+
+Dimensions in comments: B requests of a batch, G candidates of a request, S signals, M members, H hidden units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from retriever.calibrated.head import CLIP, Floats, SignalHead
+from training.fit.losses import kl_loss, scale_calibrated_loss
+
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (B, G) -> scalar
+
+
+@dataclass(frozen=True, slots=True)
+class SignalList:
+    """The signals of a request's candidates, (G, S), and their gains in nats, (G,)."""
+
+    signals: Floats
+    gains: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOptions:
+    """``rate`` is the highest learning rate of one cycle."""
+
+    members: int = 4
+    hidden: int = 32
+    epochs: int = 15
+    rate: float = 3e-3
+    batch: int = 64
+    decay: float = 1e-3
+    dropout: float = 0.1
+    seed: int = 0
+
+
+def calibrated(y0: float, tau: float) -> Loss:
+    return lambda logits, gains, mask: scale_calibrated_loss(logits, gains, mask, y0=y0, tau=tau)
+
+
+def plain(tau: float) -> Loss:
+    return lambda logits, gains, mask: kl_loss(logits, gains, mask, tau=tau)
+
+
+class HeadModule(nn.Module):
+    """``SignalHead`` as torch trains it."""
+
+    def __init__(self, mean: Floats, scale: Floats, options: HeadOptions) -> None:
+        super().__init__()
+        signals, members, hidden = len(mean), options.members, options.hidden
+        self.mean: Tensor
+        self.scale: Tensor
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32))
+        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
+        draw = torch.Generator().manual_seed(options.seed)
+        self.inner = nn.Parameter(torch.randn((members, signals, hidden), generator=draw) / signals**0.5)
+        self.inner_bias = nn.Parameter(torch.zeros(members, hidden))
+        self.middle = nn.Parameter(torch.randn((members, hidden, hidden), generator=draw) / hidden**0.5)
+        self.middle_bias = nn.Parameter(torch.zeros(members, hidden))
+        self.outer = nn.Parameter(torch.randn((members, hidden), generator=draw) / hidden**0.5)
+        self.direct = nn.Parameter(torch.zeros(members, signals))
+        self.bias = nn.Parameter(torch.zeros(members))
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, signals: Tensor) -> Tensor:
+        """(B, G, S) -> (M, B, G): every member's logits."""
+        inputs = ((signals - self.mean) / self.scale).clamp(-CLIP, CLIP)
+        hidden = nn.functional.silu(torch.einsum("bgs,msh->mbgh", inputs, self.inner) + self.inner_bias[:, None, None])
+        hidden = torch.einsum("mbgh,mhk->mbgk", self.dropout(hidden), self.middle)
+        hidden = nn.functional.silu(hidden + self.middle_bias[:, None, None])
+        outer = torch.einsum("mbgh,mh->mbg", hidden, self.outer)
+        return outer + torch.einsum("bgs,ms->mbg", inputs, self.direct) + self.bias[:, None, None]
+
+    def frozen(self) -> SignalHead:
+        return SignalHead.of({name: value.detach().numpy().copy() for name, value in self.state_dict().items()})
+
+
+def new_head(lists: Sequence[SignalList], options: HeadOptions) -> HeadModule:
+    """An untrained head, standardised by the signals of these lists."""
+    signals = np.concatenate([each.signals for each in lists])
+    # in float64: over hundreds of thousands of rows a sum in float32 is off by more than some signals vary
+    mean, spread = signals.mean(axis=0, dtype=np.float64), signals.std(axis=0, dtype=np.float64)
+    return HeadModule(mean.astype(np.float32), (spread + 1e-3).astype(np.float32), options)
+
+
+def fit_head(
+    head: HeadModule,
+    lists: Sequence[SignalList],
+    loss: Loss,
+    options: HeadOptions,
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Train in place; ``advance`` is told of every epoch."""
+    signals, gains, mask = padded(lists)
+    batches = -(-len(lists) // options.batch)
+    optimizer = torch.optim.AdamW(head.parameters(), options.rate, weight_decay=options.decay)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, options.rate, total_steps=options.epochs * batches, pct_start=0.1
+    )
+    draw = torch.Generator().manual_seed(options.seed)
+    torch.manual_seed(options.seed)  # of the dropout
+    head.train()
+    for _ in range(options.epochs):
+        for rows in torch.randperm(len(lists), generator=draw).split(options.batch):  # type: ignore[no-untyped-call]
+            logits = head(signals[rows])
+            # the members share batches, not gradients: the sum trains each as if it were alone
+            total = torch.stack([loss(member, gains[rows], mask[rows]) for member in logits]).sum()
+            optimizer.zero_grad()
+            total.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(head.parameters(), 1.0 * len(logits))
+            optimizer.step()
+            schedule.step()
+        advance()
+    head.eval()
+
+
+def padded(lists: Sequence[SignalList]) -> tuple[Tensor, Tensor, Tensor]:
+    """Signals (B, G, S), gains and mask (B, G), padded on the right."""
+    longest = max(len(each.gains) for each in lists)
+    signals = torch.zeros((len(lists), longest, lists[0].signals.shape[1]))
+    gains = torch.zeros((len(lists), longest))
+    mask = torch.zeros((len(lists), longest), dtype=torch.bool)
+    for row, each in enumerate(lists):
+        size = len(each.gains)
+        signals[row, :size] = torch.from_numpy(each.signals)
+        gains[row, :size] = torch.from_numpy(each.gains)
+        mask[row, :size] = True
+    return signals, gains, mask

@@ -1,0 +1,150 @@
+"""One history file with its scores: what is trained on, chosen by, and looked at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from pearl.errors import InputError
+from pearl.records import Document
+from retriever.models.auxiliary import AuxiliaryModel
+from training.data.histories import fingerprint, read_histories
+from training.data.records import Example
+from training.data.split import BY_USERS, written_in
+from training.gains.groups import ALIKE
+from training.gains.scores import merge_scores, read_scores, scored_examples
+from training.gains.scoring import prepared, score_units
+from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units
+from training.progress import progress_of
+from training.templates import auxiliary_template
+
+
+def corpus_name(path: Path) -> str:
+    """The file's name without its endings."""
+    return path.name.partition(".")[0]
+
+
+def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
+    return folder / f"{corpus}-{split or 'all'}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """``fingerprint`` is the file's SHA-256."""
+
+    name: str
+    fingerprint: str
+    histories: dict[str, list[Document]]
+
+    @classmethod
+    def read(cls, path: Path) -> Corpus:
+        """Raises InputError that names file, line and field of the first bad line."""
+        histories = read_histories(path)
+        return cls(corpus_name(path), fingerprint(path), histories)
+
+    def scored(
+        self,
+        options: ScoringOptions,
+        model: Callable[[], AuxiliaryModel],
+        folder: Path,
+        go_on: Callable[[], bool],
+        console: Console,
+        normalize: str,
+    ) -> list[Example]:
+        """The examples of a split, scored now as far as they are not, and as far as it is to go on.
+
+        None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
+        """
+        out = scores_file(folder, self.name, options.split)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            units = plan_units(self.histories, options)
+        except InputError as error:
+            if error.code != NOTHING_TO_SCORE:
+                raise
+            merge_scores([], folder, out, {})
+            return []
+        prompts = auxiliary_template(options.template)
+        scorer, description = prepared(model(), prompts, options, self.histories, units, self.fingerprint)
+        with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
+            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on)
+        # the last group of an interrupted run is left out: some candidates of a request are not all
+        names = {unit.name for unit in done}
+        partly = {unit.group for unit in units if unit.name not in names}
+        complete = [unit for unit in done if unit.group not in partly]
+        merge_scores(complete, out.with_suffix(".parts"), out, description)
+        return self.scored_before(options.split, folder, normalize)
+
+    def scored_before(self, split: str | None, folder: Path, normalize: str) -> list[Example]:
+        """The examples of a split as an earlier run scored them. Raises InputError where none did, and where the file
+        has changed since."""
+        scores = scores_file(folder, self.name, split)
+        table, description = read_scores(scores)
+        if description.get("history_sha256", self.fingerprint) != self.fingerprint:
+            raise InputError(f"{scores}: was made of another history file than this '{self.name}'; score it again.")
+        return [
+            replace(example, user_id=f"{self.name}:{example.user_id}")
+            for example in scored_examples(self.histories, table, normalize)
+        ]
+
+
+def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
+    """Raises InputError where a corpus was never scored in ``folder``."""
+    for corpus in corpora:
+        if not all(scores_file(folder, corpus.name, split).exists() for split in splits):
+            raise InputError(
+                f"--work {folder}: holds no scores of '{corpus.name}'; run 'pearl train retriever' with this --work "
+                "first.",
+                param="work",
+                code="not_scored",
+            )
+
+
+def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path) -> set[str]:
+    """The splits without a score though somebody has enough documents: the budget ended before."""
+    found = set()
+    for split in splits:
+        read = [read_scores(scores_file(folder, corpus.name, split)) for corpus in corpora]
+        enough = any("options" in description for _, description in read)
+        if enough and not any(table.num_rows for table, _ in read):
+            found.add(split)
+    return found
+
+
+def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str, str] | None:
+    """The auxiliary model, the template and the way of splitting that all scores were made with; None where there are
+    none.
+
+    Raises InputError where they were made in different ways.
+    """
+    found: dict[str, tuple[str, str, str]] = {}
+    for corpus in corpora:
+        for split in splits:
+            _, description = read_scores(scores_file(folder, corpus.name, split))
+            options: Any = description.get("options")
+            if options:
+                made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
+                found[made_with] = (
+                    str(description["model"]),
+                    str(options["template"]),
+                    str(options.get("way", BY_USERS)),
+                )
+    if len(found) > 1:
+        raise InputError(
+            f"--work {folder}: the histories were not all scored in the same way; score them in one run.", param="work"
+        )
+    return next(iter(found.values()), None)
+
+
+def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
+    """The documents to learn from in a split, by user; the corpus's name is put before the user's."""
+    return {
+        f"{corpus.name}:{user}": documents
+        for corpus in corpora
+        for user, documents in written_in(corpus.histories, split, way, seed).items()
+    }

@@ -1,0 +1,113 @@
+"""The file of scores of equation 1: its rows, what they were made with, and the examples that they make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from retriever.base import oldest_first
+from training.data.histories import times_of_all_or_none
+from training.data.records import Example
+from training.data.selection import MEAN, SUM, ScoredRequest, check_normalize
+from training.files import replaced_file
+from training.gains.units import Unit
+
+SCHEMA = pa.schema(
+    [
+        ("user_id", pa.string()),
+        ("request_id", pa.string()),
+        ("document_id", pa.string()),
+        ("log_p_with", pa.float64()),
+        ("log_p_without", pa.float64()),
+        ("target_tokens", pa.int32()),
+    ]
+)
+METADATA = b"pearl"
+LIBRARIES = ("torch", "transformers", "pyarrow")
+
+
+def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: dict[str, object]) -> int:
+    """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part."""
+    metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
+    schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
+    rows = 0
+    with replaced_file(out) as partial, pq.ParquetWriter(partial, schema) as writer:
+        for unit in units:
+            table = read_table(folder / f"{unit.name}.parquet")
+            writer.write_table(table.cast(schema))
+            rows += table.num_rows
+    return rows
+
+
+def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
+    """The rows and the description. Raises InputError for a file that is damaged or not ours."""
+    table = read_table(path)
+    metadata = (table.schema.metadata or {}).get(METADATA)
+    if metadata is None or table.schema.remove_metadata() != SCHEMA:
+        raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
+    return table, json.loads(metadata)
+
+
+def read_table(path: Path) -> pa.Table:
+    """A whole Parquet file. Raises InputError for one that is damaged or not there."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file; name the one that was made, or make it.", code="no_such_file")
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"{path}: is damaged ({error}); delete it and run the command that made it again.", code="damaged_file"
+        ) from error
+
+
+def scored_requests(table: pa.Table, normalize: str = SUM) -> list[ScoredRequest]:
+    """The gains of a file's rows by request, in nats or nats a token. Raises InputError for what is not a number."""
+    check_normalize(normalize)
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    tokens: dict[tuple[str, str], int] = {}
+    for row in table.to_pylist():
+        gain = row["log_p_with"] - row["log_p_without"]
+        if normalize == MEAN:
+            gain /= row["target_tokens"]
+        request = row["user_id"], row["request_id"]
+        found.setdefault(request, {})[row["document_id"]] = gain
+        tokens[request] = row["target_tokens"]
+    return [ScoredRequest(*request, gains, tokens[request]) for request, gains in found.items()]
+
+
+def scored_examples(
+    histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
+) -> list[Example]:
+    """The scores of equation 1 with their texts. Raises InputError when a score is of a document that is not there."""
+    requests = scored_requests(scores, normalize)
+    by_id = {
+        user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}
+        for user in {request.user_id for request in requests}
+    }
+    examples = []
+    for scored in requests:
+        user, request_id, gains = scored.user_id, scored.request_id, scored.gains
+        known = by_id[user]
+        missing = [id for id in (request_id, *gains) if id not in known]
+        if missing:
+            raise InputError(
+                f"The scores name the document '{missing[0]}' of user '{user}', which the history does not have; "
+                "give the history that was scored.",
+                code="other_history",
+            )
+        target = known[request_id]
+        documents = [known[id] for id in gains]
+        documents = [documents[position] for position in oldest_first(documents)]
+        values = np.array([gains[document.id] for document in documents], np.float32)
+        request = Request(target.request or "", target.timestamp)
+        tokens = scored.target_tokens
+        examples.append(Example(user, request_id, request, target.text, tuple(documents), values, tokens))
+    return examples

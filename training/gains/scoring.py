@@ -1,0 +1,193 @@
+"""Equation 1 for the candidates of every request: y = log p(t given d, q) - log p(t given q), resumable.
+
+A unit of work is some candidates of one user with all of that user's requests, so that a document's prefix is computed
+once. Each finished unit is a Parquet file of its own, written under another name and then renamed: whatever kills the
+process, a file is there whole or not at all, and the next run does the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pearl.errors import InputError
+from pearl.records import Document
+from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood
+from training.data.split import BY_USERS, TRAIN, written_in
+from training.files import replaced_file
+from training.gains.scores import SCHEMA
+from training.gains.units import ScoringOptions, Unit, target_texts
+from training.templates import AuxiliaryTemplate
+
+
+def few_shot_examples(
+    histories: Mapping[str, Sequence[Document]], options: ScoringOptions, targets: Set[str]
+) -> tuple[str, ...]:
+    """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
+
+    Of the training split where it has any. None is one of the ``targets``, which a prompt must not hold,
+    as long as there are other texts.
+    """
+    writers = written_in(histories, TRAIN, options.way, options.seed) or histories
+    texts = sorted({document.text for documents in writers.values() for document in documents})
+    draw = random.Random(f"{options.seed}:examples")
+    drawn = draw.sample(texts, min(options.examples, len(texts)))
+    kept = [text for text in drawn if text not in targets]
+    # drawn a second time, so that examples which are no targets are the same whatever the targets are
+    others = [text for text in texts if text not in targets and text not in kept]
+    kept += draw.sample(others, min(len(drawn) - len(kept), len(others)))
+    return tuple(kept or drawn)
+
+
+def prepared(
+    model: AuxiliaryModel,
+    template: AuxiliaryTemplate,
+    options: ScoringOptions,
+    histories: Mapping[str, Sequence[Document]],
+    units: Sequence[Unit],
+    history: str,
+) -> tuple[Scorer, dict[str, object]]:
+    """The scorer of the units, and the description of their scores; ``history`` is the file's fingerprint."""
+    examples = few_shot_examples(histories, options, target_texts(units))
+    description = describe(model, template, options, history)
+    if examples != few_shot_examples(histories, options, frozenset()):
+        description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
+    return Scorer(model, template, examples, options), description
+
+
+class Scorer:
+    """Scores units with one model and one template."""
+
+    def __init__(
+        self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: ScoringOptions
+    ) -> None:
+        self._model = model
+        self._template = template
+        self._options = options
+        self._examples = tuple(self._cut(text, options.document_tokens) for text in examples)
+        self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
+
+    def score(self, unit: Unit) -> pa.Table:
+        """One row a pair; raises InputError where a likelihood is not a number."""
+        targets = {
+            target.id: tuple(self._model.encode(target.text, self._options.target_tokens)) for target, _ in unit.pairs
+        }
+        requests = {
+            target.id: self._cut(target.request or "", self._options.request_tokens) for target, _ in unit.pairs
+        }
+        without = self._log_p_without(unit, targets, requests)
+        groups, keys = [], []
+        for document in unit.documents:
+            text = self._cut(document.text, self._options.document_tokens)
+            mine = [target.id for target, ids in unit.pairs if document.id in ids]
+            prompts = [tuple(self._model.encode(self._template.prompt_with(text, requests[id]))) for id in mine]
+            groups.append(Group(tuple(prompts), tuple(targets[id] for id in mine)))
+            keys.append((document.id, mine))
+        rows = []
+        for (document_id, mine), scored in zip(keys, self._model.likelihoods(groups), strict=True):
+            for request_id, found in zip(mine, scored, strict=True):
+                rows.append(
+                    (unit.user_id, request_id, document_id, found.total, without[request_id].total, found.tokens)
+                )
+        if not all(math.isfinite(row[3]) and math.isfinite(row[4]) for row in rows):
+            raise InputError(
+                f"The model '{self._model.name}' gave a likelihood that is not a number for user '{unit.user_id}'; "
+                "try --dtype float32.",
+                code="not_finite",
+            )
+        columns = list(zip(*rows, strict=True))
+        return pa.Table.from_arrays(
+            [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+        )
+
+    def _log_p_without(
+        self, unit: Unit, targets: dict[str, tuple[int, ...]], requests: dict[str, str]
+    ) -> dict[str, Likelihood]:
+        known = {id: found for id, (user, found) in self._without.items() if user == unit.user_id}
+        missing = [id for id in targets if id not in known]
+        groups = [
+            Group(
+                (tuple(self._model.encode(self._template.prompt_without(requests[id], self._examples))),),
+                (targets[id],),
+            )
+            for id in missing
+        ]
+        known |= {id: scored[0] for id, scored in zip(missing, self._model.likelihoods(groups), strict=True)}
+        self._without = {id: (unit.user_id, found) for id, found in known.items()}
+        return known
+
+    def _cut(self, text: str, limit: int) -> str:
+        tokens = self._model.encode(text)
+        return text if len(tokens) <= limit else self._model.decode(tokens[:limit])
+
+
+def describe(
+    model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
+) -> dict[str, object]:
+    """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
+    told = asdict(options)
+    if options.way == BY_USERS:
+        del told["way"]  # as earlier versions had it, whose scores are these
+    return {
+        "model": model.name,
+        "fingerprint": model.fingerprint,
+        "template": asdict(template),
+        "options": told,
+        "history_sha256": history,
+    }
+
+
+def score_units(
+    units: Sequence[Unit],
+    scorer: Callable[[], Scorer],
+    folder: Path,
+    description: dict[str, object],
+    advance: Callable[[int, bool], None] = lambda pairs, computed: None,
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[Unit]:
+    """Score what is not scored yet, as long as it is to go on; the units that are scored then.
+
+    ``advance`` is told of pairs, and whether they were computed now. Raises InputError when
+    the folder holds scores that were made otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _same_work(folder / "work.json", description)
+    ready: Scorer | None = None
+    scored = []
+    for unit in units:
+        target = folder / f"{unit.name}.parquet"
+        if target.exists():
+            advance(unit.size, False)
+            scored.append(unit)
+            continue
+        if not go_on():
+            continue
+        ready = ready or scorer()  # the model is loaded only if there is something to do
+        with replaced_file(target) as partial:
+            pq.write_table(ready.score(unit), partial)
+        advance(unit.size, True)
+        scored.append(unit)
+    return scored
+
+
+def _same_work(file: Path, description: dict[str, object]) -> None:
+    text = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False)
+    if not file.exists():
+        with replaced_file(file) as partial:
+            partial.write_text(text, encoding="utf-8")
+    before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
+    changed = [name for name in now if before.get(name) != now[name]]
+    if changed:
+        raise InputError(
+            f"{file.parent}: holds scores that were made with another {changed[0]}; delete it, or have this run write "
+            "elsewhere.",
+            param=changed[0],
+            code="other_scores",
+        )

@@ -1,0 +1,139 @@
+"""The units of work that scoring a history falls into: some candidates of one user, with that user's requests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pearl.errors import InputError
+from pearl.records import Document
+from training.data.candidates import sample_candidates
+from training.data.partition import LATEST, Partition, partition
+from training.data.split import BY_USERS, part_of, users_of
+
+NOTHING_TO_SCORE = "nothing_to_score"
+DOCUMENTS_PER_UNIT = 32
+TARGETS_PER_PIECE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringOptions:
+    """The extent of the scoring. Token limits cut the texts; ``candidates`` None scores all of a user's. ``way``: how
+    the splits are made."""
+
+    template: str
+    split: str | None = None
+    partition: str = LATEST
+    targets: int = 8
+    candidates: int | None = 20
+    least_candidates: int = 1
+    users: int | None = None
+    target_tokens: int = 128
+    document_tokens: int = 160
+    request_tokens: int = 256
+    examples: int = 2
+    seed: int = 0
+    way: str = BY_USERS
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Some candidates of a user, and for each of the user's requests which of them it is scored with."""
+
+    name: str
+    user_id: str
+    documents: tuple[Document, ...]
+    pairs: tuple[tuple[Document, frozenset[str]], ...]  # request's target, ids of its candidates in this unit
+
+    @property
+    def group(self) -> str:
+        """The units of one name hold all candidates of their requests."""
+        return self.name.rpartition("-")[0]
+
+    @property
+    def size(self) -> int:
+        return sum(len(ids) for _, ids in self.pairs)
+
+
+def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) -> list[Unit]:
+    """The work, in an order that depends on nothing but the histories and the options.
+
+    Raises InputError when no user has both a target and a candidate.
+    """
+    mine = users_of(histories, options.split if options.way == BY_USERS else None)
+    part = part_of(options.split, options.way)
+    names = sorted(mine)
+    random.Random(options.seed).shuffle(names)  # so that the first users of an unfinished run are a fair sample
+    parts = (
+        partition(
+            name,
+            mine[name],
+            way=options.partition,
+            targets=options.targets,
+            least=options.least_candidates,
+            seed=options.seed,
+            part=part,
+        )
+        for name in names
+    )
+    usable = [part for part in parts if part is not None][: options.users]
+    if not usable:
+        raise InputError(
+            f"No user has a document that answers a request and {options.least_candidates} before it; there is "
+            f"nothing to score{_without_requests(mine)}.",
+            code=NOTHING_TO_SCORE,
+        )
+    if options.way == BY_USERS:
+        return [unit for number, own in enumerate(usable) for unit in _units(f"{number:06d}", own, options)]
+    # a few targets of each user at a time: an unfinished run then has whole requests, from all over the histories
+    pieces = [
+        (place, number, piece) for number, own in enumerate(usable) for place, piece in enumerate(_pieces(own, options))
+    ]
+    return [
+        unit
+        for place, number, piece in sorted(pieces, key=lambda each: each[:2])
+        for unit in _units(f"{number:06d}-{place:04d}", piece, options)
+    ]
+
+
+def _without_requests(histories: Mapping[str, Sequence[Document]]) -> str:
+    documents = [document for own in histories.values() for document in own]
+    if not documents or any(document.request for document in documents):
+        return ""
+    return f" (none of {len(documents):,} documents has a request: make them with 'pearl train requests')"
+
+
+def _pieces(part: Partition, options: ScoringOptions) -> Iterator[Partition]:
+    targets = list(zip(part.targets, part.before, strict=True))
+    random.Random(f"{options.seed}:{part.user_id}:pieces").shuffle(targets)
+    for start in range(0, len(targets), TARGETS_PER_PIECE):
+        some, before = zip(*targets[start : start + TARGETS_PER_PIECE], strict=True)
+        yield replace(part, targets=some, before=before)
+
+
+def _units(name: str, part: Partition, options: ScoringOptions) -> Iterator[Unit]:
+    wanted = [
+        (
+            target,
+            frozenset(
+                document.id
+                for document in sample_candidates(
+                    target.request or "", candidates, options.candidates, seed=f"{options.seed}:{part.user_id}"
+                )
+            ),
+        )
+        for target, candidates in part.requests()
+    ]
+    used = frozenset().union(*(ids for _, ids in wanted))
+    documents = [document for document in part.documents if document.id in used]
+    for start in range(0, len(documents), DOCUMENTS_PER_UNIT):
+        some = tuple(documents[start : start + DOCUMENTS_PER_UNIT])
+        here = frozenset(document.id for document in some)
+        pairs = tuple((target, ids & here) for target, ids in wanted if ids & here)
+        yield Unit(f"{name}-{start // DOCUMENTS_PER_UNIT:04d}", part.user_id, some, pairs)
+
+
+def target_texts(units: Iterable[Unit]) -> set[str]:
+    """The texts of all targets of the units."""
+    return {target.text for unit in units for target, _ in unit.pairs}
