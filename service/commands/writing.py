@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, aclosing, nullcontext
 
 import typer
@@ -10,9 +11,10 @@ import typer
 from pearl.errors import PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
+from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import excerpt, moment, printable
 from service.drafting import Commission, Delta, Event, Finished
-from service.services import Services
+from service.services import WITHOUT_ENCODER, Services
 from service.store import users
 from service.threads import in_thread
 
@@ -20,7 +22,13 @@ from service.threads import in_thread
 async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     screen = _Screen(silent=silent)
-    services = Services(settings)
+    encoder = SentenceEncoder(settings.encoder)
+    if settings.retriever not in WITHOUT_ENCODER:
+        # Its weights are compiled without the interpreter's lock, while this thread imports an endpoint's library.
+        loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
+        loader.submit(encoder.load)  # a failure is raised again where the encoder is needed
+        loader.shutdown(wait=False)
+    services = Services(settings, encoder=encoder)
     try:
         with services.database.read() as connection:
             author = users.chosen(connection, user)
