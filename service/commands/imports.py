@@ -48,6 +48,16 @@ class ImporterGroup(TyperGroup):
             return export_command()
         return _command(name) if name in importer_names() else None
 
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Raises InputError for options before the source: they are the importer's, which the source decides."""
+        if args and args[0].startswith("-") and args[0] != "--help":
+            raise InputError(
+                f"'{args[0]}' stands before the source; options come after it: pearl import SOURCE {args[0]} ...",
+                param="source",
+                code="misplaced_option",
+            )
+        return super().parse_args(context, args)
+
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         """A first word that is no kind is a path, and the importer is guessed from what stands there."""
         if args[0] in self.list_commands(context):

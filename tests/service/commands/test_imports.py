@@ -161,6 +161,10 @@ def test_nothing_usable(command, tmp_path, content, message):
         (["git", "/", "--user", " ann"], "'--user' must have"),
         (["git", "/", "--user", "ann", "--voice", ""], "'--voice' must have"),
         (["git", "/nowhere", "--user", "ann"], "no such file or folder"),
+        (
+            ["--user", "me", "history.jsonl"],
+            "'--user' stands before the source; options come after it: pearl import SOURCE --user ...",
+        ),
         (["telegraph", "/"], "There is no file or folder 'telegraph', and no importer of that name; there are "),
         (["jsonl"], "Missing argument"),
         (["jsonl", "/", "--colour"], "No such option"),
