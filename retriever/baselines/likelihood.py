@@ -16,7 +16,7 @@ from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
 
 if TYPE_CHECKING:
-    from retriever.models.auxiliary import CausalAuxiliary, Memory
+    from retriever.models.causal import CausalAuxiliary, Memory
 
 PROMPT = """A person wrote this text:
 
@@ -41,7 +41,8 @@ class LikelihoodRetriever(Retriever):
 
     def load(self) -> CausalAuxiliary:
         """Load the weights now. Raises InputError for what is not a causal model."""
-        from retriever.models.auxiliary import CausalAuxiliary, load_auxiliary
+        from retriever.models.auxiliary import load_auxiliary
+        from retriever.models.causal import CausalAuxiliary
 
         with self._lock:
             if self._model is None:

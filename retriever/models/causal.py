@@ -1,0 +1,212 @@
+"""The auxiliary model when it is causal, such as SmolLM2: what prompts begin with is computed once.
+
+Dimensions in comments: D documents, B sequences of a batch, P prefix and S suffix tokens.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pearl.chat.embedded import embedded_model_file
+from pearl.settings import EMBEDDED
+from retriever.models.auxiliary import (
+    BATCH_TOKENS,
+    Group,
+    Likelihood,
+    Tokens,
+    TransformersAuxiliary,
+    folder_fingerprint,
+    log_probabilities,
+    padded,
+    sums,
+)
+
+# what configurations call it when a causal model does more to its last layer's logits
+LOGITS_SCALED_BY = ("final_logit_softcapping", "logits_scaling", "logit_scale")
+
+
+class CausalAuxiliary(TransformersAuxiliary):
+    """A decoder-only model; what the prompts of a group begin with is computed once."""
+
+    _first: Tokens = ()  # before every prompt
+
+    @classmethod
+    def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+        file = embedded_model_file()
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the file is here, nothing is to be asked for
+        unpacked = GgufConfig(gguf_file=file.name, dequantize=True)  # packed weights would be computed in float32
+        with redirect_stderr(StringIO()):  # its progress bar asks no setting
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                file.parent, gguf_file=file.name, dtype=dtype, quantization_config=unpacked
+            )
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
+
+    @classmethod
+    def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+        scaled = [field for field in LOGITS_SCALED_BY if getattr(model.config, field, None) not in (None, 1.0)]
+        if scaled:
+            raise ValueError(f"its logits are changed after the last layer, by {scaled[0]}, which is not done here")
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        fingerprint = folder_fingerprint(name)
+        made = cls(name, model.to(device), tokenizer, fingerprint)
+        # some were trained to see a mark at the beginning of every text, and are lost without it
+        if tokenizer.bos_token_id is not None and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
+            made._first = (tokenizer.bos_token_id,)
+            made.fingerprint |= {"begins_with": tokenizer.bos_token}
+        return made
+
+    @torch.inference_mode()
+    def likelihoods(self, groups: Sequence[Group]) -> list[list[Likelihood]]:
+        groups = [Group(self._begun(group.prompts), group.targets) for group in groups]
+        results: list[list[Likelihood]] = [[] for _ in groups]
+        self.check_fits(max((_longest(group) for group in groups), default=0))
+        for batch in _batches(groups):
+            for index, scored in zip(batch, self._score([groups[index] for index in batch]), strict=True):
+                results[index] = scored
+        return results
+
+    @torch.inference_mode()
+    def remember(self, prompts: Sequence[Tokens], limit: int) -> Memory:
+        """Compute prompts once, for any number of targets; of ``limit`` tokens at most the results are kept."""
+        return Memory(self, self._begun(prompts), limit)
+
+    def _begun(self, prompts: Sequence[Tokens]) -> tuple[Tokens, ...]:
+        return tuple((*self._first, *prompt) for prompt in prompts)
+
+    def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
+        """Groups with as many prompts each: their shared beginnings, then everything behind them."""
+        shared = [group.shared() for group in groups]
+        each = len(groups[0].prompts)
+        beginning = self._beginning([group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)])
+        if beginning.cache is not None:
+            beginning.cache.batch_repeat_interleave(each)
+        beginning = Beginning(beginning.cache, beginning.mask.repeat_interleave(each, dim=0))  # (B, P)
+        suffixes, targets, starts = [], [], []
+        for group, length in zip(groups, shared, strict=True):
+            for prompt, target in zip(group.prompts, group.targets, strict=True):
+                suffixes.append((*prompt[length:], *target))
+                targets.append(target)
+                starts.append(len(prompt) - length)
+        totals = self._continue(suffixes, targets, starts, beginning)
+        found = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
+        return [found[start : start + each] for start in range(0, len(found), each)]
+
+    def _beginning(self, prefixes: list[Tokens]) -> Beginning:
+        tokens, mask = padded(prefixes, self._model.device)  # (D, P)
+        if not tokens.shape[1]:
+            return Beginning(None, mask)
+        computed = self._model(input_ids=tokens, attention_mask=mask, use_cache=True, logits_to_keep=1)
+        return Beginning(computed.past_key_values, mask)
+
+    def _continue(
+        self,
+        suffixes: list[Tokens],
+        targets: list[Tokens],
+        starts: list[int],
+        beginning: Beginning,
+    ) -> list[float]:
+        """The sum of each target's log-probabilities; the model's head runs on the targets' places alone."""
+        tokens, mask = padded(suffixes, self._model.device)  # (B, S)
+        full = torch.cat((beginning.mask, mask), dim=1)  # (B, P + S)
+        # padding stands between prefix and suffix, so places are counted, not taken from the columns
+        places = (full.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]  # (B, S)
+        hidden = self._model.base_model(
+            input_ids=tokens,
+            attention_mask=full,
+            position_ids=places,
+            past_key_values=beginning.cache,
+            use_cache=beginning.cache is not None,
+        ).last_hidden_state  # (B, S, hidden)
+        rows = torch.tensor([row for row, target in enumerate(targets) for _ in target], device=tokens.device)
+        columns = torch.tensor(
+            [start - 1 + step for start, target in zip(starts, targets, strict=True) for step in range(len(target))],
+            device=tokens.device,
+        )
+        wanted = torch.tensor([token for target in targets for token in target], device=tokens.device)
+        found = log_probabilities(self._model.get_output_embeddings(), hidden[rows, columns], wanted)
+        return sums(found, rows, len(targets))
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The state of a model after a batch of prefixes: its cache, None if they are empty, and their mask (B, P)."""
+
+    cache: Any
+    mask: Tensor
+
+
+class Memory:
+    """Prompts of a causal model and what it computed of them, all but their last token, on which the target hangs."""
+
+    def __init__(self, model: CausalAuxiliary, prompts: Sequence[Tokens], limit: int) -> None:
+        self._model = model
+        self._prompts = prompts
+        self._lock = threading.Lock()  # a target's tokens join the caches while it is scored
+        self._batches = _batches([Group((prompt,), ((),)) for prompt in prompts])
+        self._kept: list[Beginning] = []
+        for batch in self._batches:
+            limit -= len(batch) * max(len(prompts[index]) for index in batch)
+            if limit < 0:
+                break
+            self._kept.append(self._compute(batch))
+
+    @torch.inference_mode()
+    def likelihoods(self, target: Tokens) -> list[Likelihood]:
+        """The likelihoods of the target after each prompt."""
+        totals = [0.0] * len(self._prompts)
+        longest = max(map(len, self._prompts), default=0)
+        self._model.check_fits(longest + len(target))
+        for number, batch in enumerate(self._batches):
+            suffixes: list[Tokens] = [(self._prompts[index][-1], *target) for index in batch]
+            with self._lock:
+                beginning = self._kept[number] if number < len(self._kept) else self._compute(batch)
+                found = self._model._continue(suffixes, [target] * len(batch), [1] * len(batch), beginning)
+                if beginning.cache is not None:
+                    beginning.cache.crop(-len(suffixes[0]))
+            for index, total in zip(batch, found, strict=True):
+                totals[index] = total
+        return [Likelihood(total, len(target)) for total in totals]
+
+    def _compute(self, batch: list[int]) -> Beginning:
+        return self._model._beginning([self._prompts[index][:-1] for index in batch])
+
+
+def _batches(groups: Sequence[Group]) -> list[list[int]]:
+    """Indices of groups of like length and equal size, at most BATCH_TOKENS padded tokens a batch."""
+
+    def length(index: int) -> tuple[int, int, int]:
+        group = groups[index]
+        suffix = max(len(p) + len(t) for p, t in zip(group.prompts, group.targets, strict=True)) - group.shared()
+        return len(group.prompts), suffix, group.shared()
+
+    batches: list[list[int]] = []
+    for index in sorted(range(len(groups)), key=length):
+        size, suffix, _ = length(index)
+        last = batches[-1] if batches else []
+        if last and len(groups[last[0]].prompts) == size:
+            widest = max(length(other)[2] for other in [*last, index])
+            if (len(last) + 1) * (widest + size * suffix) <= BATCH_TOKENS:
+                last.append(index)
+                continue
+        batches.append([index])
+    return batches
+
+
+def _longest(group: Group) -> int:
+    pairs = zip(group.prompts, group.targets, strict=True)
+    return max((len(prompt) + len(target) for prompt, target in pairs), default=0)
