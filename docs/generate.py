@@ -25,6 +25,7 @@ def configuration() -> str:
     from pydantic_core import PydanticUndefined
 
     from pearl.settings import PREFIX, Settings
+    from retriever.registry import ENTRIES
 
     lines = [
         "# Configuration\n",
@@ -36,6 +37,9 @@ def configuration() -> str:
     for name, field in Settings.model_fields.items():
         default = "the platform's data folder" if field.default is PydanticUndefined else _shown(field.default)
         description = (field.description or "").replace("|", "\\|")
+        if name == "retriever":  # pearl/ does not know them
+            described = (f"`{entry.name}` ({entry.summary})" for entry in ENTRIES if entry.served)
+            description = f"{description.removesuffix('.')}: {', '.join(described)}."
         lines.append(f"| `{PREFIX}{name.upper()}` | {default} | {description} |")
     return "\n".join(lines) + "\n"
 
@@ -203,6 +207,21 @@ def readme() -> str:
 
     blocks = (("real-drafts", _real_drafts()), ("retriever", retriever_block()), ("figures", _figures()))
     return _with_blocks("README.md", blocks)
+
+
+def retrieval() -> str:
+    """The page about retrieval with the table of the retrievers put in."""
+    return _with_blocks("docs/retrieval.md", (("retrievers", _retrievers()),))
+
+
+def _retrievers() -> str:
+    from retriever.registry import ENTRIES
+
+    lines = ["| name | ranks by | trained | needs the encoder | served |", "| --- | --- | --- | --- | --- |"]
+    for entry in ENTRIES:
+        marks = ("yes" if mark else "" for mark in (entry.trained, entry.needs_encoder, entry.served))
+        lines.append(f"| `{entry.name}` | {entry.summary} | {' | '.join(marks)} |")
+    return "\n".join(lines) + "\n"
 
 
 def importing() -> str:
@@ -425,6 +444,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/assets/sample-draft.svg": sample_draft_picture,
     "README.md": readme,
     "docs/importing.md": importing,
+    "docs/retrieval.md": retrieval,
 }
 
 

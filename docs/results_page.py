@@ -15,16 +15,14 @@ from eval.report.tables import Table, markdown, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
 from eval.retrieval.tables import calibration_tables, retrieval_tables
+from pearl.settings import EMBEDDED
+from retriever.registry import ENTRIES
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"
 SHOWN = {
-    "embedded": "**PEARL**, the artifact that ships",
-    "dense-requests": "cosine between the requests",
-    "dense": "cosine with the document",
-    "bm25": "BM25",
-    "recent": "the most recent",
-    "likelihood": "likelihood of the request (UPR)",
+    **{entry.name: entry.summary for entry in ENTRIES},
+    EMBEDDED: "**PEARL**, the artifact that ships",
     "random (expected)": "chance",
     "best possible": "the best possible, which needs the target",
 }

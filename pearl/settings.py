@@ -82,9 +82,7 @@ class Settings(BaseSettings):
     retriever: str = Field(
         default=EMBEDDED,
         min_length=1,
-        description="Ranks a user's history: `embedded` (the trained artifact that comes with the package), an "
-        "artifact's folder, or untrained: `fusion` (BM25 and dense by reciprocal rank), `bm25`, `dense`, `recent`, "
-        "`random`.",
+        description="Ranks a user's history: an artifact's folder, or a retriever by name.",
     )
     retriever_force: bool = Field(
         default=False, description="Serve an artifact even if its training says not to use it."

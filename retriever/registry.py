@@ -1,7 +1,10 @@
-"""Retrievers by name."""
+"""Retrievers by name: one entry each, from which settings, help, routes and documentation take their lists."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pearl.errors import NotFound
@@ -16,34 +19,67 @@ from retriever.baselines.recent import RecentRetriever
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever
 from retriever.models.encoder import Encoder
 
-NAMES = ("bm25", "dense", "dense-requests", "fusion", "likelihood", "random", "recent")
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A retriever that can be asked for by name.
 
-def make_retriever(name: str, encoder: Encoder) -> Retriever:
-    """A retriever by name, ``embedded`` for the artifact shipped with the package, or an artifact's folder.
-
-    Raises NotFound that lists the names there are, and InputError for an artifact that cannot be used.
+    ``summary`` is a noun phrase for tables and help. One that is not ``trained`` is a baseline where models are
+    compared. One that does not need the encoder is served without loading it. One that is not ``served`` is too slow
+    for that and left to ``pearl rank`` and ``pearl eval``.
     """
-    if name == "bm25":
-        return BM25Retriever()
-    if name == "dense":
-        return DenseRetriever(encoder)
-    if name == "dense-requests":
-        return DenseRequestsRetriever(encoder)
-    if name == "fusion":
-        return FusionRetriever((BM25Retriever(), DenseRetriever(encoder)))
-    if name == "likelihood":
-        return LikelihoodRetriever()
-    if name == "random":
-        return RandomRetriever()
-    if name == "recent":
-        return RecentRetriever()
-    if name == EMBEDDED:
-        return artifact_retriever(SHIPPED, encoder)
+
+    name: str
+    summary: str
+    make: Callable[[Encoder], Retriever]
+    trained: bool = False
+    needs_encoder: bool = False
+    served: bool = True
+
+
+ENTRIES = (
+    Entry(
+        EMBEDDED,
+        "the trained artifact that comes with the package",
+        partial(artifact_retriever, SHIPPED),
+        trained=True,
+        needs_encoder=True,
+    ),
+    Entry("bm25", "BM25", lambda _: BM25Retriever()),
+    Entry("dense", "cosine with the document", DenseRetriever, needs_encoder=True),
+    Entry("dense-requests", "cosine between the requests", DenseRequestsRetriever, needs_encoder=True),
+    Entry(
+        "fusion",
+        "BM25 and dense, fused by reciprocal rank",
+        lambda encoder: FusionRetriever((BM25Retriever(), DenseRetriever(encoder))),
+        needs_encoder=True,
+    ),
+    Entry("likelihood", "likelihood of the request (UPR)", lambda _: LikelihoodRetriever(), served=False),
+    Entry("random", "random order", lambda _: RandomRetriever()),
+    Entry("recent", "the most recent", lambda _: RecentRetriever()),
+)
+UNTRAINED = tuple(entry.name for entry in ENTRIES if not entry.trained)
+SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
+
+
+def find_entry(name: str) -> Entry:
+    """The entry of a retriever, or one for an artifact's folder. Raises NotFound that lists the names."""
+    for entry in ENTRIES:
+        if entry.name == name:
+            return entry
     if "/" in name or (name and Path(name).is_dir()):
-        return artifact_retriever(Path(name), encoder)
+        make = partial(artifact_retriever, Path(name))
+        return Entry(name, "an artifact's folder", make, trained=True, needs_encoder=True)
     raise NotFound(
-        f"There is no model '{name}'; there are {EMBEDDED}, {', '.join(NAMES)} and folders of artifacts.",
+        f"There is no model '{name}'; there are {', '.join(entry.name for entry in ENTRIES)} and folders of artifacts.",
         param="model",
         code="model_not_found",
     )
+
+
+def make_retriever(name: str, encoder: Encoder) -> Retriever:
+    """A retriever by its entry's name or by an artifact's folder.
+
+    Raises NotFound that lists the names, and InputError for an artifact that cannot be used.
+    """
+    return find_entry(name).make(encoder)

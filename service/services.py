@@ -11,10 +11,10 @@ from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
 from pearl.clock import Clock
 from pearl.errors import InputError, NotFound, PearlError, StoreError
-from pearl.settings import EMBEDDED, Settings
+from pearl.settings import Settings
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, SentenceEncoder
-from retriever.registry import make_retriever
+from retriever.registry import SERVED, Entry, find_entry, make_retriever
 from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
-WITHOUT_ENCODER = ("bm25", "random", "recent")
 ALL = 10_000_000  # texts: more than any history has
-NOT_SERVED = ("likelihood",)  # a language model would read for seconds on all cores
-# to callers: an artifact's folder is the operator's to name
-OFFERED = (EMBEDDED, "bm25", "dense", "dense-requests", "fusion", "random", "recent")
 
 
 class Services:
@@ -90,13 +86,14 @@ class Services:
 
     @property
     def needs_encoder(self) -> bool:
-        return self.settings.retriever not in WITHOUT_ENCODER
+        return retriever_entry(self.settings).needs_encoder
 
     def retriever(self, name: str | None = None) -> Retriever:
-        """A retriever for documents that are not in the store. Raises NotFound for a name that callers may not give."""
-        if name is not None and name not in OFFERED:
+        """A retriever for documents that are not in the store. Raises NotFound for a name that callers may not give: an
+        artifact's folder is the operator's to name."""
+        if name is not None and name not in SERVED:
             raise NotFound(
-                f"There is no model '{name}'; there are {', '.join(OFFERED)}.", param="model", code="model_not_found"
+                f"There is no model '{name}'; there are {', '.join(SERVED)}.", param="model", code="model_not_found"
             )
         return make_retriever(name or self.settings.retriever, self.encoder)
 
@@ -168,16 +165,26 @@ class Services:
             log.warning("the last uses of keys are not written: %s", error.message)
 
 
-def check_retriever(settings: Settings, encoder: Encoder) -> None:
-    """Raises InputError where PEARL_RETRIEVER cannot be served."""
+def retriever_entry(settings: Settings) -> Entry:
+    """The entry of the retriever that the settings name. Raises InputError where it cannot be served."""
     name = settings.retriever
-    if name in NOT_SERVED:
+    try:
+        entry = find_entry(name)
+    except NotFound as error:
+        raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
+    if not entry.served:
         raise InputError(
-            f"PEARL_RETRIEVER={name!r}: reads for seconds on all cores; it is for 'pearl rank' and 'pearl eval'.",
+            f"PEARL_RETRIEVER={name!r}: it reads for seconds on all cores; use it with 'pearl rank' and 'pearl eval'.",
             code="invalid_setting",
         )
+    return entry
+
+
+def check_retriever(settings: Settings, encoder: Encoder) -> None:
+    """Raises InputError where PEARL_RETRIEVER cannot be served."""
+    name, entry = settings.retriever, retriever_entry(settings)
     try:
-        retriever = make_retriever(name, encoder)
+        retriever = entry.make(encoder)
     except InputError as error:
         raise InputError(f"PEARL_RETRIEVER={name!r}: {error.message}", code="invalid_setting") from error
     if retriever.do_not_use and not settings.retriever_force:

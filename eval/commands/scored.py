@@ -11,6 +11,7 @@ import typer
 
 from pearl.errors import InputError
 from pearl.options import write_json
+from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
     from eval.report.tables import Table
@@ -24,7 +25,10 @@ GainsFiles = Annotated[
 Models = Annotated[
     list[str],
     typer.Option(
-        "--model", metavar="MODEL", help="Retriever to measure: a name, embedded, or an artifact's folder; repeatable."
+        "--model",
+        metavar="MODEL",
+        help="Retriever to measure, repeatable: an artifact's folder, or one of "
+        f"{', '.join(entry.name for entry in ENTRIES)}.",
     ),
 ]
 Baselines = Annotated[
@@ -76,9 +80,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Cho
 
 def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str]:
     """Models that are not trained, and the artifacts that were named as baselines."""
-    from retriever.registry import NAMES
-
-    return [name for name in models if name in NAMES or name in artifacts]
+    return [name for name in models if name in UNTRAINED or name in artifacts]
 
 
 def with_distributions(result: dict[str, Any], choices: Choices) -> dict[str, Any]:

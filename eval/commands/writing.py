@@ -152,7 +152,7 @@ def _documents(found: Sequence[Case]) -> int:
 def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
     """The documents that each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
     from retriever.models.encoder import SentenceEncoder
-    from retriever.registry import NAMES
+    from retriever.registry import UNTRAINED
 
     twice = next((name for name in plan.models if plan.models.count(name) > 1), None)
     if twice is not None:
@@ -160,7 +160,7 @@ def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> li
     encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
     systems = []
     for name, retriever in [(name, _retriever(name, plan.seed, encoder)) for name in plan.models]:
-        kind = BASELINE if name in NAMES or name in plan.baselines else MODEL
+        kind = BASELINE if name in UNTRAINED or name in plan.baselines else MODEL
         with console.status(f"Ranking with {name}..."):
             systems.append(retrieved(name, retriever, found, plan.shown, kind=kind, so_many=plan.k is not None))
     return systems

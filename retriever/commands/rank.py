@@ -24,7 +24,7 @@ from pearl.records import Document, Request
 from pearl.settings import load_settings
 from retriever.base import Retriever
 from retriever.candidates_file import parse_candidates
-from retriever.registry import NAMES
+from retriever.registry import ENTRIES
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -48,7 +48,9 @@ Examples:
 
 @app.command(epilog=EXAMPLES)
 def rank(
-    model: str = typer.Option(..., help=f"Retriever: embedded, an artifact's folder, or one of {', '.join(NAMES)}."),
+    model: str = typer.Option(
+        ..., help=f"Retriever: an artifact's folder, or one of {', '.join(entry.name for entry in ENTRIES)}."
+    ),
     encoder: str | None = typer.Option(
         None, metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."
     ),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Document
 from pearl.records import Request as Asked
+from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.fields import Text
@@ -43,8 +44,8 @@ class RerankIn(BaseModel):
 
     model: str | None = Field(
         None,
-        description="`embedded`, `bm25`, `dense`, `dense-requests`, `fusion`, `random` or `recent`; the service's own "
-        "by default, and for the name of another reranker, like `rerank-v3.5`; the header `x-pearl-model` says so.",
+        description=f"{', '.join(f'`{name}`' for name in SERVED)}; the service's own by default, and for the name of "
+        "another reranker, like `rerank-v3.5`; the header `x-pearl-model` says so.",
         examples=["bm25"],
     )
     query: Text = Field(description="The request.", examples=["reset the index"])

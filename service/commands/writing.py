@@ -14,7 +14,7 @@ from pearl.settings import Settings
 from retriever.models.encoder import SentenceEncoder
 from service.commands.shown import excerpt, moment, printable
 from service.drafting import Commission, Delta, Event, Finished
-from service.services import WITHOUT_ENCODER, Services
+from service.services import Services, retriever_entry
 from service.store import users
 from service.threads import in_thread
 
@@ -23,7 +23,7 @@ async def write(settings: Settings, user: str | None, commission: Commission, *,
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
     screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
-    if settings.retriever not in WITHOUT_ENCODER:
+    if retriever_entry(settings).needs_encoder:
         # Its weights are compiled without the interpreter's lock, while this thread imports an endpoint's library.
         loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
         loader.submit(encoder.load)  # a failure is raised again where the encoder is needed

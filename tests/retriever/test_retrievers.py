@@ -22,7 +22,7 @@ from retriever.baselines.recent import RecentRetriever
 from retriever.history.lexical import words
 from retriever.models.auxiliary import Group
 from retriever.models.encoder import SentenceEncoder
-from retriever.registry import NAMES, make_retriever
+from retriever.registry import UNTRAINED, make_retriever
 
 TEXTS = [
     "The index is rebuilt when the cache is stale.",
@@ -46,14 +46,14 @@ def history(texts: Sequence[str]) -> list[Document]:
     return [Document(str(number), text, 1000.0 + number) for number, text in enumerate(texts)]
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=UNTRAINED)
 def retriever(request: pytest.FixtureRequest, encoder: SentenceEncoder, likelihood: LikelihoodRetriever) -> Retriever:
     return likelihood if request.param == likelihood.name else make_retriever(request.param, encoder)
 
 
 def test_its_name_is_the_one_it_is_asked_for_by(encoder):
-    assert [make_retriever(name, encoder).name for name in NAMES] == list(NAMES)
-    assert all(make_retriever(name, encoder).calibration == UNCALIBRATED for name in NAMES)
+    assert [make_retriever(name, encoder).name for name in UNTRAINED] == list(UNTRAINED)
+    assert all(make_retriever(name, encoder).calibration == UNCALIBRATED for name in UNTRAINED)
 
 
 def test_a_name_that_is_not_there(encoder):
@@ -111,7 +111,7 @@ def test_odd_texts_and_requests_have_finite_scores(retriever, texts):
 
 
 @pytest.mark.parametrize(
-    "retriever", [name for name in NAMES if name != "random"], indirect=True
+    "retriever", [name for name in UNTRAINED if name != "random"], indirect=True
 )  # random scores never tie
 def test_of_equal_documents_the_newest_comes_first(retriever):
     documents = history(["the same"] * 4)

@@ -13,7 +13,7 @@ import pytest
 
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import artifact_retriever
-from retriever.registry import NAMES, make_retriever
+from retriever.registry import UNTRAINED, make_retriever
 
 LINES = [
     {
@@ -38,7 +38,7 @@ def rank(run_pearl: Callable[..., Any]) -> Callable[..., Any]:
     return partial(run_pearl, "rank")
 
 
-@pytest.mark.parametrize("model", NAMES)
+@pytest.mark.parametrize("model", UNTRAINED)
 def test_a_line_out_for_each_line_in(rank, write_lines, tmp_path, model):
     output = tmp_path / "out.jsonl"
     run = rank(model=model, input=write_lines(LINES), output=output)
@@ -52,7 +52,7 @@ def test_a_line_out_for_each_line_in(rank, write_lines, tmp_path, model):
     assert all(line["below_threshold"] is False for line in found)
 
 
-@pytest.mark.parametrize("model", [name for name in NAMES if name != "likelihood"])  # which takes seconds to load
+@pytest.mark.parametrize("model", [name for name in UNTRAINED if name != "likelihood"])  # which takes seconds to load
 def test_the_scores_are_the_retrievers(rank, write_lines, encoder, model):
     line = LINES[0]
     run = rank(model=model, input=write_lines([line]), output="-")

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from pearl.settings import EMBEDDED
+from retriever.registry import SERVED
+
 TEXTS = ["The rear wheel is true.", "Reset the index after a failed merge.", "Mind the tide."]
 
 
@@ -26,7 +29,7 @@ def test_scores_by_place(ann: Any) -> None:
     assert answer["meta"]["calibrated"] is False
 
 
-@pytest.mark.parametrize("model", ["bm25", "dense", "dense-requests", "fusion", "random", "recent"])
+@pytest.mark.parametrize("model", [name for name in SERVED if name != EMBEDDED])
 def test_every_retriever(ann: Any, model: str) -> None:
     answer = ann.post("/v1/rerank", {"model": model, "query": "tide", "documents": TEXTS, "top_n": 2}).json()
     assert answer["model"] == model
