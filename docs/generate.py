@@ -411,10 +411,18 @@ def _second(found: dict[str, Any]) -> str:
 
 
 def results() -> str:
-    """The tables of trained retrievers, from docs/results."""
+    """A question a section, from docs/results."""
     from results_page import results_page
 
     return results_page()
+
+
+def results_pages() -> dict[str, Callable[[], str]]:
+    """The pages with all tables of a result file, and the pictures of docs/results.md."""
+    from results_page import detail_pages, pictures
+
+    pages = {f"docs/results/{name}": (lambda page=page: NOTICE + page()) for name, page in detail_pages().items()}
+    return pages | {f"docs/{name}": picture for name, picture in pictures().items()}
 
 
 def judging() -> str:
@@ -453,7 +461,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for name, page in PAGES.items():
+    for name, page in {**PAGES, **results_pages()}.items():
         path, text = ROOT / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

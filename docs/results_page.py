@@ -1,15 +1,18 @@
-"""docs/results.md: the tables of the result files in docs/results, with what they are in words."""
+"""docs/results.md, a question a section, and the pages in docs/results with all tables of a result file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Result, read_results
+from svg_pictures import Bar, intervals_picture
+
+from benchmarks.figures import Result, read_result
 from benchmarks.report import section
+from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.report.tables import Table, markdown, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
@@ -20,72 +23,72 @@ from retriever.registry import ENTRIES
 
 RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = RESULTS.parents[1] / "benchmarks" / "results"
+OURS = "**PEARL**, the artifact that ships"
 SHOWN = {
     **{entry.name: entry.summary for entry in ENTRIES},
-    EMBEDDED: "**PEARL**, the artifact that ships",
+    EMBEDDED: OURS,
     "random (expected)": "chance",
     "best possible": "the best possible, which needs the target",
 }
-TIMED = ("cascade", "retrieval")  # benchmarks; docs/performance.md has all of them
+Json = Mapping[str, Any]
 Tables = Callable[[Any], Iterator[Table]]
 
-# file, heading, what it is, tables, picture
-PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
+# a page with all tables: result file, heading, what it is, tables, picture
+PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
-        "retrieval.json",
-        "What the retrievers choose",
+        "retrieval",
+        "The choices of the retrievers: all tables",
         "Both projects' test users. The gain is that of the chosen document under SmolLM2-135M, in nats, summed over "
         "the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
         "losses; `relevance-ce` is the cross-encoder trained on relevance, for as long as the recipe's budget let it: "
-        "trained on all groups it is as good as `dense-requests` ([experiments](experiments.md), training again from "
-        "nothing); `likelihood` is the paper's UPR, "
-        "`dense-requests` the cosine with the documents' own requests.",
+        "trained on all groups it is as good as `dense-requests` ([experiments](../experiments.md), training again "
+        "from nothing); `likelihood` is the paper's UPR, `dense-requests` the cosine with the documents' own requests.",
         retrieval_tables,
         None,
     ),
     (
-        "retrieval-git.json",
-        "On the git project, also trained on the other project",
+        "retrieval-git",
+        "On the git project, also trained on the other project: all tables",
         "`trained-on-coreboot` saw no text of this project in training.",
         retrieval_tables,
         None,
     ),
     (
-        "retrieval-coreboot.json",
-        "On the coreboot project, also trained on the other project",
+        "retrieval-coreboot",
+        "On the coreboot project, also trained on the other project: all tables",
         "`trained-on-git` saw no text of this project in training.",
         retrieval_tables,
         None,
     ),
     (
-        "calibration.json",
-        "How well the score predicts the gain",
+        "calibration",
+        "The score as a prediction of the gain: all tables",
         "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
-        "paper's table 6, is below. The requests, and the models trained beside the artifact that "
-        "ships, are of a later run of the recipe than in the tables above.",
+        "paper's table 6, is among [the drafts](generation-margin.md). The requests, and the models trained beside the "
+        "artifact that ships, are of a later run of the recipe than [the choices](retrieval.md).",
         calibration_tables,
         "calibration.svg",
     ),
     (
-        "generation.json",
-        "Drafts from the chosen documents",
+        "generation",
+        "Drafts from the chosen documents: all tables",
         "Drafts by SmolLM2-135M, compared with what the users really wrote (the paper's tables 1b and 4).",
         generation_tables,
         None,
     ),
     (
-        "generation-margin.json",
-        "Showing only documents that score near the best",
-        "The same with the margin that the artifact ships with, chosen on dev ([experiments](experiments.md)): "
+        "generation-margin",
+        "Showing only documents that score near the best: all tables",
+        "The same with the margin that the artifact ships with, chosen on dev ([experiments](../experiments.md)): "
         "documents that score further behind the best one are left out. `all-four` is the same artifact without it, "
-        "`dense-requests` the best baseline of the table above. Another sample of the test users' requests, of a later "
-        "run of the recipe.",
+        "`dense-requests` the best baseline of [the drafts](generation.md). Another sample of the test users' "
+        "requests, of a later run of the recipe.",
         generation_tables,
         None,
     ),
     (
-        "revision.json",
-        "Selective revision",
+        "revision",
+        "Selective revision: all tables",
         "No revision, revising all, and revising below theta (the paper's table 3).",
         revision_tables,
         "revision.svg",
@@ -93,49 +96,333 @@ PARTS: tuple[tuple[str, str, str, Tables, str | None], ...] = (
 )
 
 
-def results_page() -> str:
+def detail_pages() -> dict[str, Callable[[], str]]:
+    """The pages in docs/results, by file name."""
+    pages = {f"{page[0]}.md": (lambda page=page: _detail(*page)) for page in PAGES}
+    return pages | {"speed.md": _speed, "figures.md": _figures}
+
+
+def _detail(name: str, heading: str, text: str, tables: Tables, picture: str | None) -> str:
+    result = _read(name)
     lines = [
-        "# Results\n",
-        "Measured on held-out users, seen neither in training nor in any choice: users are split by a hash of their id "
-        "into 45% to train on, 15% to choose by and 40% to test. Candidates are the user's texts before the request: "
-        "a third by BM25, a third the most recent, the rest at random. `make train` makes everything again; each table "
-        "names its command. Intervals are 95% (bootstrap over users).\n",
+        f"# {heading}\n",
+        f"{text} [All results](../results.md), [the figures explained](figures.md).\n",
+        f"Every table is by\n\n    {result['command']}\n",
     ]
-    for file, heading, text, tables, picture in PARTS:
-        path = RESULTS / file
-        if not path.exists():
-            continue
-        result = json.loads(path.read_text(encoding="utf-8"))
-        lines += [f"## {heading}\n", f"{text}\n"]
-        if picture and (RESULTS / picture).exists():
-            lines.append(f"![{heading}](results/{picture})\n")
-        lines += [markdown(short(table)) for table in tables(result)]
-    lines += [line for each in read_results(BENCHMARKS) if each.benchmark in TIMED for line in _timed(each)]
-    lines += ["## What the figures are\n", markdown(metrics_table((*RETRIEVAL, *CALIBRATION)))]
+    if picture:
+        lines.append(f"![{heading}]({picture})\n")
+    for table in tables(result):
+        caption = table.caption.replace(f"`{result['command']}`", "").rstrip()
+        lines.append(markdown(replace(short(table), caption=caption, command="")))
     return "\n".join(lines)
 
 
-def _timed(result: Result) -> list[str]:
-    file = f"{result.benchmark}.json"
-    return [*section(result, BENCHMARKS), f"The figures as JSON: [{file}](../benchmarks/results/{file}).\n"]
+def _speed() -> str:
+    lines = ["# Waiting for the documents: all figures\n", "[All results](../results.md).\n"]
+    for result in map(_benchmark, ("retrieval", "cascade")):
+        lines += [line.replace("](../benchmarks", "](../../benchmarks") for line in section(result, BENCHMARKS)]
+    return "\n".join(lines)
+
+
+def _figures() -> str:
+    return "# What the figures are\n\n" + markdown(metrics_table((*RETRIEVAL, *CALIBRATION, *DRAFTS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A section of the page: a question, its answer, one small table and one picture."""
+
+    heading: str
+    answer: str
+    table: Table
+    picture: str  # its file, from docs/
+    details: str  # the page in docs/results
+    commands: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        commands = "\n".join(f"    {command}" for command in self.commands)
+        table = replace(self.table, caption=f"{self.table.caption}. [All tables](results/{self.details}).")
+        return [
+            f"## {self.heading}\n",
+            f"{self.answer}\n",
+            markdown(table),
+            f"![{self.heading}]({self.picture})\n",
+            f"<details>\n<summary>How it was measured</summary>\n\n{commands}\n\n</details>\n",
+        ]
+
+
+def results_page() -> str:
+    """The page that is read in three minutes."""
+    head = (
+        "# Results\n\nAll on held-out users of two open-source projects, seen neither in training nor in any choice: "
+        "users are split by a hash of their id into 45% to train on, 15% to choose by and 40% to test. A gain is the "
+        "log-likelihood, in nats, that the chosen document adds to the text the user really wrote, under SmolLM2-135M. "
+        "Intervals are 95%, by bootstrap over users. `make train` makes everything again; [what each figure "
+        "is](results/figures.md); [what failed](experiments.md).\n"
+    )
+    return "\n".join([head, *(line for question in questions() for line in question.lines())])
+
+
+def questions() -> Iterator[Question]:
+    yield _choices()
+    yield _elsewhere()
+    yield _prediction()
+    yield _drafts()
+    yield _margin()
+    yield _revision()
+    yield _waiting()
+
+
+def pictures() -> dict[str, Callable[[], str]]:
+    """The pictures of the page that are made here, by their path from docs/."""
+    return {
+        "results/choices.svg": lambda: _intervals(
+            _sorted(_read("retrieval"), "top1_gain"), "top1_gain", "gain of the chosen document, nats", 1
+        ),
+        "results/elsewhere.svg": _elsewhere_picture,
+        "results/prediction.svg": lambda: _intervals(
+            _sorted(_read("calibration"), "pearson_r"), "pearson_r", "correlation of the best score with the gain", 2
+        ),
+        "results/drafts.svg": lambda: _intervals(_written(_read("generation")), "rouge1", "ROUGE-1 of the drafts", 3),
+        "results/margin.svg": lambda: _intervals(
+            _read("generation-margin")["models"], "rouge1", "ROUGE-1 of the drafts", 3
+        ),
+    }
+
+
+def _choices() -> Question:
+    result = _read("retrieval")
+    gap = _difference(result, EMBEDDED, "top1_gain")
+    return Question(
+        "Does it choose documents that help more?",
+        f"The document that PEARL chooses differs from the one that the best baseline ({_label(gap['against'])}) "
+        f"chooses for the same request by {_signed(gap, 1)} nats.",
+        _table(result, _sorted(result, "top1_gain"), RETRIEVAL, ("top1_gain", "share_of_best", "win_rate")),
+        "results/choices.svg",
+        "retrieval.md",
+        (result["command"],),
+    )
+
+
+def _settings() -> Iterator[tuple[str, Json, Json, str]]:
+    """Where the choices are compared: a label, the result, the part of it that counts, and the model."""
+    result = _read("retrieval")
+    yield "all requests", result, result, EMBEDDED
+    yield "without near-duplicates", result, result["near_duplicates"], EMBEDDED
+    for project, other in (("git", "coreboot"), ("coreboot", "git")):
+        result = _read(f"retrieval-{project}")
+        name = next(row["model"] for row in result["models"] if row["model"].endswith(f"trained-on-{other}"))
+        yield f"{project}, trained on {other} alone", result, result, name
+
+
+def _elsewhere() -> Question:
+    rows, commands = [], []
+    for label, result, part, model in _settings():
+        gap = _difference(part, model, "top1_gain")
+        gains = {row["model"]: shown(row["top1_gain"], 1) for row in part["models"]}
+        best = gap["against"]
+        rows.append((label, f"{part['n']:,}", gains[model], f"{gains[best]}, {_label(best)}", _signed(gap, 1)))
+        commands += [result["command"]] * (result["command"] not in commands)
+    return Question(
+        "And without near-duplicates, or on a project that it never saw?",
+        "Some requests have an almost identical text among the candidates; the gain must not hang on those alone. Nor "
+        "on having seen other users of the same project: the last two rows are trained on the other project alone.",
+        Table(
+            "PEARL against the baseline that is best in each row, on the same requests",
+            ("", "requests", "PEARL", "best baseline", "difference, nats"),
+            tuple(rows),
+        ),
+        "results/elsewhere.svg",
+        "retrieval-git.md",
+        tuple(commands),
+    )
+
+
+def _elsewhere_picture() -> str:
+    bars = [Bar(label, _difference(part, model, "top1_gain"), own=True) for label, _, part, model in _settings()]
+    return intervals_picture("gain over the best baseline, nats", bars, 1, sign=True)
+
+
+def _prediction() -> Question:
+    result = _read("calibration")
+    own = next(row for row in result["models"] if row["model"] == EMBEDDED)
+    return Question(
+        "Does its score say how much it will help?",
+        "The score is known before a word is written, and decides which documents are shown and whether the user is "
+        f"asked. PEARL's explains {own['variance_explained']['value']:.0%} of the variance of the gain on held-out "
+        "users. The calibration error is lower than that of a constant, but chance alone lifts it: read it beside "
+        "the constant's.",
+        _table(
+            result,
+            _sorted(result, "pearson_r"),
+            CALIBRATION,
+            ("pearson_r", "calibration_error", "constant_error", "variance_explained"),
+        ),
+        "results/prediction.svg",
+        "calibration.md",
+        (result["command"],),
+    )
+
+
+def _drafts() -> Question:
+    result = _read("generation")
+    gap, zero = _difference(result, EMBEDDED, "rouge1"), _difference(result, "zero-shot", "rouge1")
+    return Question(
+        "Are the drafts closer to what the user really wrote?",
+        f"The history makes the difference: without it a draft's ROUGE-1 differs from that of the best baseline "
+        f"({_label(gap['against'])}) by {_signed(zero, 3)}. The choice within the history adds {_signed(gap, 3)} for "
+        "PEARL. The model is small, and any text of the author's teaches it most of the manner. The last row copies "
+        "the chosen document instead of writing.",
+        _table(result, _written(result), DRAFTS, ("rouge1", "rouge2", "bertscore")),
+        "results/drafts.svg",
+        "generation.md",
+        (result["command"],),
+    )
+
+
+def _margin() -> Question:
+    result = _read("generation-margin")
+    gap = _difference(result, EMBEDDED, "rouge1")
+    return Question(
+        "Does leaving out weaker documents help?",
+        "The artifact shows only documents that score near the best one. With that margin the drafts' ROUGE-1 differs "
+        f"from that of the best baseline ({_label(gap['against'])}) by {_signed(gap, 3)}; `all-four` is the same "
+        "artifact without the margin.",
+        _table(result, result["models"], DRAFTS, ("rouge1", "rouge2", "bertscore")),
+        "results/margin.svg",
+        "generation-margin.md",
+        (result["command"],),
+    )
+
+
+def _revision() -> Question:
+    result = _read("revision")
+    found = result["models"][0]
+    metrics = [metric for metric in DRAFTS if metric.name in ("rouge1", "bertscore")]
+    rows = tuple(
+        (
+            row["policy"],
+            *(shown(row[metric.name], metric.digits) for metric in metrics),
+            f"{row['share_revised']['value']:.0%}",
+        )
+        for row in found["policies"]
+    )
+    every = next(row for row in found["policies"] if row["policy"] == "all")
+    loss = every["differences"][0]["rouge1"]
+    theta = "no threshold" if found["threshold"] is None else f"the threshold {found['threshold']:.2f}"
+    return Question(
+        "When does revising help?",
+        f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. Training measured that "
+        f"on other users and set {theta}: `selective` revises below it. A capable model may gain from revising; `pearl "
+        "train threshold` finds out.",
+        Table(
+            f"{found['n']:,} requests of {found['users']:,} users",
+            ("revised", *(metric.title for metric in metrics), "share revised"),
+            rows,
+        ),
+        "results/revision.svg",
+        "revision.md",
+        (result["command"],),
+    )
+
+
+def _waiting() -> Question:
+    result, cascade = _benchmark("retrieval"), _benchmark("cascade")
+    known = {figure.name: figure for figure in result.figures}
+    rows = []
+    for size in (30, 100, 590, 5900):
+        cells = [known.get(f"minilm_{size}_{name}") for name in ("ms", "plain_ms", "times")]
+        said = [
+            f"{cell.value:,.3g}" if cell is not None and cell.value < 1000 else f"{cell.value:,.0f}" if cell else "-"
+            for cell in cells
+        ]
+        rows.append((f"{size:,}", f"{said[0]} ms", f"{said[1]} ms", f"{said[2]} times as fast"))
+    recall, loss = cascade.figure("recall").value, cascade.figure("gain_difference").value
+    return Question(
+        "How long does a request wait for its documents?",
+        "Hardly longer for ten times the history: a cascade reads few documents with the cross-encoder, without torch. "
+        f"It keeps {recall:.0f}% of the three documents that reading all of them would choose, and loses {loss:.2g}% "
+        "of the gain.",
+        Table(
+            f"Medians on {result.machine.cores} cores; cross-encoder of MiniLM's size; "
+            "`CrossEncoder.predict` reads every document under torch",
+            ("documents", "PEARL", "`CrossEncoder.predict`", ""),
+            tuple(rows),
+        ),
+        "../benchmarks/results/retrieval.svg",
+        "speed.md",
+        (result.command, cascade.command),
+    )
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _benchmark(name: str) -> Result:
+    return read_result(BENCHMARKS / f"{name}.json")
+
+
+def _difference(part: Json, model: str, metric: str) -> dict[str, Any]:
+    """The model's paired difference from the baseline that is best in the metric."""
+    found: dict[str, Any] = next(row for row in part["differences"] if row["model"] == model)[metric]
+    return found
+
+
+def _signed(interval: Json, digits: int) -> str:
+    return shown(interval, digits, sign=True)
+
+
+def _sorted(result: Json, metric: str) -> list[Json]:
+    """What ships, the untrained retrievers and the trivial choices, best first."""
+    rows = [row for row in (*result["models"], *result.get("baselines", ())) if row["model"] in SHOWN and row[metric]]
+    return sorted(rows, key=lambda row: -row[metric]["value"])
+
+
+def _written(result: Json) -> list[Json]:
+    """Drafts without history, from the best retrievers, and copies of what these chose."""
+    wanted = ("zero-shot", "k-shot", "recent", "bm25", "dense-requests", EMBEDDED, f"copy of {EMBEDDED}")
+    rows = {row["model"]: row for row in (*result["models"], *result["baselines"])}
+    return [rows[name] for name in wanted]
+
+
+def _table(result: Json, rows: Sequence[Json], metrics: Sequence[Any], names: Sequence[str]) -> Table:
+    chosen = [next(metric for metric in metrics if metric.name == name) for name in names]
+    cells = tuple(
+        (_label(row["model"]), *(shown(row.get(metric.name), metric.digits) for metric in chosen)) for row in rows
+    )
+    caption = f"{result['n']:,} requests of {result['users']:,} users"
+    return Table(caption, ("", *(metric.title for metric in chosen)), cells)
+
+
+def _intervals(rows: Sequence[Json], metric: str, title: str, digits: int) -> str:
+    bars = [
+        Bar(_label(row["model"]).replace("*", "").partition(",")[0], row[metric], own=row["model"] == EMBEDDED)
+        for row in rows
+    ]
+    return intervals_picture(title, bars, digits)
+
+
+def _label(model: str) -> str:
+    named = {
+        "zero-shot": "no history",
+        "k-shot": "texts of other people",
+        f"copy of {EMBEDDED}": "a copy of PEARL's choice",
+    }
+    return named.get(model) or SHOWN.get(model) or _name(model)
 
 
 def retriever_block() -> str:
     """The README's table: what ships, the single baselines and the trivial choices, best first."""
-    result = json.loads((RESULTS / "retrieval.json").read_text(encoding="utf-8"))
-    shown_metrics = [metric for metric in RETRIEVAL if metric.name in ("top1_gain", "share_of_best", "pearson_r")]
-    rows = [row for row in (*result["models"], *result["baselines"]) if row["model"] in SHOWN]
-    rows.sort(key=lambda row: -row["top1_gain"]["value"])
-    table = Table(
+    result = _read("retrieval")
+    table = _table(result, _sorted(result, "top1_gain"), RETRIEVAL, ("top1_gain", "pearson_r", "share_of_best"))
+    caption = (
         f"{result['n']:,} requests of {result['users']:,} held-out users of two projects. The gain is the "
         "log-likelihood, in nats, that the chosen document adds to the text the user really wrote. All figures, also "
-        "without near-duplicates: [docs/results.md](docs/results.md).",
-        ("chosen by", *(metric.title for metric in shown_metrics)),
-        tuple(
-            (SHOWN[row["model"]], *(shown(row[metric.name], metric.digits) for metric in shown_metrics)) for row in rows
-        ),
+        "without near-duplicates: [docs/results.md](docs/results.md)."
     )
-    return markdown(table)
+    return markdown(replace(table, columns=("chosen by", *table.columns[1:]), caption=caption))
 
 
 def short(table: Table) -> Table:

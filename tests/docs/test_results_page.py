@@ -1,0 +1,40 @@
+"""docs/results.md is read in three minutes: a question, a table, a picture and a command a section."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+HEAD, *SECTIONS = (DOCS / "results.md").read_text(encoding="utf-8").split("\n## ")
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
+def test_a_question_has_one_table_one_picture_and_its_command_once(section: str) -> None:
+    assert section.partition("\n")[0].endswith("?")
+    tables = re.findall(r"(?:^\|.*\n)+", section, flags=re.MULTILINE)
+    assert len(tables) == 1
+    rows = tables[0].strip().splitlines()
+    assert len(rows) <= 10
+    assert rows[0].count("|") <= 6
+    assert len(re.findall(r"^!\[", section, flags=re.MULTILINE)) == 1
+    shown, _, folded = section.partition("<details>")
+    assert "    pearl eval" not in shown
+    assert folded.count("pearl eval") + folded.count("python -m benchmarks") >= 1
+    assert len(re.findall(r"\]\(results/[a-z-]+\.md\)", shown)) == 1
+
+
+def test_it_is_read_in_three_minutes() -> None:
+    prose = [line for section in (HEAD, *SECTIONS) for line in section.partition("<details>")[0].splitlines()]
+    words = sum(len(line.split()) for line in prose if not line.startswith(("|", "!")))
+    assert words < 3 * 250
+
+
+def test_every_result_file_of_a_table_has_a_page_with_all_of_it() -> None:
+    from results_page import PAGES
+
+    for name, *_ in PAGES:
+        page = (DOCS / "results" / f"{name}.md").read_text(encoding="utf-8")
+        assert page.count("    pearl eval") == 1  # the command once, not below each table
