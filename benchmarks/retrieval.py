@@ -132,7 +132,7 @@ def saved(shape: Shape, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> 
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
     from retriever.models.quantized import read_weights
-    from training.fit.second_stage import save_cross_encoder
+    from training.fit.kept import save_cross_encoder
 
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(embedded_encoder_folder())

@@ -310,7 +310,7 @@ def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cross_encoder_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny cross-encoder as an artifact carries one."""
     from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
-    from training.fit.second_stage import save_cross_encoder
+    from training.fit.kept import save_cross_encoder
 
     folder = tmp_path_factory.mktemp("cross") / CROSS_ENCODER
     save_cross_encoder(new_cross_encoder(str(bert_folder), CrossEncoderOptions()), folder)

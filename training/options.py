@@ -50,6 +50,7 @@ class TrainingOptions:
     negatives: int = NEGATIVES
     proxy_targets: int = 30
     loss: str = CALIBRATED
+    groups: Path | None = None
     first_stage_only: bool = False
     keep_cross_encoder: bool = False
     budget_minutes: float | None = None

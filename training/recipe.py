@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from rich.console import Console
 
@@ -15,6 +14,7 @@ from pearl.errors import InputError
 from pearl.records import Document
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.head import Floats
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.signals import NAMES
 from retriever.history.word_weights import WordWeights
@@ -26,38 +26,44 @@ from training.choose.measure import floors, helps_of, measure
 from training.choose.worth import worth_on
 from training.data.division import Division
 from training.data.histories import untimed_users
-from training.data.records import Example, check_gains
+from training.data.records import check_gains
 from training.data.selection import check_normalize
-from training.data.split import BY_TIME, BY_USERS, DEV, PARTS, TEST, TRAIN, part_of, users_of
+from training.data.split import BY_USERS, DEV, PARTS, TEST, TRAIN
 from training.files import alone_in, check_replaceable, replaced
+from training.fit.activations import pairs_to_watch
 from training.fit.cross_encoder import CrossEncoderOptions, check_base
 from training.fit.embeddings import KeptEncoder
-from training.fit.expectation import Learned, learn_expectation
-from training.fit.features import texts_of, thinned
-from training.fit.first_stage import Data, compute_signals, fit_first_stage
-from training.fit.second_stage import (
-    RELEVANCE_SHARE,
-    SecondStage,
-    dev_pairs,
-    fit_relevance,
-    fit_second_stage,
-    save_cross_encoder,
-)
+from training.fit.expectation import ExpectationFit, learn_expectation
+from training.fit.kept import save_cross_encoder
+from training.fit.material import Material, embedded, material_of, proxies_of
+from training.fit.relevance import fit_relevance
+from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
 from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
+from training.gains.groups import read_groups
 from training.gains.labels import Auxiliary, scored_split, splitting_of, write_gains_of
-from training.gains.proxy import ProxyScale, unlabelled_examples
-from training.options import RELEVANCE, TrainingOptions
-from training.progress import progress_of
+from training.gains.proxy import ProxyScale
+from training.options import DISTILL, RELEVANCE, TrainingOptions
 from training.templates import auxiliary_template
 
 # the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.32, 0.42, 0.52, 0.80, 0.88
-MOST_PROXIES = 900  # of all users together, where they are split by time
+RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
+    if options.groups is not None:
+        if options.loss == DISTILL:
+            raise InputError("--groups: --loss distill learns from all requests; leave one out.", param="groups")
+        chosen = read_groups(options.groups).options
+        options = replace(
+            options,
+            normalize=chosen.normalize,
+            share=chosen.share,
+            positives=chosen.positives,
+            negatives=chosen.negatives,
+        )
     corpora, model = _read(options)
     if not options.work.is_dir():  # a mistyped one is not to be made
         check_scored(corpora, (TRAIN, DEV), options.work)
@@ -138,6 +144,22 @@ def _kept(encoder: SentenceEncoder, options: TrainingOptions) -> KeptEncoder:
     return KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
 
 
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted."""
+
+    first: FirstStage
+    second: SecondStage | None
+
+    @property
+    def dev_scores(self) -> list[Floats]:
+        return self.first.dev_scores if self.second is None else self.second.dev_scores
+
+    @property
+    def cascade(self) -> Cascade:
+        return Cascade() if self.second is None else self.second.cascade
+
+
 def fit_artifact(
     corpora: Sequence[Corpus],
     division: Division,
@@ -151,61 +173,89 @@ def fit_artifact(
     notes = [*_split_by_time(corpora, division.way), *division.notes, *_untimed(corpora)]
     for note in notes:
         _say(note, console)
-    train, dev = division.train, division.dev
-    scale = ProxyScale.fit(train)
     histories = histories_of(corpora, division.learned, division.way, options.seed)
-    proxies, more = (
-        [each for corpus in corpora for each in _proxies(corpus, split, part, division.way, options)]
-        for split, part in ((division.learned, 1), (division.asked, 3))
-    )
-    words = WordWeights.count(_texts(histories))
-    proxies, more = _embedded((proxies, more), [*train, *dev], encoder, budget, console)
-    warm, warm_dev = (list(map(scale.label, examples)) for examples in (proxies, more))
-    data = Data(train, dev, thinned(warm, options.seed), warm_dev)
+    words = WordWeights.count(f"{each.request or ''} {each.text}" for own in histories.values() for each in own)
+    scale = ProxyScale.fit(division.train)
+    proxies = proxies_of(corpora, division, options)
+    scored = [*division.train, *division.dev]
+    proxies = embedded(proxies, scored, encoder, budget.until(EMBEDDED_BY), console)
     console.print(
-        f"{len(train):,} scored requests to train on and {len(dev):,} to choose by; {len(proxies):,} labelled by "
-        f"overlap (r = {scale.pearson_r:.2f} with the gain).",
+        f"{len(division.train):,} scored requests to train on and {len(division.dev):,} to choose by; "
+        f"{len(proxies.learned):,} labelled by overlap (r = {scale.pearson_r:.2f} with the gain).",
         highlight=False,
     )
-    signals = compute_signals(data, encoder, words, console)
-    head, anchor, heads = fit_first_stage(data, signals, options.loss, options.selection, console)
-    scores = [head.logits(each.signals) for each in signals.dev]
+    names = [corpus.name for corpus in corpora]
+    material = material_of(division, proxies, scale, encoder, words, options, names, console)
+    first = fit_first_stage(material, options.loss, options.selection, console)
     second: SecondStage | None = None
-    relevance: dict[str, Any] | None = None
-    fitting = CrossEncoderOptions(seed=options.seed)
-    if budget.seconds_until(FITTED) == 0.0:
+    if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
+        second = _fit_second(names, histories, material, first, options, budget)
+    elif not options.first_stage_only:
         if options.loss == RELEVANCE:
-            raise InputError("--budget-minutes: over before the cross-encoder, which is all there is under relevance.")
+            raise InputError(
+                "--budget-minutes ran out before the cross-encoder, which is all there is under --loss relevance; "
+                "allow more minutes.",
+                param="budget_minutes",
+            )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
-    elif not options.first_stage_only:
-        model, relevance = _warm_started(corpora, histories, fitting, options, budget)
-        left = budget.seconds_until(FITTED)
-        second = fit_second_stage(
-            model,
-            head,
-            data,
-            signals,
-            options.loss,
-            options.selection,
-            anchor,
-            fitting,
-            options.work,
-            left,
-            keep=options.keep_cross_encoder,
-        )
-        scores = second.dev_scores
-    cascade = Cascade() if second is None else second.cascade
-    gains = [each.gains for each in signals.dev]
+    stages = Stages(first, second)
+    artifact = _described(corpora, division, material, scale, stages, encoder, options)
+    spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
+    artifact = replace(artifact, training=artifact.training | spent)
+    go_on = budget.until(EXPECTED_BY)
+    _write(artifact, stages, material, words, histories, encoder, options, go_on, console)
+    return read_manifest(options.out)
+
+
+def _fit_second(
+    names: Sequence[str],
+    histories: Mapping[str, Sequence[Document]],
+    material: Material,
+    first: FirstStage,
+    options: TrainingOptions,
+    budget: Budget,
+) -> SecondStage:
+    """The cross-encoder: a warm start on relevance, then the gain."""
+    fitting = CrossEncoderOptions(seed=options.seed)
+    left = budget.seconds_until(FITTED)
+    seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
+    folder = options.work / "-".join(("relevance", *names))
+    start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+    return fit_second_stage(
+        start,
+        first,
+        material,
+        options.loss,
+        options.selection,
+        fitting,
+        options.work,
+        budget.seconds_until(FITTED),
+        keep=options.keep_cross_encoder,
+    )
+
+
+def _described(
+    corpora: Sequence[Corpus],
+    division: Division,
+    material: Material,
+    scale: ProxyScale,
+    stages: Stages,
+    encoder: KeptEncoder,
+    options: TrainingOptions,
+) -> Artifact:
+    """The artifact's manifest: its configuration, what was chosen on dev, and how it came about."""
+    first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
+    gains = [example.gains for example in material.dev]
     floor, ask_below = floors(scores, gains)
-    worth = worth_on(scores, dev, encoder, own=division.asked != division.learned, seed=options.seed)
-    artifact = Artifact(
+    worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
+    return Artifact(
         name=options.out.name,
         encoder=encoder.name,
-        y0=anchor.y0,
-        tau=anchor.tau,
+        y0=first.anchor.y0,
+        tau=first.anchor.tau,
         normalize=options.normalize,
-        max_tokens=fitting.max_tokens,
+        max_tokens=CrossEncoderOptions().max_tokens,
         signals=NAMES,
         floor=floor,
         ask_below=ask_below,
@@ -222,43 +272,50 @@ def fit_artifact(
             "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
             "seed": options.seed,
             "budget_minutes": options.budget_minutes,
-            "minutes": round(budget.elapsed_minutes(), 1),
             "histories": [
                 {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
                 for path, corpus in zip(options.histories, corpora, strict=True)
             ],
             "plans": {split: asdict(plan) for split, plan in options.plans.items()},
-            "requests": {"train": len(train), "dev": len(dev), "proxy": len(proxies)},
+            "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
             "proxy_scale": asdict(scale),
-            "heads": heads,
-            "relevance": relevance,
+            "heads": first.tried,
+            "relevance": None if second is None else second.relevance,
             "second_stage": None if second is None else second.report,
             "dev": asdict(measure(scores, gains)),
             "worth": worth.to_json(),
             "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
             "versions": {name: version(name) for name in LIBRARIES},
             "test_requests": 0,
-            "notes": notes,
         },
     )
+
+
+def _write(
+    artifact: Artifact,
+    stages: Stages,
+    material: Material,
+    words: WordWeights,
+    histories: Mapping[str, Sequence[Document]],
+    encoder: KeptEncoder,
+    options: TrainingOptions,
+    go_on: Callable[[], bool],
+    console: Console,
+) -> None:
+    """Write the folder, whole or not at all; with a cross-encoder also what its logit is expected to be."""
+    head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
-        learned: Learned | None = None
-        if second is not None and cascade.weight > 0:
-            save_cross_encoder(second.model, folder / CROSS_ENCODER, dev_pairs(data.dev, options.seed))
+        learned: ExpectationFit | None = None
+        if second is not None and second.cascade.weight > 0:
+            save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs_to_watch(material.dev, options.seed))
             if options.loss != RELEVANCE:  # which reads everything
-                parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, fitting.max_tokens))
-                learned = learn_expectation(histories, parts, encoder, budget.until(EXPECTED_BY), console, options.seed)
+                parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, artifact.max_tokens))
+                learned = learn_expectation(histories, parts, encoder, go_on, console, options.seed)
+        if learned is not None:
+            training = artifact.training | {"expectation": learned.report}
+            artifact = replace(artifact, reach=artifact.weight * learned.beyond, training=training)
         write_signals(folder, words, head, None if learned is None else learned.expectation)
-        write_manifest(folder, artifact if learned is None else _with(artifact, learned))
-    return read_manifest(options.out)
-
-
-def _with(artifact: Artifact, learned: Learned) -> Artifact:
-    return replace(
-        artifact,
-        reach=artifact.weight * learned.beyond,
-        training=artifact.training | {"expectation": learned.report},
-    )
+        write_manifest(folder, artifact)
 
 
 def _say(note: str, console: Console) -> None:
@@ -284,47 +341,3 @@ def _untimed(corpora: Sequence[Corpus]) -> list[str]:
         for name, users in found.items()
         if users
     ]
-
-
-def _warm_started(
-    corpora: Sequence[Corpus],
-    histories: Mapping[str, Sequence[Document]],
-    fitting: CrossEncoderOptions,
-    options: TrainingOptions,
-    budget: Budget,
-) -> tuple[Any, dict[str, Any]]:
-    left = budget.seconds_until(FITTED)
-    seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
-    folder = options.work / "-".join(("relevance", *(corpus.name for corpus in corpora)))
-    return fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
-
-
-def _proxies(corpus: Corpus, split: str, part: int, way: str, options: TrainingOptions) -> list[Example]:
-    histories = corpus.histories if way == BY_TIME else users_of(corpus.histories, split)
-    return unlabelled_examples(
-        corpus.name,
-        histories,
-        targets=(options.proxy_targets if way == BY_USERS else MOST_PROXIES // len(histories)) // part,
-        candidates=options.candidates,
-        least=options.plans[TRAIN].least,
-        seed=options.seed,
-        part=part_of(split, way),
-    )
-
-
-def _texts(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """The texts by which words are weighed: each request with its document."""
-    return [f"{document.request or ''} {document.text}" for own in histories.values() for document in own]
-
-
-def _embedded(
-    proxies: Sequence[list[Example]], needed: Sequence[Example], encoder: KeptEncoder, budget: Budget, console: Console
-) -> list[list[Example]]:
-    """The proxies, each list's, whose texts could be embedded in time; what is needed is embedded in any case."""
-    texts = texts_of(needed)
-    known = set(texts)
-    more = [text for text in texts_of([each for some in reversed(proxies) for each in some]) if text not in known]
-    with progress_of("embedding", len(texts) + len(more), console) as advance:
-        encoder.prepare(texts, advance)
-        encoder.prepare(more, advance, budget.until(EMBEDDED_BY))
-    return [[each for each in some if all(map(encoder.knows, texts_of([each])))] for some in proxies]

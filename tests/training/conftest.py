@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
+from retriever.history.word_weights import WordWeights
 from training.data.records import Example
+from training.data.selection import SelectionOptions, select
 from training.data.split import split_of
+from training.fit.features import with_signals
+from training.fit.material import Material
 
 
 @pytest.fixture
@@ -99,5 +103,23 @@ def make_examples() -> Callable[..., list[Example]]:
             request = Request(f"{topic}: item {documents + number}", 1e6)
             found.append(Example(user, f"q{number}", request, target, candidates, gains))
         return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_material(word_encoder: Any) -> Callable[..., Material]:
+    """Examples with their signals, and what Algorithm 1 makes of those to train on."""
+
+    def make(
+        train: list[Example],
+        dev: list[Example],
+        warm: Sequence[Example] = (),
+        warm_dev: Sequence[Example] = (),
+        selection: SelectionOptions | None = None,
+    ) -> Material:
+        words = WordWeights.count(["the wheel"])
+        parts = [with_signals(part, word_encoder(), words) for part in (train, dev, warm, warm_dev)]
+        return Material(*parts, select(parts[0], selection or SelectionOptions()))
 
     return make

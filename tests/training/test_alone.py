@@ -5,15 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pearl.errors import InputError
 from retriever.calibrated.artifact import read_manifest
-from training.data.records import write_gains
 from training.gains.scores import read_scores
 
 DOCUMENTS = 40
@@ -121,12 +118,3 @@ def test_a_history_without_requests_says_what_is_missing(
     assert ran.status == 2
     assert "nothing to score (none of 12 documents has a request: make them with 'pearl train requests')" in ran.err
     assert not (tmp_path / "scores.parquet").exists()
-
-
-def test_gains_that_say_nothing_are_refused_where_they_are_written(make_examples: Any, tmp_path: Path) -> None:
-    zero = [replace(example, gains=example.gains * 0) for example in make_examples(2)]
-    for examples, said in (([], "There is no gain of 'g.jsonl'"), (zero, r"Every gain of 'g.jsonl' is 0 \(2 requests")):
-        with pytest.raises(InputError, match=said) as caught:
-            write_gains(examples, tmp_path / "g.jsonl")
-        assert caught.value.exit_status == 2
-    assert list(tmp_path.iterdir()) == []

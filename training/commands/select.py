@@ -33,8 +33,7 @@ def select(
     Nothing is trained on this file: fit selects again, with the same options, and draws other negatives.
     """
     from training.data.selection import SelectionOptions
-    from training.gains.groups import select as select_from
-    from training.gains.groups import write_groups
+    from training.gains.groups import select_from, write_groups
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pearl.errors import InputError
+from training.data.records import Example, Group
 
 KEPT_SHARE = 2 / 3
 POSITIVES = 2
@@ -26,71 +29,65 @@ class SelectionOptions:
     seed: int = 0
 
 
-def check_normalize(name: str) -> None:
-    if name not in (SUM, MEAN):
-        raise InputError(f"--normalize {name}: there are {SUM} and {MEAN}.", param="normalize")
-
-
 @dataclass(frozen=True, slots=True)
-class ScoredRequest:
-    """A request and the gain (nats) of each of its candidates, by document id; ``target_tokens`` 0 where no model
-    read the target."""
+class Selection:
+    """The requests that Algorithm 1 keeps, and its groups of their documents."""
 
-    user_id: str
-    request_id: str
-    gains: Mapping[str, float]
-    target_tokens: int = 0
+    requests: list[Example]
+    groups: list[Group]
 
     @property
-    def best(self) -> float:
-        return max(self.gains.values())
+    def positive_gains(self) -> list[float]:
+        return [float(group.gains[0]) for group in self.groups]
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingGroup:
-    """One positive with its negatives; G = 1 + N document ids, the positive first, and their gains in that order."""
-
-    user_id: str
-    request_id: str
-    documents: tuple[str, ...]
-    gains: tuple[float, ...]
+def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
+    """Algorithm 1. Raises InputError for a gain that is not a number."""
+    kept = select_requests(examples, options.share)
+    groups = select_groups(kept, positives=options.positives, negatives=options.negatives, seed=options.seed)
+    return Selection(kept, groups)
 
 
-def select_requests(requests: Sequence[ScoredRequest], share: float = KEPT_SHARE) -> list[ScoredRequest]:
+def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
     """The ``share`` of requests with the best best candidate, over all users; equal ones by id. In the given order.
 
     Raises InputError for a gain that is not a number.
     """
-    for request in requests:
-        if not request.gains or not all(math.isfinite(gain) for gain in request.gains.values()):
+    for example in examples:
+        if not len(example.gains) or not np.isfinite(example.gains).all():
             raise InputError(
-                f"Request '{request.request_id}' of user '{request.user_id}' has no candidate or a gain that is not a "
+                f"Request '{example.request_id}' of user '{example.user_id}' has no candidate or a gain that is not a "
                 "number; score it again.",
                 code="not_finite",
             )
-    ranked = sorted(requests, key=lambda request: (-request.best, request.user_id, request.request_id))
-    kept = {(request.user_id, request.request_id) for request in ranked[: math.ceil(len(requests) * share)]}
-    return [request for request in requests if (request.user_id, request.request_id) in kept]
+    ranked = sorted(examples, key=lambda example: (-float(example.gains.max()), *example.key))
+    kept = {example.key for example in ranked[: math.ceil(len(examples) * share)]}
+    return [example for example in examples if example.key in kept]
 
 
 def select_groups(
-    requests: Sequence[ScoredRequest], *, positives: int = POSITIVES, negatives: int = NEGATIVES, seed: int = 0
-) -> list[TrainingGroup]:
+    examples: Sequence[Example], *, positives: int = POSITIVES, negatives: int = NEGATIVES, seed: int = 0
+) -> list[Group]:
     """Groups of each request's best candidates, each with random other candidates of the same user as negatives.
 
     The negatives of one request are all different where there are enough; a request with fewer than
     ``positives + negatives`` candidates gives fewer groups, and none without a negative.
     """
     groups = []
-    for request in requests:
-        ranked = sorted(request.gains, key=lambda id: (-request.gains[id], id))
+    for example in examples:
+        order = [(-float(gain), document.id) for gain, document in zip(example.gains, example.documents, strict=True)]
+        ranked = sorted(range(len(order)), key=order.__getitem__)
         best, others = ranked[:positives], ranked[positives:]
-        random.Random(f"{seed}:{request.user_id}:{request.request_id}").shuffle(others)
+        random.Random(f"{seed}:{example.user_id}:{example.request_id}").shuffle(others)
         for position, positive in enumerate(best):
             mine = others[position * negatives : (position + 1) * negatives]
             mine += [other for other in others if other not in mine][: negatives - len(mine)]
             if mine:
-                ids = (positive, *mine)
-                gains = tuple(request.gains[id] for id in ids)
-                groups.append(TrainingGroup(request.user_id, request.request_id, ids, gains))
+                groups.append(example.group([positive, *mine]))
     return groups
+
+
+def check_normalize(name: str) -> None:
+    """Raises InputError for a name that is neither ``sum`` nor ``mean``."""
+    if name not in (SUM, MEAN):
+        raise InputError(f"--normalize {name}: there are {SUM} and {MEAN}.", param="normalize")

@@ -23,16 +23,8 @@ from retriever.calibrated.head import Floats
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import embedded_encoder_folder
 from retriever.models.hardware import has_bfloat16
+from training.data.records import Group
 from training.fit.head import Loss
-
-
-@dataclass(frozen=True, slots=True)
-class TextGroup:
-    """A request and G documents with their gains (nats), (G,)."""
-
-    request: Request
-    documents: tuple[Document, ...]
-    gains: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +125,8 @@ def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
 
 def fit_cross_encoder(
     model: Any,
-    groups: Sequence[TextGroup],
-    dev: Sequence[TextGroup],
+    groups: Sequence[Group],
+    dev: Sequence[Group],
     loss: Loss,
     options: CrossEncoderOptions,
     folder: Path,
@@ -232,7 +224,7 @@ def deadline(end: float) -> Any:
     return Deadline()
 
 
-def _dataset(groups: Sequence[TextGroup]) -> Any:
+def _dataset(groups: Sequence[Group]) -> Any:
     from datasets import Dataset
 
     pairs = [[pair_of(group.request.text, document) for document in group.documents] for group in groups]
@@ -245,7 +237,7 @@ def _dataset(groups: Sequence[TextGroup]) -> Any:
     )
 
 
-def _seconds_per_step(module: GroupLoss, groups: Sequence[TextGroup], options: CrossEncoderOptions) -> float:
+def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: CrossEncoderOptions) -> float:
     """The time of a step on this machine as it is now: the second of two, the first warms up."""
     seconds = 0.0
     device = module.model.device

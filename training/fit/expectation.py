@@ -38,7 +38,7 @@ REACH = 0.995  # of the documents are lifted by no more than what is called the 
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Observation:
     """Logits of the cross-encoder for some documents, (C,), and the first stage's knowledge of them: the standardised
     signals with its score, (C, S + 1), and embeddings as ``Features`` has them, (E,) and (C, E)."""
 
@@ -51,7 +51,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class ExpectationFit:
     """``beyond``: by how much a logit exceeds what is expected at most; ``report``: how well it was guessed."""
 
     expectation: Expectation
@@ -79,7 +79,7 @@ def learn_expectation(
     go_on: Callable[[], bool],
     console: Console,
     seed: int,
-) -> Learned | None:
+) -> ExpectationFit | None:
     """None where too few histories are long enough, or where the time is up before enough was read."""
     asked = list(_asked(histories, seed))
     heard = []
@@ -109,7 +109,7 @@ def _asked(histories: Mapping[str, Sequence[Document]], seed: int) -> Iterator[t
 
 def _hear(
     user: str, request: Request, documents: list[Document], index: SignalIndex, parts: CalibratedParts, seed: int
-) -> Heard:
+) -> Observation:
     assert parts.cross_encoder is not None, "it is listened to"
     features = index.features(request)
     known = np.column_stack((parts.head.inputs(features.signals), parts.head.logits(features.signals)))
@@ -117,7 +117,7 @@ def _hear(
     rows = np.array(sorted(draw.sample(range(len(documents)), min(DOCUMENTS, len(documents)))))
     texts, own = in_their_order(features)
     logits = parts.cross_encoder.logits(request, [documents[row] for row in rows])
-    return Heard(user, known[rows], features.request_vector, texts[rows], own[rows], logits)
+    return Observation(user, known[rows], features.request_vector, texts[rows], own[rows], logits)
 
 
 def in_their_order(features: Features) -> tuple[Floats, Floats]:
@@ -127,7 +127,7 @@ def in_their_order(features: Features) -> tuple[Floats, Floats]:
     return texts, own
 
 
-def fit_expectation(heard: Sequence[Heard], options: ExpectationOptions) -> Learned:
+def fit_expectation(heard: Sequence[Observation], options: ExpectationOptions) -> ExpectationFit:
     """Fit by least squares; every eighth user is held out for ``beyond`` and the report."""
     held = set(sorted({each.user for each in heard})[::HELD_BACK])
     learned = [each for each in heard if each.user not in held] or list(heard)
@@ -144,7 +144,7 @@ def fit_expectation(heard: Sequence[Heard], options: ExpectationOptions) -> Lear
         "explained": round(1 - float(off.var() / max(float(said.var()), 1e-12)), 3),
         "pairs_held_back": len(said),
     }
-    return Learned(module.frozen(), float(np.quantile(off, REACH)), report)
+    return ExpectationFit(module.frozen(), float(np.quantile(off, REACH)), report)
 
 
 class ExpectationModule(nn.Module):
@@ -202,7 +202,7 @@ def _train(module: ExpectationModule, inputs: tuple[Tensor, ...], logits: Tensor
     module.eval()
 
 
-def _tensors(heard: Sequence[Heard]) -> tuple[tuple[Tensor, ...], Tensor]:
+def _tensors(heard: Sequence[Observation]) -> tuple[tuple[Tensor, ...], Tensor]:
     """Known, asked, text, own, as the module takes them; and the logits."""
     rows = (
         [each.known for each in heard],

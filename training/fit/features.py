@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pearl.records import Document
@@ -11,21 +11,23 @@ from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.data.records import Example
-from training.fit.head import SignalList
 
 THINNED = 0.08  # share of examples without times, and of examples without the documents' requests
 
 
-def signal_lists(
+def with_signals(
     examples: Sequence[Example],
     encoder: Encoder,
-    weights: WordWeights,
+    words: WordWeights,
     advance: Callable[[int, bool], None] = lambda items, now: None,
-) -> Iterator[SignalList]:
+) -> list[Example]:
+    """The examples with the signals of their candidates."""
+    found = []
     for example in examples:
-        signals = SignalIndex(example.documents, encoder, weights).features(example.request).signals
-        yield SignalList(signals, example.gains)
+        signals = SignalIndex(example.documents, encoder, words).features(example.request).signals
+        found.append(replace(example, signals=signals))
         advance(1, True)
+    return found
 
 
 def thinned(examples: Sequence[Example], seed: int) -> list[Example]:

@@ -13,17 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from retriever.calibrated.head import CLIP, Floats, SignalHead
+from training.data.records import Example
 from training.fit.losses import kl_loss, scale_calibrated_loss
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (B, G) -> scalar
-
-
-@dataclass(frozen=True, slots=True)
-class SignalList:
-    """The signals of a request's candidates, (G, S), and their gains in nats, (G,)."""
-
-    signals: Floats
-    gains: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +74,9 @@ class HeadModule(nn.Module):
         return SignalHead.of({name: value.detach().numpy().copy() for name, value in self.state_dict().items()})
 
 
-def new_head(lists: Sequence[SignalList], options: HeadOptions) -> HeadModule:
-    """An untrained head, standardised by the signals of these lists."""
-    signals = np.concatenate([each.signals for each in lists])
+def new_head(examples: Sequence[Example], options: HeadOptions) -> HeadModule:
+    """An untrained head, standardised by the signals of these examples."""
+    signals = np.concatenate([example.signals for example in examples])
     # in float64: over hundreds of thousands of rows a sum in float32 is off by more than some signals vary
     mean, spread = signals.mean(axis=0, dtype=np.float64), signals.std(axis=0, dtype=np.float64)
     return HeadModule(mean.astype(np.float32), (spread + 1e-3).astype(np.float32), options)
@@ -91,14 +84,13 @@ def new_head(lists: Sequence[SignalList], options: HeadOptions) -> HeadModule:
 
 def fit_head(
     head: HeadModule,
-    lists: Sequence[SignalList],
+    examples: Sequence[Example],
     loss: Loss,
     options: HeadOptions,
-    advance: Callable[[], None] = lambda: None,
 ) -> None:
-    """Train in place; ``advance`` is told of every epoch."""
-    signals, gains, mask = padded(lists)
-    batches = -(-len(lists) // options.batch)
+    """Train in place."""
+    signals, gains, mask = padded(examples)
+    batches = -(-len(examples) // options.batch)
     optimizer = torch.optim.AdamW(head.parameters(), options.rate, weight_decay=options.decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, options.rate, total_steps=options.epochs * batches, pct_start=0.1
@@ -107,7 +99,7 @@ def fit_head(
     torch.manual_seed(options.seed)  # of the dropout
     head.train()
     for _ in range(options.epochs):
-        for rows in torch.randperm(len(lists), generator=draw).split(options.batch):  # type: ignore[no-untyped-call]
+        for rows in torch.randperm(len(examples), generator=draw).split(options.batch):  # type: ignore[no-untyped-call]
             logits = head(signals[rows])
             # the members share batches, not gradients: the sum trains each as if it were alone
             total = torch.stack([loss(member, gains[rows], mask[rows]) for member in logits]).sum()
@@ -116,19 +108,18 @@ def fit_head(
             nn.utils.clip_grad_norm_(head.parameters(), 1.0 * len(logits))
             optimizer.step()
             schedule.step()
-        advance()
     head.eval()
 
 
-def padded(lists: Sequence[SignalList]) -> tuple[Tensor, Tensor, Tensor]:
+def padded(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
     """Signals (B, G, S), gains and mask (B, G), padded on the right."""
-    longest = max(len(each.gains) for each in lists)
-    signals = torch.zeros((len(lists), longest, lists[0].signals.shape[1]))
-    gains = torch.zeros((len(lists), longest))
-    mask = torch.zeros((len(lists), longest), dtype=torch.bool)
-    for row, each in enumerate(lists):
-        size = len(each.gains)
-        signals[row, :size] = torch.from_numpy(each.signals)
-        gains[row, :size] = torch.from_numpy(each.gains)
+    longest = max(len(example.gains) for example in examples)
+    signals = torch.zeros((len(examples), longest, examples[0].signals.shape[1]))
+    gains = torch.zeros((len(examples), longest))
+    mask = torch.zeros((len(examples), longest), dtype=torch.bool)
+    for row, example in enumerate(examples):
+        size = len(example.gains)
+        signals[row, :size] = torch.from_numpy(example.signals)
+        gains[row, :size] = torch.from_numpy(example.gains)
         mask[row, :size] = True
     return signals, gains, mask

@@ -1,9 +1,8 @@
-"""Groups to train the retriever on, made from a file of scores, and the file that keeps them."""
+"""The file of groups that ``pearl train select`` makes of scores, and ``pearl train fit`` learns from."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,13 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
-from training.data.selection import (
-    ScoredRequest,
-    SelectionOptions,
-    TrainingGroup,
-    select_groups,
-    select_requests,
-)
+from pearl.records import Document, Request
+from training.data.records import Example, Group
+from training.data.selection import Selection, SelectionOptions, select
 from training.files import replaced_file
 from training.gains.scores import METADATA, read_scores, read_table, scored_requests
 
@@ -34,17 +29,22 @@ SCHEMA = pa.schema(
 )
 KIND = "groups"
 ALIKE = ("model", "fingerprint", "template")  # without which gains of two files cannot be compared
+CLOSE = 1e-3  # nats: gains of examples are in float32
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """The groups, and what they were selected from and how: JSON, for the metadata of their file."""
+class GroupFile:
+    """Groups, whose documents are known by id alone, and JSON that says what they were selected from and how."""
 
-    groups: list[TrainingGroup]
+    groups: list[Group]
     description: dict[str, Any]
 
+    @property
+    def options(self) -> SelectionOptions:
+        return SelectionOptions(**{name: self.description[name] for name in asdict(SelectionOptions())})
 
-def select(paths: Sequence[Path], options: SelectionOptions) -> Selection:
+
+def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
     """Algorithm 1 over files of scores that one model made with one template.
 
     ``y0`` in the description is the median gain of the positives, ``y0_quartiles`` are the first and the third.
@@ -53,26 +53,25 @@ def select(paths: Sequence[Path], options: SelectionOptions) -> Selection:
     tables, descriptions = zip(*(read_scores(path) for path in paths), strict=True)
     _check_alike(paths, descriptions)
     requests = _all_requests(paths, [scored_requests(table, options.normalize) for table in tables])
-    kept = select_requests(requests, options.share)
-    groups = select_groups(kept, positives=options.positives, negatives=options.negatives, seed=options.seed)
-    if not groups:
+    selection = select(requests, options)
+    if not selection.groups:
         raise InputError(
             f"{paths[0]}: no request has {options.positives} candidates and another one to learn from; score more "
             "candidates.",
             code="nothing_selected",
         )
-    first, y0, third = (float(value) for value in np.quantile([group.gains[0] for group in groups], (0.25, 0.5, 0.75)))
-    return Selection(
-        groups,
+    first, y0, third = (float(value) for value in np.quantile(selection.positive_gains, (0.25, 0.5, 0.75)))
+    return GroupFile(
+        selection.groups,
         {
             "kind": KIND,
             **asdict(options),
             "y0": y0,
             "y0_quartiles": [first, third],
-            "users": len({group.user_id for group in groups}),
+            "users": len({group.user_id for group in selection.groups}),
             "requests": len(requests),
-            "requests_kept": len(kept),
-            "groups": len(groups),
+            "requests_kept": len(selection.requests),
+            "groups": len(selection.groups),
             "scores": list(descriptions),
         },
     )
@@ -89,7 +88,7 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
                 )
 
 
-def _all_requests(paths: Sequence[Path], found: Sequence[list[ScoredRequest]]) -> list[ScoredRequest]:
+def _all_requests(paths: Sequence[Path], found: Sequence[list[Example]]) -> list[Example]:
     """The requests of all files. Ids tell one user's documents apart within one file only, so a user has one file."""
     seen: dict[str, Path] = {}
     for path, requests in zip(paths, found, strict=True):
@@ -100,29 +99,69 @@ def _all_requests(paths: Sequence[Path], found: Sequence[list[ScoredRequest]]) -
     return [request for requests in found for request in requests]
 
 
-def write_groups(selection: Selection, out: Path) -> None:
+def write_groups(made: GroupFile, out: Path) -> None:
     """The groups, with the description in the file's metadata; there whole or not at all."""
     columns = {
-        "user_id": [group.user_id for group in selection.groups],
-        "request_id": [group.request_id for group in selection.groups],
-        "documents": [list(group.documents) for group in selection.groups],
-        "gains": [list(group.gains) for group in selection.groups],
+        "user_id": [group.user_id for group in made.groups],
+        "request_id": [group.request_id for group in made.groups],
+        "documents": [[document.id for document in group.documents] for group in made.groups],
+        "gains": [group.gains.tolist() for group in made.groups],
     }
-    schema = SCHEMA.with_metadata({METADATA: json.dumps(selection.description, sort_keys=True).encode()})
+    schema = SCHEMA.with_metadata({METADATA: json.dumps(made.description, sort_keys=True).encode()})
     with replaced_file(out) as partial:
         pq.write_table(pa.Table.from_pydict(columns, schema=schema), partial)
 
 
-def read_groups(path: Path) -> tuple[list[TrainingGroup], dict[str, Any]]:
+def read_groups(path: Path) -> GroupFile:
     """The groups and their description. Raises InputError for a file that is damaged, not ours, or holds no numbers."""
     table = read_table(path)
     description = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
         raise InputError(f"{path}: is not a file of groups of 'pearl train select'.", code="not_groups")
     groups = [
-        TrainingGroup(row["user_id"], row["request_id"], tuple(row["documents"]), tuple(row["gains"]))
+        Group(
+            row["user_id"],
+            row["request_id"],
+            Request(""),
+            tuple(Document(id, "") for id in row["documents"]),
+            np.array(row["gains"], np.float64),
+        )
         for row in table.to_pylist()
     ]
-    if not all(math.isfinite(gain) for group in groups for gain in group.gains):
+    if not all(np.isfinite(group.gains).all() for group in groups):
         raise InputError(f"{path}: holds a gain that is not a number; select again.", code="not_finite")
-    return groups, description
+    return GroupFile(groups, description)
+
+
+def selection_among(made: GroupFile, examples: Sequence[Example], corpora: Sequence[str], path: Path) -> Selection:
+    """The file's groups with the examples' texts, and the examples that they are of; there users carry a corpus's name.
+
+    Raises InputError for a group of a request, a document or a gain that the examples do not have.
+    """
+    known = {
+        (example.user_id.removeprefix(f"{corpus}:"), example.request_id): example
+        for example in examples
+        for corpus in corpora
+        if example.user_id.startswith(f"{corpus}:")
+    }
+    groups, kept = [], set()
+    for group in made.groups:
+        example = known.get((group.user_id, group.request_id))
+        places = {} if example is None else {document.id: place for place, document in enumerate(example.documents)}
+        if example is None or not all(document.id in places for document in group.documents):
+            raise _other_scores(path, group, "is not among the requests to train on")
+        found = example.group([places[document.id] for document in group.documents])
+        if not np.allclose(found.gains, group.gains, rtol=0.0, atol=CLOSE):
+            raise _other_scores(path, group, "has other gains")
+        groups.append(found)
+        kept.add(example.key)
+    return Selection([example for example in examples if example.key in kept], groups)
+
+
+def _other_scores(path: Path, group: Group, problem: str) -> InputError:
+    return InputError(
+        f"--groups {path}: request '{group.request_id}' of user '{group.user_id}' {problem} in --work; select from its "
+        "scores to train on.",
+        param="groups",
+        code="other_scores",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pearl.records import Document, Request
 from retriever.base import oldest_first
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
-from training.data.selection import MEAN, SUM, ScoredRequest, check_normalize
+from training.data.selection import MEAN, SUM, check_normalize
 from training.files import replaced_file
 from training.gains.units import Unit
 
@@ -68,8 +69,8 @@ def read_table(path: Path) -> pa.Table:
         ) from error
 
 
-def scored_requests(table: pa.Table, normalize: str = SUM) -> list[ScoredRequest]:
-    """The gains of a file's rows by request, in nats or nats a token. Raises InputError for what is not a number."""
+def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
+    """The file's requests with their gains in nats, or nats a token; their documents are known by id alone."""
     check_normalize(normalize)
     found: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
@@ -80,13 +81,23 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[ScoredRequest
         request = row["user_id"], row["request_id"]
         found.setdefault(request, {})[row["document_id"]] = gain
         tokens[request] = row["target_tokens"]
-    return [ScoredRequest(*request, gains, tokens[request]) for request, gains in found.items()]
+    return [
+        Example(
+            *key,
+            request=Request(""),
+            target="",
+            documents=tuple(Document(id, "") for id in gains),
+            gains=np.array(list(gains.values()), np.float64),
+            target_tokens=tokens[key],
+        )
+        for key, gains in found.items()
+    ]
 
 
 def scored_examples(
     histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
 ) -> list[Example]:
-    """The scores of equation 1 with their texts. Raises InputError when a score is of a document that is not there."""
+    """The same with their texts. Raises InputError when a score is of a document that is not there."""
     requests = scored_requests(scores, normalize)
     by_id = {
         user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}
@@ -94,20 +105,24 @@ def scored_examples(
     }
     examples = []
     for scored in requests:
-        user, request_id, gains = scored.user_id, scored.request_id, scored.gains
-        known = by_id[user]
-        missing = [id for id in (request_id, *gains) if id not in known]
+        known = by_id[scored.user_id]
+        ids = [document.id for document in scored.documents]
+        missing = [id for id in (scored.request_id, *ids) if id not in known]
         if missing:
             raise InputError(
-                f"The scores name the document '{missing[0]}' of user '{user}', which the history does not have; "
-                "give the history that was scored.",
+                f"The scores name the document '{missing[0]}' of user '{scored.user_id}', which the history does not "
+                "have; give the history that was scored.",
                 code="other_history",
             )
-        target = known[request_id]
-        documents = [known[id] for id in gains]
-        documents = [documents[position] for position in oldest_first(documents)]
-        values = np.array([gains[document.id] for document in documents], np.float32)
-        request = Request(target.request or "", target.timestamp)
-        tokens = scored.target_tokens
-        examples.append(Example(user, request_id, request, target.text, tuple(documents), values, tokens))
+        target, documents = known[scored.request_id], [known[id] for id in ids]
+        order = list(oldest_first(documents))
+        examples.append(
+            replace(
+                scored,
+                request=Request(target.request or "", target.timestamp),
+                target=target.text,
+                documents=tuple(documents[place] for place in order),
+                gains=scored.gains[order].astype(np.float32),
+            )
+        )
     return examples

@@ -4,17 +4,20 @@ import numpy as np
 import pytest
 import torch
 
+from pearl.records import Request
 from retriever.calibrated.head import CLIP, SignalHead, silent, silu
-from training.fit.head import HeadOptions, SignalList, new_head
+from training.data.records import Example
+from training.fit.head import HeadOptions, new_head
 
 SIZE = 7
 
 
-def lists(count: int, seed: int = 0) -> list[SignalList]:
+def lists(count: int, seed: int = 0) -> list[Example]:
     draw = np.random.default_rng(seed)
     return [
-        SignalList(draw.normal(3, 50, (size, SIZE)).astype(np.float32), draw.normal(5, 9, size).astype(np.float32))
+        Example("u", "q", Request(""), "", (), gains=np.zeros(size), signals=signals.astype(np.float32))
         for size in draw.integers(1, 9, count)
+        for signals in (draw.normal(3, 50, (size, SIZE)),)
     ]
 
 

@@ -18,7 +18,7 @@ from pearl.records import Document, Request
 from retriever.models.cross_encoder import REQUEST_WORDS, CrossEncoderModel, pair_of
 from retriever.models.quantized import write_weights
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
-from training.fit.second_stage import save_cross_encoder
+from training.fit.kept import save_cross_encoder
 
 REQUEST = Request("true the wheel")
 DOCUMENTS = [

@@ -29,7 +29,7 @@ from retriever.models.graph import Arithmetic, logits_graph, mean_graph
 from retriever.models.quantized import read_weights, write_weights
 from retriever.models.runtime import CORES, TextModel
 from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
-from training.fit.second_stage import save_cross_encoder
+from training.fit.kept import save_cross_encoder
 
 ROOT = Path(__file__).parents[3]
 ODD = [

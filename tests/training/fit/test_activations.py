@@ -10,7 +10,7 @@ import torch
 from retriever.models.quantized import MappedWeights, read_weights
 from training.fit.activations import input_ranges
 from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
-from training.fit.second_stage import save_cross_encoder
+from training.fit.kept import save_cross_encoder
 
 PAIRS = [("asked", "a text"), ("asked", "another, longer text of bytes"), ("", "0")]
 MATRICES = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense")

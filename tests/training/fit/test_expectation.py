@@ -23,7 +23,7 @@ from training.fit.expectation import (
     LONGEST,
     REQUESTS,
     ExpectationOptions,
-    Heard,
+    Observation,
     fit_expectation,
     in_their_order,
     learn_expectation,
@@ -33,7 +33,7 @@ SILENT = Console(file=StringIO())
 EVEN = WordWeights.count(["the wheel"])
 
 
-def heard(users: int, lists: int, seed: int = 0) -> list[Heard]:
+def heard(users: int, lists: int, seed: int = 0) -> list[Observation]:
     """Logits of what is known, and of what request and text have in common, with some noise."""
     draw = np.random.default_rng(seed)
     found = []
@@ -41,7 +41,7 @@ def heard(users: int, lists: int, seed: int = 0) -> list[Heard]:
         known = draw.normal(0, 1, (30, 3)).astype(np.float32)
         asked, text, own = (_unit(draw.normal(0, 1, shape)) for shape in ((8,), (30, 8), (30, 8)))
         logits = 0.5 + 0.7 * known[:, 2] + 2.0 * (text @ asked) - own[:, 0] + draw.uniform(-0.2, 0.2, 30)
-        found.append(Heard(f"user {number % users}", known, asked, text, own, logits.astype(np.float32)))
+        found.append(Observation(f"user {number % users}", known, asked, text, own, logits.astype(np.float32)))
     return found
 
 
@@ -60,7 +60,7 @@ def test_it_learns_what_signals_and_embeddings_say() -> None:
     assert 0.15 < learned.beyond < 1.0
 
 
-def _off(expectation: Any, each: Heard) -> Any:
+def _off(expectation: Any, each: Observation) -> Any:
     features: Any = SimpleNamespace(
         request_vector=each.request_vector,
         text_vectors=each.text_vectors,
@@ -72,7 +72,7 @@ def _off(expectation: Any, each: Heard) -> Any:
 
 def test_cross_encoders_that_say_one_thing() -> None:
     same = [
-        Heard(
+        Observation(
             each.user, each.known, each.request_vector, each.text_vectors, each.own_vectors, np.full(30, 2, np.float32)
         )
         for each in heard(8, 3)

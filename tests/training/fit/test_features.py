@@ -8,15 +8,17 @@ import numpy as np
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
-from training.fit.features import THINNED, signal_lists, texts_of, thinned
+from training.fit.features import THINNED, texts_of, thinned, with_signals
 
 
-def test_a_list_of_signals_for_each_example(make_examples: Callable[..., list[Example]], word_encoder: Any) -> None:
+def test_every_example_gets_the_signals_of_its_candidates(
+    make_examples: Callable[..., list[Example]], word_encoder: Any
+) -> None:
     examples, weights = make_examples(3), WordWeights.count(["the wheel"])
     told: list[int] = []
-    lists = list(signal_lists(examples, word_encoder(), weights, lambda items, now: told.append(items)))
+    found = with_signals(examples, word_encoder(), weights, lambda items, now: told.append(items))
     assert told == [1, 1, 1]
-    for each, example in zip(lists, examples, strict=True):
+    for each, example in zip(found, examples, strict=True):
         assert each.signals.shape == (6, len(NAMES))
         expected = SignalIndex(example.documents, word_encoder(), weights).features(example.request).signals
         assert np.array_equal(each.signals, expected)
@@ -39,7 +41,7 @@ def test_some_lose_their_times_and_some_the_requests(make_examples: Callable[...
 def test_every_text_that_the_signals_need(make_examples: Callable[..., list[Example]], word_encoder: Any) -> None:
     examples = make_examples(2)
     encoder = word_encoder()
-    list(signal_lists(examples, encoder, WordWeights.count([])))
+    with_signals(examples, encoder, WordWeights.count([]))
     texts = texts_of(examples)
     assert len(texts) == len(set(texts))
     assert {*encoder.encoded, *(example.request.text for example in examples)} == set(texts)

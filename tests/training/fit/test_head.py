@@ -6,24 +6,30 @@ import numpy as np
 import pytest
 import torch
 
+from pearl.records import Request
 from training.choose.measure import measure
-from training.fit.head import HeadOptions, SignalList, calibrated, fit_head, new_head, padded, plain
+from training.data.records import Example
+from training.fit.head import HeadOptions, calibrated, fit_head, new_head, padded, plain
 
 SMALL = HeadOptions(members=2, hidden=8, epochs=12)
 
 
-def lists(count: int, seed: int = 0) -> list[SignalList]:
+def example_of(signals: Any, gains: Any) -> Example:
+    return Example("u", "q", Request(""), "", (), gains.astype(np.float32), signals=signals)
+
+
+def lists(count: int, seed: int = 0) -> list[Example]:
     """The first of five signals is the gain, in tens of nats, with some noise."""
     draw = np.random.default_rng(seed)
     found = []
     for _ in range(count):
         signals = draw.normal(0, 1, (draw.integers(3, 9), 5)).astype(np.float32)
         gains = 10 * signals[:, 0] + draw.normal(0, 1, len(signals))
-        found.append(SignalList(signals, gains.astype(np.float32)))
+        found.append(example_of(signals, gains))
     return found
 
 
-def fitted(found: list[SignalList], loss: Any, options: HeadOptions = SMALL) -> Any:
+def fitted(found: list[Example], loss: Any, options: HeadOptions = SMALL) -> Any:
     module = new_head(found, options)
     fit_head(module, found, loss, options)
     return module.frozen()
@@ -60,13 +66,6 @@ def test_one_request_is_enough_to_run() -> None:
     assert np.isfinite(head.logits(lists(1)[0].signals)).all()
 
 
-def test_every_epoch_is_told() -> None:
-    told: list[int] = []
-    found = lists(5)
-    fit_head(new_head(found, SMALL), found, plain(5.0), SMALL, lambda: told.append(1))
-    assert len(told) == SMALL.epochs
-
-
 def test_padding_is_no_document() -> None:
     found = lists(4)
     signals, gains, mask = padded(found)
@@ -86,6 +85,6 @@ def test_padding_is_no_document() -> None:
 def test_a_constant_signal_is_standardised_to_nothing() -> None:
     """Also over many rows, where a sum in float32 would be off."""
     rows = np.full((300_000, 2), 3.0445225, np.float32)
-    module = new_head([SignalList(rows, np.zeros(len(rows), np.float32))], SMALL)
+    module = new_head([example_of(rows, np.zeros(len(rows)))], SMALL)
     assert module.mean.tolist() == pytest.approx([3.0445225] * 2, abs=1e-6)
     assert module.scale.tolist() == pytest.approx([1e-3] * 2, rel=1e-3)

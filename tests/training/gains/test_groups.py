@@ -5,21 +5,32 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pearl.errors import InputError
-from training.data.selection import SelectionOptions, select_groups, select_requests
-from training.gains.groups import read_groups, select, write_groups
+from training.data.records import Group
+from training.data.selection import SelectionOptions, select
+from training.gains.groups import read_groups, select_from, selection_among, write_groups
 from training.gains.scores import METADATA, SCHEMA, scored_requests
 
 DESCRIPTION = {"model": "tiny", "fingerprint": {"file": "a"}, "template": {"example": "{text}"}, "history_sha256": "1"}
 USERS = {"ann": 3, "ben": 3}  # requests of each
+
+
+def told(groups: list[Group]) -> list[tuple[object, ...]]:
+    """The content of groups, to be compared."""
+    return [
+        (group.user_id, group.request_id, [document.id for document in group.documents], group.gains.tolist())
+        for group in groups
+    ]
 
 
 def gain(user: str, request: int, document: int) -> float:
@@ -44,17 +55,19 @@ def write_scores(path: Path, users: dict[str, int] = USERS, documents: int = 6, 
 def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path: Path) -> None:
     scores = write_scores(tmp_path / "s.parquet")
 
-    made = select([scores], SelectionOptions(seed=7))
+    made = select_from([scores], SelectionOptions(seed=7))
     write_groups(made, tmp_path / "g.parquet")
-    groups, description = read_groups(tmp_path / "g.parquet")
+    found = read_groups(tmp_path / "g.parquet")
 
-    table = pq.read_table(scores)
-    assert groups == select_groups(select_requests(scored_requests(table)), seed=7) == made.groups
+    groups, description = found.groups, found.description
+    chosen = select(scored_requests(pq.read_table(scores)), SelectionOptions(seed=7))
+    assert told(groups) == told(chosen.groups) == told(made.groups)
+    assert found.options == SelectionOptions(seed=7)
     # of 6 requests 4 stay, each with 2 positives: those of the two last requests of both users
     assert {(group.user_id, group.request_id) for group in groups} == {
         (user, request) for user in USERS for request in ("q1", "q2")
     }
-    assert {group.documents[0] for group in groups} == {"d5", "d4"}
+    assert {group.documents[0].id for group in groups} == {"d5", "d4"}
     positives = [gain(user, request, document) for user in USERS for request in (1, 2) for document in (5, 4)]
     assert description == made.description
     assert description["y0"] == pytest.approx(median(positives))
@@ -80,11 +93,11 @@ def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path: Pat
 def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
     scores = write_scores(tmp_path / "s.parquet")
 
-    total, mean = (select([scores], SelectionOptions(normalize)) for normalize in ("sum", "mean"))
+    total, mean = (select_from([scores], SelectionOptions(normalize)) for normalize in ("sum", "mean"))
 
     assert mean.description["y0"] == pytest.approx(total.description["y0"] / 4)
     with pytest.raises(InputError, match="--normalize median: there are sum and mean"):
-        select([scores], SelectionOptions("median"))
+        select_from([scores], SelectionOptions("median"))
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
@@ -93,14 +106,15 @@ def test_scores_that_are_not_numbers_are_refused(broken: float, column: str, tmp
     scores = write_scores(tmp_path / "s.parquet", columns={column: [broken]})
 
     with pytest.raises(InputError, match="Request 'q0' of user 'ann' has no candidate or a gain that is not a number"):
-        select([scores], SelectionOptions())
+        select_from([scores], SelectionOptions())
 
 
 def test_several_files_count_as_one(tmp_path: Path) -> None:
     both = write_scores(tmp_path / "both.parquet")
     ann, ben = (write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS)
 
-    assert select([ann, ben], SelectionOptions()).groups == select([both], SelectionOptions()).groups
+    together, apart = (select_from(paths, SelectionOptions()) for paths in ([both], [ann, ben]))
+    assert told(apart.groups) == told(together.groups)
 
 
 @pytest.mark.parametrize(
@@ -117,19 +131,19 @@ def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], 
     ben = write_scores(tmp_path / "ben.parquet", **{"users": {"ben": 3}, **changed})
 
     with pytest.raises(InputError, match=complaint):
-        select([ann, ben], SelectionOptions())
+        select_from([ann, ben], SelectionOptions())
 
 
 def test_one_user_is_enough_and_one_candidate_is_not(tmp_path: Path) -> None:
-    assert len(select([write_scores(tmp_path / "a.parquet", {"ann": 1})], SelectionOptions()).groups) == 2
+    assert len(select_from([write_scores(tmp_path / "a.parquet", {"ann": 1})], SelectionOptions()).groups) == 2
     with pytest.raises(InputError, match="no request has 2 candidates and another one to learn from"):
-        select([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
+        select_from([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "text", "scores", "missing", "nan"])
 def test_a_file_that_holds_no_groups_is_refused(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "g.parquet"
-    made = select([write_scores(tmp_path / "s.parquet")], SelectionOptions())
+    made = select_from([write_scores(tmp_path / "s.parquet")], SelectionOptions())
     write_groups(made, path)
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-30])
@@ -157,7 +171,7 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
     run = train("select", scores=scores, out=out, seed=5, share=1.0, negatives=1, json="-")
 
     assert run.status == 0
-    groups, description = read_groups(out)
+    groups, description = read_groups(out).groups, read_groups(out).description
     assert json.loads(run.out) == description
     assert (description["share"], description["negatives"], description["seed"]) == (1.0, 1, 5)
     assert len(groups) == description["groups"] == 6 * 2
@@ -172,7 +186,7 @@ def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, t
     elif damage == "foreign":
         pq.write_table(pa.table({"x": [1]}), scores)
     elif damage == "groups":
-        write_groups(select([scores], SelectionOptions()), scores)
+        write_groups(select_from([scores], SelectionOptions()), scores)
     else:
         scores.unlink()
 
@@ -191,3 +205,37 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, train: Callable[..., A
         run = train("select", scores=scores, **options)
         assert (run.status, run.err.count("\n")) == (2, 1)
     assert not (tmp_path / "g.parquet").exists()
+
+
+def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path: Path) -> None:
+    """There users carry the corpus's name, candidates stand in another order, and gains are in float32."""
+    scores = write_scores(tmp_path / "s.parquet")
+    made = select_from([scores], SelectionOptions(share=0.5, negatives=2))
+    examples = [
+        replace(
+            example,
+            user_id=f"mine:{example.user_id}",
+            documents=tuple(replace(document, text=f"text {document.id}") for document in example.documents[::-1]),
+            gains=example.gains[::-1].astype(np.float32),
+        )
+        for example in scored_requests(pq.read_table(scores))
+    ]
+    chosen = selection_among(made, examples, ["other", "mine"], tmp_path / "g.parquet")
+    assert told(chosen.groups) == [(f"mine:{user}", *rest) for user, *rest in told(made.groups)]
+    assert {document.text for group in chosen.groups for document in group.documents} <= {
+        f"text d{place}" for place in range(6)
+    }
+    kept = {(f"mine:{group.user_id}", group.request_id) for group in made.groups}
+    assert [example.key for example in chosen.requests] == [each.key for each in examples if each.key in kept]
+
+    others = [replace(example, gains=example.gains + 1) for example in examples]
+    fewer = [replace(example, documents=example.documents[1:], gains=example.gains[1:]) for example in examples]
+    for wrong, corpora, complaint in (
+        (examples, ["other"], "is not among the requests to train on"),
+        ([], ["mine"], "is not among the requests to train on"),
+        (fewer, ["mine"], "is not among the requests to train on"),
+        (others, ["mine"], "has other gains"),
+    ):
+        with pytest.raises(InputError, match=complaint) as caught:
+            selection_among(made, wrong, corpora, tmp_path / "g.parquet")
+        assert caught.value.message.startswith(f"--groups {tmp_path / 'g.parquet'}: request 'q")

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.fit import kept
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders of the checkpoints of trainings that take ten seconds and end before they are whole."""
+    found: list[Path] = []
+
+    def train(model: Any, groups: Any, dev: Any, loss: Any, options: Any, folder: Path, seconds: Any) -> dict[str, Any]:
+        found.append(folder)
+        return {"groups": len(groups), "steps": 1, "whole": False, "seconds": 10.0}
+
+    monkeypatch.setattr(kept, "fit_cross_encoder", train)
+    return found

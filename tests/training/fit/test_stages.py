@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from training.choose.measure import measure
+from training.data.records import Example
+from training.data.selection import SelectionOptions, select
+from training.fit import kept
+from training.fit.cross_encoder import CrossEncoderOptions, logits_of, new_cross_encoder
+from training.fit.head import HeadOptions
+from training.fit.kept import CrossEncoderFit
+from training.fit.material import Material
+from training.fit.stages import (
+    SURE,
+    TAUS,
+    Anchor,
+    FirstStage,
+    SecondStage,
+    fit_first_stage,
+    fit_second_stage,
+    loss_of,
+    taus,
+)
+from training.options import LOSSES
+
+Make = Callable[..., list[Example]]
+QUICK = HeadOptions(members=1, hidden=4, epochs=12)
+OPTIONS = CrossEncoderOptions(max_tokens=64, batch=4, rate=1e-3, evaluations=1)
+SELECTION = SelectionOptions()
+SILENT = Console(file=StringIO())
+
+
+@pytest.fixture
+def material(make_examples: Make, make_material: Any) -> Material:
+    return make_material(make_examples(12), make_examples(6, user="c:ben"), make_examples(5, user="c:cid"))
+
+
+def test_tau_and_y0_are_chosen_on_dev(material: Material) -> None:
+    first = fit_first_stage(material, "calibrated", SELECTION, SILENT, QUICK)
+    quartiles = np.quantile(material.chosen.positive_gains, (0.25, 0.5, 0.75))
+    assert first.anchor.tau in TAUS
+    assert first.anchor.y0 in quartiles
+    assert {each["tau"] for each in first.tried} == set(TAUS)
+    fit = measure(first.dev_scores, [each.gains for each in material.dev])
+    assert fit.quality == max(each["share"] + each["pearson_r"] / 4 for each in first.tried)
+    assert fit.share > 0.5  # what is about the same thing is found
+    for scores, example in zip(first.dev_scores, material.dev, strict=True):
+        assert np.array_equal(scores, first.head.logits(example.signals))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_ablations(material: Material, loss: str) -> None:
+    first = fit_first_stage(material, loss, SELECTION, SILENT, QUICK)
+    logits = first.dev_scores[0]
+    assert np.isfinite(logits).all()
+    assert (loss == "relevance") == (not logits.any())
+    assert len(first.tried) == {"calibrated": len(TAUS), "relevance": 0}.get(loss, len(TAUS))
+    assert first.anchor.y0 == pytest.approx(10.0)  # all quartiles are the same here
+
+
+def test_without_proxies_and_with_one_request(make_examples: Make, make_material: Any) -> None:
+    first = fit_first_stage(make_material(make_examples(1), make_examples(1)), "calibrated", SELECTION, SILENT, QUICK)
+    assert np.isfinite(first.dev_scores[0]).all()
+
+
+def test_only_the_calibrated_loss_knows_the_anchor() -> None:
+    import torch
+
+    logits, gains, mask = torch.zeros(1, 2), torch.tensor([[10.0, 0.0]]), torch.ones(1, 2, dtype=torch.bool)
+    low, high = Anchor(0.0, 5.0), Anchor(30.0, 5.0)
+    shifted = logits + 3.0
+    assert loss_of("kl", low)(logits, gains, mask) == loss_of("kl", high)(shifted, gains, mask)
+    assert loss_of("calibrated", high)(logits, gains, mask) < loss_of("calibrated", high)(shifted, gains, mask)
+
+
+def test_temperatures_are_of_the_gains_they_are_tried_on(make_examples: Make) -> None:
+    """Targets of 10 and 30 tokens, 20 on average: nats a token are a twentieth of nats."""
+    train = [replace(each, target_tokens=tokens) for each, tokens in zip(make_examples(2), (10, 30), strict=True)]
+    assert taus(train, "sum") == TAUS == (5.0, 10.0, 20.0)
+    assert taus(train, "mean") == (0.25, 0.5, 1.0)
+
+
+def test_the_mean_is_fitted_as_the_sum_is(make_examples: Make, make_material: Any) -> None:
+    """Where all targets are of one length, both are the same but for the unit."""
+    found = []
+    for normalize, scale in (("sum", 1.0), ("mean", 20.0)):
+        train, dev = (
+            [
+                replace(each, gains=each.gains / np.float32(scale), target_tokens=20)
+                for each in make_examples(9, user=user)
+            ]
+            for user in ("c:ann", "c:ben")
+        )
+        selection = SelectionOptions(normalize)
+        first = fit_first_stage(make_material(train, dev, selection=selection), "calibrated", selection, SILENT, QUICK)
+        found.append((first.dev_scores[0], first.anchor.y0 * scale, first.anchor.tau * scale))
+    (logits, y0, tau), (mean_logits, mean_y0, mean_tau) = found
+    assert (mean_y0, mean_tau) == (pytest.approx(y0), tau)
+    assert mean_logits == pytest.approx(logits, abs=1e-2)
+
+
+@pytest.fixture
+def few(make_examples: Make, make_material: Any) -> Material:
+    return make_material(make_examples(6), make_examples(3, user="c:ben"), make_examples(3, user="c:cid"))
+
+
+@pytest.fixture
+def second(few: Material, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
+    """The second stage of few examples after a first one that was fitted in three epochs."""
+    first = fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
+
+    def fit(
+        loss: str = "calibrated",
+        y0: float = 10.0,
+        selection: SelectionOptions = SELECTION,
+        material: Material = few,
+        work: Path = tmp_path,
+    ) -> SecondStage:
+        start = CrossEncoderFit(new_cross_encoder(str(bert_folder), OPTIONS), {"steps": 0})
+        anchored = replace(first, anchor=Anchor(y0, 5.0))
+        return fit_second_stage(start, anchored, material, loss, selection, OPTIONS, work, 30.0)
+
+    return fit
+
+
+def first_scores(few: Material) -> FirstStage:
+    return fit_first_stage(few, "kl", SELECTION, SILENT, replace(QUICK, epochs=3))
+
+
+def test_only_the_same_training_is_gone_on_with(second: Any, trainings: list[Path]) -> None:
+    for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("distill", 10.0), ("calibrated", 9.0)):
+        second(loss, y0)
+    assert len(set(trainings)) == 4
+
+
+def test_distillation_selects_no_requests(
+    second: Any, few: Material, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[int] = []
+
+    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
+        fitted.append(len(groups))
+        return {"seconds": 1.0, "whole": True}
+
+    monkeypatch.setattr(kept, "fit_cross_encoder", fit)
+    selection = replace(SELECTION, share=0.5, positives=1)
+    material = replace(few, chosen=select(few.train, selection))
+    for loss in ("calibrated", "distill"):
+        second(loss, selection=selection, material=material, work=tmp_path / loss)
+    warm, train = len(few.warm), len(few.train)
+    assert fitted == [-(-warm // 2) + 2 * -(-train // 2), warm + 2 * train]
+
+
+def test_it_is_trained_on_the_groups_that_were_chosen(
+    second: Any, few: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those by proxy are selected with the same options; those with true gains count twice."""
+    seen: list[Any] = []
+
+    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
+        seen.extend(groups)
+        return {"seconds": 1.0, "whole": True}
+
+    monkeypatch.setattr(kept, "fit_cross_encoder", fit)
+    chosen = replace(few.chosen, groups=few.chosen.groups[:1])
+    second(material=replace(few, chosen=chosen))
+    assert [group.request_id for group in seen if group is few.chosen.groups[0]] == [chosen.groups[0].request_id] * 2
+    assert len(seen) == 2 + len(select(few.warm, SELECTION).groups)
+
+
+def test_the_logit_is_weighed_on_dev(second: Any, few: Material) -> None:
+    found = second()
+    tried, weight = found.report["weights"], found.cascade.weight
+    assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
+    assert tried[0]["better_in"] == 0
+    sure = [each for each in tried if each["better_in"] >= SURE] or tried[:1]
+    assert weight == max(sure, key=lambda each: each["share"] + each["pearson_r"] / 4)["weight"]
+    first = first_scores(few)
+    for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
+        logits = logits_of(found.model, example.request, example.documents)
+        assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
+
+
+def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
+    one, again = second(), second()
+    assert again.report == one.report
+    assert again.report["steps"] >= 1
+    for first, other in zip(one.dev_scores, again.dev_scores, strict=True):
+        assert other == pytest.approx(first, abs=0.1)  # in bfloat16
+    assert second("kl").report["made_of"] != one.report["made_of"]
+    assert second(y0=9.0).report["made_of"] != one.report["made_of"]
+
+
+def test_under_relevance_the_model_stays_as_it_is(second: Any, few: Material, bert_folder: Path) -> None:
+    before = logits_of(new_cross_encoder(str(bert_folder), OPTIONS), few.dev[0].request, few.dev[0].documents)
+    found = second("relevance")
+    assert found.cascade.weight == 1.0
+    assert found.dev_scores[0] == pytest.approx(before, abs=1e-5)
+    assert found.cascade.most > 10_000  # nothing comes before it that could choose for it

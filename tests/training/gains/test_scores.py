@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from pearl.errors import InputError
+from pearl.records import Document, Request
+from training.gains.scores import SCHEMA, scored_examples
+
+HISTORY = {
+    "ann": [
+        Document("a", "first", 10.0, "one"),
+        Document("c", "third", 30.0),
+        Document("b", "second", 20.0, "two"),
+        Document("t", "the target", 40.0, "three"),
+    ]
+}
+
+
+def scores(*rows: tuple[str, str, str, float, float, int]) -> pa.Table:
+    return pa.Table.from_pydict(
+        {name: list(column) for name, column in zip(SCHEMA.names, zip(*rows, strict=True), strict=True)}, SCHEMA
+    )
+
+
+SCORES = scores(
+    ("ann", "t", "c", -40.0, -50.0, 4), ("ann", "t", "a", -52.0, -50.0, 4), ("ann", "t", "b", -50.0, -50.0, 4)
+)
+
+
+@pytest.mark.parametrize(("normalize", "gains"), [("sum", [-2.0, 0.0, 10.0]), ("mean", [-0.5, 0.0, 2.5])])
+def test_scores_with_their_texts_oldest_first(normalize: str, gains: list[float]) -> None:
+    (example,) = scored_examples(HISTORY, SCORES, normalize)
+    assert (example.user_id, example.request_id, example.target) == ("ann", "t", "the target")
+    assert example.request == Request("three", 40.0)
+    assert [document.id for document in example.documents] == ["a", "b", "c"]
+    assert example.gains.tolist() == gains
+
+
+def test_without_times_there_are_none() -> None:
+    """Not of the other documents either: nobody knows how long before the target they were written."""
+    untimed = [*HISTORY["ann"][:3], Document("t", "the target", None, "three")]
+    (example,) = scored_examples({"ann": untimed}, SCORES)
+    assert example.request.timestamp is None
+    assert [document.timestamp for document in example.documents] == [None] * 3
+
+
+@pytest.mark.parametrize("missing", ["t", "b"])
+def test_scores_of_another_history_are_refused(missing: str) -> None:
+    less = {"ann": [document for document in HISTORY["ann"] if document.id != missing]}
+    with pytest.raises(InputError, match=f"name the document '{missing}' of user 'ann'") as caught:
+        scored_examples(less, SCORES)
+    assert caught.value.code == "other_history"
+
+
+def test_no_scores_are_no_examples() -> None:
+    assert scored_examples(HISTORY, SCHEMA.empty_table()) == []
+
+
+@pytest.mark.parametrize("untimed", ["a", "x"])
+def test_where_one_text_has_no_time_the_others_are_not_used(untimed: str) -> None:
+    """A user's texts are divided at random then, also for one that is no candidate: times would lie in the future."""
+    known = [*HISTORY["ann"], Document("x", "another", 50.0)]
+    partly = [replace(each, timestamp=None) if each.id == untimed else each for each in known]
+    (example,) = scored_examples({"ann": partly}, SCORES)
+    assert example.request == Request("three", None)
+    assert [document.timestamp for document in example.documents] == [None] * 3
+    assert [document.id for document in example.documents] == ["c", "a", "b"]  # as they were scored
+
+
+def test_it_is_known_how_long_the_target_is() -> None:
+    (example,) = scored_examples(HISTORY, SCORES)
+    assert example.target_tokens == 4

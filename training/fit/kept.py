@@ -1,0 +1,87 @@
+"""Cross-encoders on disk: those that the next run finds again, and the one that an artifact carries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retriever.models.quantized import write_weights
+from training.data.records import Group
+from training.files import replaced_file
+from training.fit.activations import input_ranges
+from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, new_cross_encoder
+from training.fit.head import Loss
+
+WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderFit:
+    """A cross-encoder, and the report of its training as JSON."""
+
+    model: Any
+    report: dict[str, Any]
+
+
+def kept_or_fitted(
+    start: Callable[[], Any],
+    groups: Sequence[Group],
+    dev: Sequence[Group],
+    loss: Loss,
+    options: CrossEncoderOptions,
+    folder: Path,
+    made_of: Mapping[str, Any],
+    seconds: float | None,
+    device: str,
+) -> CrossEncoderFit:
+    """The model that ``folder`` keeps, if training would give it now; else the one that ``start`` gives, trained and
+    kept there. ``made_of`` says what a training depends on."""
+    file = folder / "report.json"
+    before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if before.get("made_of") == made_of and _enough(before, seconds):
+        return CrossEncoderFit(new_cross_encoder(str(folder), options, device), before)
+    model = start()
+    # by what it is made of, so that only an interrupted training of the same is gone on with
+    checkpoints = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
+    report = fit_cross_encoder(
+        model, groups, dev, loss, options, folder / "checkpoints" / checkpoints, seconds=seconds
+    ) | {"made_of": made_of}
+    file.unlink(missing_ok=True)
+    model.save_pretrained(str(folder))
+    with replaced_file(file) as partial:  # last: it says that all is there
+        partial.write_text(json.dumps(report), encoding="utf-8")
+    return CrossEncoderFit(model, report)
+
+
+def _enough(before: Mapping[str, Any], seconds: float | None) -> bool:
+    """True for a whole training, and for one that a budget cut short unless there is much more time now."""
+    return bool(before.get("whole")) or (seconds is not None and seconds < WORTH_MORE * before["seconds"])
+
+
+def digest_of_texts(groups: Sequence[Group]) -> str:
+    texts = [[group.request.text, *(document.text for document in group.documents)] for group in groups]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def digest_of_weights(model: Any) -> str:
+    found = hashlib.sha256()
+    for name, tensor in model.model.state_dict().items():
+        found.update(name.encode())
+        found.update(tensor.detach().float().cpu().numpy().tobytes())
+    return found.hexdigest()
+
+
+def save_cross_encoder(model: Any, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> None:
+    """Weights, configuration and tokenizer, as ``retriever.models.cross_encoder`` reads them; with ``pairs`` also what
+    its matrices' inputs are like, so that they can be multiplied as bytes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    model.model.config.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+    ranges = input_ranges(model, pairs) if pairs else {}
+    write_weights(model.model.state_dict(), folder / "model.safetensors", ranges)

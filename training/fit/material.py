@@ -1,0 +1,117 @@
+"""The material that both stages are fitted on: examples with true gains and by proxy, embedded and with signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from pearl.errors import InputError
+from retriever.history.word_weights import WordWeights
+from retriever.models.encoder import Encoder
+from training.data.division import Division
+from training.data.records import Example
+from training.data.selection import Selection, select
+from training.data.split import BY_USERS, TRAIN, part_of, users_of
+from training.fit.embeddings import KeptEncoder
+from training.fit.features import texts_of, thinned, with_signals
+from training.gains.corpus import Corpus
+from training.gains.groups import read_groups, selection_among
+from training.gains.proxy import ProxyScale, unlabelled_examples
+from training.options import TrainingOptions
+from training.progress import progress_of
+
+MOST_PROXIES = 900  # of all users together, where they are split by time
+LEARNED, ASKED = 1, 3  # so much fewer proxies to choose by than to learn from
+
+
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """Examples of the users to learn from and to choose by, with gains by proxy or with none yet."""
+
+    learned: list[Example]
+    asked: list[Example]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Examples with true gains to train on and to choose by, and with gains by proxy of the same users, all with their
+    signals; ``chosen``: what Algorithm 1 makes of ``train``."""
+
+    train: list[Example]
+    dev: list[Example]
+    warm: list[Example]
+    warm_dev: list[Example]
+    chosen: Selection
+
+
+def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingOptions) -> Proxies:
+    """Past texts of the histories that the division learns from and chooses by; their gains are 0."""
+
+    def of(split: str, part: int) -> list[Example]:
+        by_users = division.way == BY_USERS
+        return [
+            example
+            for corpus in corpora
+            for example in unlabelled_examples(
+                corpus.name,
+                users_of(corpus.histories, split) if by_users else corpus.histories,
+                targets=(options.proxy_targets if by_users else MOST_PROXIES // len(corpus.histories)) // part,
+                candidates=options.candidates,
+                least=options.plans[TRAIN].least,
+                seed=options.seed,
+                part=part_of(split, division.way),
+            )
+        ]
+
+    return Proxies(of(division.learned, LEARNED), of(division.asked, ASKED))
+
+
+def embedded(
+    proxies: Proxies, needed: Sequence[Example], encoder: KeptEncoder, go_on: Callable[[], bool], console: Console
+) -> Proxies:
+    """The proxies whose texts could be embedded in time; what is needed is embedded in any case."""
+    texts = texts_of(needed)
+    known = set(texts)
+    more = [text for text in texts_of([*proxies.asked, *proxies.learned]) if text not in known]
+    with progress_of("embedding", len(texts) + len(more), console) as advance:
+        encoder.prepare(texts, advance)
+        encoder.prepare(more, advance, go_on)
+
+    def known_of(examples: Sequence[Example]) -> list[Example]:
+        return [example for example in examples if all(map(encoder.knows, texts_of([example])))]
+
+    return Proxies(known_of(proxies.learned), known_of(proxies.asked))
+
+
+def material_of(
+    division: Division,
+    proxies: Proxies,
+    scale: ProxyScale,
+    encoder: Encoder,
+    words: WordWeights,
+    options: TrainingOptions,
+    corpora: Sequence[str],
+    console: Console,
+) -> Material:
+    """The examples with their signals, proxies labelled by the scale, and what is selected of those to train on."""
+    warm = thinned(list(map(scale.label, proxies.learned)), options.seed)
+    parts = (division.train, division.dev, warm, list(map(scale.label, proxies.asked)))
+    with progress_of("signals", sum(map(len, parts)), console) as advance:
+        train, dev, warm, warm_dev = (with_signals(part, encoder, words, advance) for part in parts)
+    return Material(train, dev, warm, warm_dev, chosen_of(train, corpora, options))
+
+
+def chosen_of(train: Sequence[Example], corpora: Sequence[str], options: TrainingOptions) -> Selection:
+    """What Algorithm 1 selects, or the groups of the file that is to be learned from. Raises InputError for none."""
+    if options.groups is not None:
+        return selection_among(read_groups(options.groups), train, corpora, options.groups)
+    chosen = select(train, options.selection)
+    if not chosen.groups:
+        raise InputError(
+            f"Of no request that is kept there are more candidates than the {options.positives} positives; keep a "
+            "larger --share, or take fewer --positives.",
+            code="nothing_selected",
+        )
+    return chosen

@@ -1,0 +1,73 @@
+"""The warm start of the cross-encoder: to tell the text that answered a request from others by the same user."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from pearl.records import Document, Request
+from pearl.settings import EMBEDDED
+from retriever.models.files import model_fingerprint
+from training.data.records import Group
+from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder
+from training.fit.head import plain
+from training.fit.kept import CrossEncoderFit, digest_of_texts, kept_or_fitted
+
+GAIN = 50.0  # nats: the softmax then puts everything on the one text that answers the request
+TAU = 5.0
+PER_USER = 20
+NEGATIVES = 3
+
+
+def fit_relevance(
+    base: str,
+    histories: Mapping[str, Sequence[Document]],
+    options: CrossEncoderOptions,
+    folder: Path,
+    seconds: float | None,
+    device: str,
+) -> CrossEncoderFit:
+    """The baseline RelevanceCE, which is where the calibrated cross-encoder starts. Kept in ``folder``: the next run
+    finds it there."""
+    groups = relevance_groups(histories, options.seed)
+    if len(groups) < 2:
+        return CrossEncoderFit(new_cross_encoder(base, options, device), {"groups": len(groups), "steps": 0})
+    made_of = {"base": base, "options": asdict(options), "texts": digest_of_texts(groups)}
+    if base != EMBEDDED:
+        made_of["content"] = model_fingerprint(base)
+    cut = max(1, min(len(groups) // 10, 200))
+    return kept_or_fitted(
+        lambda: new_cross_encoder(base, options, device),
+        groups[cut:],
+        groups[:cut],
+        plain(TAU),
+        options,
+        folder,
+        made_of,
+        seconds,
+        device,
+    )
+
+
+def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Group]:
+    """A request with the text that answered it and others by the same user, in random order.
+
+    The texts alone: its own request beside a text would give the answer away.
+    """
+    groups = []
+    for user in sorted(histories):
+        draw = random.Random(f"{seed}:{user}:relevance")
+        documents = [document for document in histories[user] if document.request]
+        for document in draw.sample(documents, min(PER_USER, len(documents))):
+            others = [other for other in documents if other.text != document.text]
+            negatives = draw.sample(others, min(NEGATIVES, len(others)))
+            if negatives:
+                texts = tuple(Document(each.id, each.text) for each in (document, *negatives))
+                gains = np.array([GAIN, *(0.0 for _ in negatives)], np.float32)
+                groups.append(Group(user, document.id, Request(document.request or ""), texts, gains))
+    random.Random(seed).shuffle(groups)
+    return groups

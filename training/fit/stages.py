@@ -1,0 +1,197 @@
+"""The two stages of the retriever: the head on signals, with y0 and tau chosen on dev, and the cross-encoder beside it.
+
+Dimensions in comments: C candidates of a request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.head import Floats, SignalHead, silent
+from training.choose.measure import Fit, better_in, measure
+from training.data.records import Example, clusters_of
+from training.data.selection import MEAN, SelectionOptions, select, select_groups, select_requests
+from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
+from training.fit.head import HeadOptions, Loss, calibrated, fit_head, new_head, plain
+from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
+from training.fit.material import Material
+from training.options import CALIBRATED, DISTILL, RELEVANCE
+
+TAUS = (5.0, 10.0, 20.0)  # 5 as published first
+TRUE_REPEATED = 3  # a true gain counts as much as three by proxy
+DEV_NEGATIVES = 5
+WEIGHTS = (0.0, 0.25, 0.5)
+SURE = 0.9  # of resamples of dev's users, in which a weight must be better than none
+EVERYTHING = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The gain (nats) that a score of 0 stands for, and the nats that one more is worth."""
+
+    y0: float
+    tau: float
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """The head, the scores it gives dev's documents, (C,) each, and the anchors that were tried with their figures."""
+
+    head: SignalHead
+    anchor: Anchor
+    dev_scores: list[Floats]
+    tried: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondStage:
+    """The scores of dev's documents, (C,) each, under the cascade; one of weight 0 does without the cross-encoder
+    ``model``. The reports are of its warm start and of its training."""
+
+    model: Any
+    dev_scores: list[Floats]
+    cascade: Cascade
+    relevance: dict[str, Any]
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+def fit_first_stage(
+    material: Material, loss: str, selection: SelectionOptions, console: Console, options: HeadOptions | None = None
+) -> FirstStage:
+    """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains.
+
+    Gains are heavy-tailed and scored requests are few, so dev's requests with gains by proxy are asked, too.
+
+    Requests by Algorithm 1, of each all candidates: signals are cheap, so negatives need not be sampled. Under
+    ``relevance`` the head says nothing.
+    """
+    options = options or HeadOptions(seed=selection.seed)
+    positives = np.array(material.chosen.positive_gains, np.float32)
+    low, middle, high = (float(value) for value in np.quantile(positives, (0.25, 0.5, 0.75)))
+    warm = material.warm if loss == DISTILL else select_requests(material.warm, selection.share)
+    true = material.train if loss == DISTILL else material.chosen.requests
+    examples = warm + true * TRUE_REPEATED
+    temperatures = taus(material.train, selection.normalize)
+    tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
+    asked = [*material.dev, *material.warm_dev]
+
+    def attempt(anchor: Anchor) -> None:
+        module = new_head(examples, options)
+        fit_head(module, examples, loss_of(loss, anchor), options)
+        head = module.frozen()
+        tried[anchor] = head, measure([head.logits(each.signals) for each in asked], [each.gains for each in asked])
+
+    def best() -> Anchor:
+        return max(tried, key=lambda anchor: tried[anchor][1].quality)
+
+    if loss == RELEVANCE:
+        anchor, head = Anchor(middle, temperatures[0]), silent(new_head(examples, options).frozen())
+    else:
+        with console.status("Fitting the first stage..."):
+            for tau in temperatures:
+                attempt(Anchor(middle, tau))
+            if loss == CALIBRATED:
+                tau = best().tau
+                for y0 in (low, high):
+                    attempt(Anchor(y0, tau))
+        anchor, head = best(), tried[best()][0]
+    report = [asdict(each) | asdict(fit) for each, (_, fit) in tried.items()]
+    return FirstStage(head, anchor, [head.logits(each.signals) for each in material.dev], report)
+
+
+def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
+    """The temperatures that are tried. They are of gains in nats; of gains in nats a token they are as much smaller."""
+    tokens = float(np.mean([example.target_tokens for example in train])) if normalize == MEAN else 1.0
+    return tuple(tau / tokens for tau in TAUS)
+
+
+def loss_of(name: str, anchor: Anchor) -> Loss:
+    """The scale-calibrated loss, or its ablation without the anchor.
+
+    ``distill`` is plain KL on all requests: within a request log p(t given d, q) differs from the gain by a constant,
+    which the softmax does not see.
+    """
+    return calibrated(anchor.y0, anchor.tau) if name == CALIBRATED else plain(anchor.tau)
+
+
+def fit_second_stage(
+    start: CrossEncoderFit,
+    first: FirstStage,
+    material: Material,
+    loss: str,
+    selection: SelectionOptions,
+    options: CrossEncoderOptions,
+    work: Path,
+    seconds: float | None,
+    *,
+    keep: bool = False,
+) -> SecondStage:
+    """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev. It is kept in
+    ``work``, where the next run finds it.
+
+    Its logit is a calibrated score of its own, on the head's scale, so the two are averaged, where dev is surely better
+    off. ``keep``: the weight is above 0 in any case. Under ``relevance`` the model stays as it is and stands alone.
+    """
+    model = start.model
+    if loss == RELEVANCE:
+        # without a first stage there is nothing to choose by what to read
+        return SecondStage(model, _logits(model, material.dev), Cascade(EVERYTHING), start.report)
+    true = material.chosen.groups
+    if loss == DISTILL:
+        selection = replace(selection, share=1.0)
+        true = select(material.train, selection).groups
+    groups = select(material.warm, selection).groups + true * 2
+    random.Random(options.seed).shuffle(groups)
+    # all of dev's requests, for those that nothing helps are asked, too
+    dev = select_groups(material.dev, positives=1, negatives=DEV_NEGATIVES, seed=options.seed)
+    restart(model)
+    made_of = {
+        "start": digest_of_weights(model),
+        "loss": loss,
+        "anchor": asdict(first.anchor),
+        "options": asdict(options),
+        "texts": digest_of_texts([*groups, *dev]),
+        "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
+    }
+    objective, device = loss_of(loss, first.anchor), str(model.device)
+    fitted = kept_or_fitted(lambda: model, groups, dev, objective, options, work / "second", made_of, seconds, device)
+    return _weighed(fitted, start, first, material.dev, options.seed, keep=keep)
+
+
+def _logits(model: Any, dev: Sequence[Example]) -> list[Floats]:
+    return [logits_of(model, example.request, example.documents) for example in dev]
+
+
+def _weighed(
+    fitted: CrossEncoderFit,
+    start: CrossEncoderFit,
+    first: FirstStage,
+    dev: Sequence[Example],
+    seed: int,
+    *,
+    keep: bool,
+) -> SecondStage:
+    """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance."""
+    logits, gains, users = _logits(fitted.model, dev), [example.gains for example in dev], clusters_of(dev)
+    scores = {
+        weight: [(1 - weight) * own + weight * more for own, more in zip(first.dev_scores, logits, strict=True)]
+        for weight in WEIGHTS
+    }
+    fits = {weight: measure(mine, gains) for weight, mine in scores.items()}
+    better = {weight: better_in(mine, first.dev_scores, gains, users, seed) for weight, mine in scores.items()}
+    usable = [weight for weight in WEIGHTS if weight > 0 and (keep or better[weight] >= SURE)] or [0.0]
+    chosen = max(usable, key=lambda weight: fits[weight].quality)
+    report = fitted.report | {
+        "weights": [{"weight": weight, **asdict(fit), "better_in": better[weight]} for weight, fit in fits.items()],
+        "alone": asdict(measure(logits, gains)),
+    }
+    return SecondStage(fitted.model, scores[chosen], Cascade(weight=chosen), start.report, report)
