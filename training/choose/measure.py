@@ -1,6 +1,6 @@
 """The criterion by which a fit is chosen on dev: the gain of the best-scored document, and how well its score says it.
 
-Dimensions in comments: C candidates of a request, N requests, U users, R resamples of the users.
+Dimensions in comments: C candidates of a request, N requests, R resamples of the users.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.stats import Bootstrap
 from retriever.base import Helps
 from retriever.calibrated.head import Floats
-
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +41,17 @@ def better_in(
     scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
 ) -> float:
     """The share of resamples of users in which ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
-    _, places = np.unique(np.array(users), return_inverse=True)  # (N,)
-    count = int(places.max()) + 1
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), RESAMPLES)  # (R, U)
-    weights = drawn[:, places].astype(np.float64)  # (R, N)
-    best = np.array([own.max() for own in gains])
-    one, other = (qualities(*best_of(each, gains), best, weights) for each in (scores, others))
+    bootstrap = Bootstrap(users, seed=seed)
+    one, other = (qualities(bootstrap, each, gains) for each in (scores, others))
     return float((one > other).mean())
 
 
-def qualities(top: Floats, chosen: Floats, best: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The quality defined by :class:`Fit`, for each weighting (R, N) of the requests: (R,)."""
-    number = weights.sum(axis=1)
-    possible = weights @ best
-    x, y = ((own - own.mean()).astype(np.float64) for own in (top, chosen))
-    mean_x, mean_y = weights @ x / number, weights @ y / number
-    spread = (weights @ (x * x) / number - mean_x**2) * (weights @ (y * y) / number - mean_y**2)
-    r = (weights @ (x * y) / number - mean_x * mean_y) / np.sqrt(np.where(spread > 0, spread, np.inf))
-    share = (weights @ chosen) / np.where(possible > 0, possible, np.inf)
-    return np.asarray(share + r / 4)
+def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
+    """The quality defined by :class:`Fit`, in each resample of the requests: (R,)."""
+    top, chosen = best_of(scores, gains)
+    share = bootstrap.ratio(chosen, [own.max() for own in gains]).resampled
+    r = bootstrap.pearson(top, chosen).resampled
+    return np.nan_to_num(share) + np.nan_to_num(r) / 4
 
 
 def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -74,8 +65,11 @@ def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, 
 
 def pearson(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
     """Pearson's r of two (N,); 0 where either is constant."""
-    spread = float(first.std() * second.std())
-    return float(np.mean((first - first.mean()) * (second - second.mean())) / spread) if spread else 0.0
+    from scipy.stats import pearsonr
+
+    if not np.ptp(first) or not np.ptp(second):
+        return 0.0
+    return float(pearsonr(np.asarray(first, np.float64), np.asarray(second, np.float64)).statistic)
 
 
 def floor_of(scores: Floats, gains: Floats) -> float | None:

@@ -27,17 +27,15 @@ def margin(
     If a request names k, exactly k documents are shown, whatever the margin. The margin changes drafts, so choose it
     before theta.
     """
-    from dataclasses import asdict
-
-    from training.choose.margin import set_margin
+    from training.choose.operating_point import MARGIN, set_operating_point
 
     check_writable("--json", json)
-    choice = set_margin(model, shown, metric)
-    said = "no margin" if choice.margin is None else f"margin {choice.margin:.3f}"
+    chosen = set_operating_point(MARGIN, model, shown, metric)
+    said = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
     typer.echo(
-        f"{said}: {metric} {choice.value:.4f} at best, {choice.with_all:.4f} with all documents; "
-        f"{choice.documents:.1f} shown",
+        f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} with all documents; "
+        f"{chosen.extent:.1f} shown",
         err=True,
     )
     if json:
-        write_json(json, asdict(choice))
+        write_json(json, chosen.to_json())

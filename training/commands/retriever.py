@@ -51,7 +51,7 @@ def retriever(
     from pearl.chat.choose import make_chat_model
     from pearl.errors import PearlError
     from pearl.settings import load_settings
-    from training.choose.threshold import check_metric
+    from training.choose.operating_point import check_metric
     from training.finish import measured, with_margin, with_threshold
     from training.options import TrainingOptions
     from training.recipe import train_retriever

@@ -28,17 +28,15 @@ def threshold(
 
     The report has the figures of every theta and, with --picture, their curve.
     """
-    from dataclasses import asdict
-
-    from training.choose.threshold import set_threshold
+    from training.choose.operating_point import THETA, set_operating_point
 
     check_writable("--json", json)
-    choice = set_threshold(model, revision, metric)
-    said = "never revise" if choice.threshold is None else f"theta {choice.threshold:.3f}"
+    chosen = set_operating_point(THETA, model, revision, metric)
+    said = "never revise" if chosen.number is None else f"theta {chosen.number:.3f}"
     typer.echo(
-        f"{said}: {metric} {choice.value:.4f} at best, {choice.without_revision:.4f} without revision; "
-        f"{choice.share_revised:.0%} of the drafts revised",
+        f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "
+        f"{chosen.extent:.0%} of the drafts revised",
         err=True,
     )
     if json:
-        write_json(json, asdict(choice))
+        write_json(json, chosen.to_json())

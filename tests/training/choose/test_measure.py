@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.choose.measure import best_of, better_in, floor_of, helps_of, measure, qualities
+from pearl.stats import Bootstrap
+from training.choose.measure import better_in, floor_of, helps_of, measure, qualities
 
 
 def rows(*values: list[float]) -> list[np.ndarray]:
@@ -32,14 +33,18 @@ def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list
     assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
 
 
-def test_a_weighting_is_as_if_requests_were_repeated() -> None:
+def test_a_resample_is_as_if_requests_were_repeated() -> None:
     scores, gains = rows([3, 1], [0, 2, 1], [5, 4], [1]), rows([10, 20], [0, 4, 9], [12, 0], [3])
-    best = np.array([own.max() for own in gains])
-    weights = np.array([[1, 1, 1, 1], [2, 0, 3, 1]], float)
-    repeated = [0, 0, 2, 2, 2, 3]
-    again = measure([scores[place] for place in repeated], [gains[place] for place in repeated])
-    expected = [measure(scores, gains).quality, again.quality]
-    assert qualities(*best_of(scores, gains), best, weights) == pytest.approx(expected, rel=1e-5)
+    names = ["ann", "ben", "ann", "cid"]
+    bootstrap = Bootstrap(names, resamples=50, seed=1)
+    numbers = np.arange(4.0)[:, None] == np.arange(4.0)  # how often each request was drawn: sums of its own indicator
+    _, drawn = bootstrap.totals(numbers.astype(float))
+    expected = []
+    for times in drawn.astype(int):
+        repeated = np.repeat(np.arange(4), times)
+        expected.append(measure([scores[place] for place in repeated], [gains[place] for place in repeated]).quality)
+    assert len({tuple(times) for times in drawn}) > 5
+    assert qualities(bootstrap, scores, gains) == pytest.approx(expected, rel=1e-5)
 
 
 def test_how_sure_it_is_that_one_is_better() -> None:

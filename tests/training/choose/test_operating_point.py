@@ -9,7 +9,7 @@ import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import MANIFEST, SIGNALS, read_manifest
-from training.choose.threshold import choose_threshold
+from training.choose.operating_point import choose_margin, choose_threshold
 
 
 def point(threshold: float | None, share: float, rouge2: float | None, **more: Any) -> dict[str, Any]:
@@ -23,6 +23,14 @@ HELPS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.24), point(0.5, 0.5, 0.24),
 HARMS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.19), point(0.5, 0.5, 0.20)]
 
 
+def shown(margin: float | None, documents: float, rouge2: float) -> dict[str, Any]:
+    return {"margin": margin, "documents": {"value": documents}, "rouge2": {"value": rouge2}}
+
+
+MARGIN_HELPS = [shown(0.0, 1.0, 0.2), shown(0.5, 2.0, 0.3), shown(1.0, 3.0, 0.3), shown(None, 4.0, 0.25)]
+MARGIN_HARMS = [shown(0.0, 1.0, 0.2), shown(0.5, 2.0, 0.25), shown(None, 4.0, 0.25)]
+
+
 def report(path: Path, **curves: list[dict[str, Any]]) -> Path:
     path.write_text(json.dumps({"models": [{"model": name, "curve": curve} for name, curve in curves.items()]}))
     return path
@@ -30,15 +38,15 @@ def report(path: Path, **curves: list[dict[str, Any]]) -> Path:
 
 def test_of_equal_thetas_the_one_that_revises_least() -> None:
     choice = choose_threshold(HELPS[::-1], "rouge2")
-    assert (choice.threshold, choice.value, choice.without_revision) == (-1.0, 0.24, 0.20)
-    assert choice.share_revised == 0.25
+    assert (choice.number, choice.value, choice.unchanged) == (-1.0, 0.24, 0.20)
+    assert choice.extent == 0.25
     assert choice.curve == HELPS[::-1]
 
 
 @pytest.mark.parametrize("curve", [HARMS, HARMS[:1]])
 def test_never_where_no_theta_helps(curve: list[dict[str, Any]]) -> None:
     choice = choose_threshold(curve, "rouge2")
-    assert (choice.threshold, choice.share_revised, choice.value) == (None, 0.0, 0.20)
+    assert (choice.number, choice.extent, choice.value) == (None, 0.0, 0.20)
 
 
 def test_a_curve_that_is_none() -> None:
@@ -57,7 +65,14 @@ def test_the_command_writes_theta_into_the_artifact(
     ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS), json="-")
     assert ran.status == 0
     assert ran.err == "theta -1.000: rouge2 0.2400 at best, 0.2000 without revision; 25% of the drafts revised\n"
-    assert json.loads(ran.out)["threshold"] == -1.0
+    assert json.loads(ran.out) == {
+        "threshold": -1.0,
+        "metric": "rouge2",
+        "value": 0.24,
+        "without_revision": 0.2,
+        "share_revised": 0.25,
+        "curve": HELPS,
+    }
     artifact = read_manifest(folder)
     assert artifact.threshold == artifact.calibration.threshold == -1.0
     assert artifact.training == {"seed": 1, "threshold": {"metric": "rouge2", "curve": HELPS}}
@@ -119,3 +134,48 @@ def test_a_damaged_artifact_is_not_approved(
         assert ran.status == 2
         assert said in ran.err
         assert (folder / MANIFEST).read_bytes() == before
+
+
+def test_of_equal_margins_the_widest() -> None:
+    choice = choose_margin(MARGIN_HELPS, "rouge2")
+    assert (choice.number, choice.value, choice.unchanged, choice.extent) == (1.0, 0.3, 0.25, 3.0)
+
+
+def test_none_where_no_margin_helps() -> None:
+    choice = choose_margin(MARGIN_HARMS, "rouge2")
+    assert (choice.number, choice.value, choice.extent) == (None, 0.25, 4.0)
+
+
+@pytest.mark.parametrize(("curve", "metric"), [(MARGIN_HELPS, "rouge1"), (MARGIN_HELPS[:3], "rouge2"), ([], "rouge2")])
+def test_a_curve_of_margins_that_is_none(curve: list[dict[str, Any]], metric: str) -> None:
+    with pytest.raises(InputError, match=f"no figures of '{metric}' for all"):
+        choose_margin(curve, metric)
+
+
+def test_the_command_writes_the_margin_into_the_artifact(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact(training={"seed": 1})
+    ran = train("margin", model=folder, shown=report(tmp_path / "r.json", elsewhere=MARGIN_HELPS), json="-")
+    assert ran.status == 0
+    assert ran.err == "margin 1.000: rouge2 0.3000 at best, 0.2500 with all documents; 3.0 shown\n"
+    assert json.loads(ran.out) == {
+        "margin": 1.0,
+        "metric": "rouge2",
+        "value": 0.3,
+        "with_all": 0.25,
+        "documents": 3.0,
+        "curve": MARGIN_HELPS,
+    }
+    artifact = read_manifest(folder)
+    assert artifact.margin == artifact.calibration.margin == 1.0
+    assert artifact.training == {"seed": 1, "margin": {"metric": "rouge2", "curve": MARGIN_HELPS}}
+
+    ran = train("margin", model=folder, shown=report(tmp_path / "r.json", elsewhere=MARGIN_HARMS))
+    assert ran.err.startswith("no margin: ")
+    assert read_manifest(folder).margin is None
+
+    (tmp_path / "r.json").write_text("{}")
+    ran = train("margin", model=folder, shown=tmp_path / "r.json")
+    assert ran.status == 2
+    assert "is not a report of 'pearl eval shown --json'" in ran.err

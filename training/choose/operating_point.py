@@ -1,0 +1,135 @@
+"""The operating point of an artifact: the margin and theta, each chosen on a curve that ``pearl eval`` measures on dev.
+
+The margin is how far below the best document's score one may lie and still be shown: a score in nats says how much
+worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
+rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pearl.errors import InputError
+from retriever.calibrated.artifact import read_whole, write_manifest
+
+MACRO_F1 = "macro_f1"
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
+
+Curve = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number of the artifact that is chosen: its name, the command of ``pearl eval`` that measures its curve, the
+    figure of a point that says how much it changes, and the name of the metric where nothing is changed."""
+
+    name: str
+    command: str
+    extent: str
+    unchanged: str
+
+
+MARGIN = Setting("margin", "shown", extent="documents", unchanged="with_all")
+THETA = Setting("threshold", "revision", extent="share_revised", unchanged="without_revision")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """``number`` None: none raised the metric, so nothing is changed. ``value`` and ``unchanged`` are the metric's with
+    it and without, ``extent`` is the setting's, ``curve`` is what it was chosen from."""
+
+    setting: Setting
+    number: float | None
+    metric: str
+    value: float
+    unchanged: float
+    extent: float
+    curve: Curve
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            self.setting.name: self.number,
+            "metric": self.metric,
+            "value": self.value,
+            self.setting.unchanged: self.unchanged,
+            self.setting.extent: self.extent,
+            "curve": self.curve,
+        }
+
+
+def check_metric(name: str) -> None:
+    """Raises InputError for a metric that no curve has."""
+    if name not in METRICS:
+        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
+
+
+def set_operating_point(setting: Setting, folder: Path, report: Path, metric: str) -> OperatingPoint:
+    """Choose from a report on dev of the setting's command, and write the number into the artifact.
+
+    Raises InputError for an artifact that is not whole, and for a report without such figures of it.
+    """
+    check_metric(metric)
+    artifact = read_whole(folder)
+    choose = choose_margin if setting == MARGIN else choose_threshold
+    chosen = choose(curve_of(folder, report, setting.command), metric)
+    training = artifact.training | {setting.name: {"metric": metric, "curve": chosen.curve}}
+    changed: dict[str, Any] = {setting.name: chosen.number, "training": training}
+    write_manifest(folder, replace(artifact, **changed))
+    return chosen
+
+
+def choose_margin(curve: Curve, metric: str) -> OperatingPoint:
+    """The margin with the best mean; of equal ones the widest. Raises InputError without the metric."""
+    points = [point for point in curve if point.get(metric) is not None]
+    everything = next((point for point in points if point["margin"] is None), None)
+    if everything is None:
+        raise InputError(f"The curve has no figures of '{metric}' for all documents.", param="metric")
+    points.sort(key=lambda point: -point["documents"]["value"])
+    return _best(MARGIN, curve, points, everything, metric)
+
+
+def choose_threshold(curve: Curve, metric: str) -> OperatingPoint:
+    """The theta with the best mean; of equal ones the one that revises least. Raises InputError without the metric."""
+    points = [point for point in curve if point.get(metric) is not None and point["threshold"] is not None]
+    if not points:
+        raise InputError(f"The curve has no figures of '{metric}'.", param="metric", code="no_such_metric")
+    points.sort(key=lambda point: point["share_revised"]["value"])
+    if points[0]["share_revised"]["value"] > 0:
+        raise InputError("The curve has no point without revision.", code="not_a_curve")
+    return _best(THETA, curve, points, points[0], metric)
+
+
+def _best(setting: Setting, curve: Curve, points: Curve, unchanged: dict[str, Any], metric: str) -> OperatingPoint:
+    """The point with the highest metric, the first of equal ones, or the one that changes nothing if none is higher."""
+    best = max(points, key=lambda point: point[metric]["value"])
+    helps = best[metric]["value"] > unchanged[metric]["value"]
+    chosen = best if helps else unchanged
+    return OperatingPoint(
+        setting,
+        best[setting.name] if helps else None,
+        metric,
+        chosen[metric]["value"],
+        unchanged[metric]["value"],
+        chosen[setting.extent]["value"],
+        curve,
+    )
+
+
+def curve_of(folder: Path, report: Path, command: str) -> Curve:
+    """The artifact's curve in a report of ``pearl eval`` with this command; of a report of one model, wherever the
+    artifact stood then, that one's. Raises InputError."""
+    try:
+        curves = {each["model"]: each["curve"] for each in json.loads(report.read_text(encoding="utf-8"))["models"]}
+        mine = [curve for model, curve in curves.items() if Path(model).resolve() == folder.resolve()]
+        found: Curve = next(iter(mine or curves.values()))
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise InputError(
+            f"{report}: is not a report of 'pearl eval {command} --json' ({type(error).__name__}: {error}).",
+            code="not_a_report",
+        ) from error
+    if not mine and len(curves) > 1:
+        raise InputError(f"{report}: is about {', '.join(curves)}, not about {folder}.", code="other_model")
+    return found
