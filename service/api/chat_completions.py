@@ -23,7 +23,7 @@ from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers, admission_of
-from service.api.draft_form import UsageOut, retrieval_body, usage_body
+from service.api.draft_form import RetrievalOut, UsageOut
 from service.api.drafts import finished
 from service.api.fields import Name
 from service.api.model_names import is_chat_model
@@ -285,8 +285,8 @@ async def create_completion(
                 "logprobs": None,
             }
         ],
-        "usage": usage_body(draft.usage),
-        "pearl": {"stage": draft.stage, "retrieval": retrieval_body(draft.retrieval)},
+        "usage": UsageOut.model_validate(draft.usage).model_dump(),
+        "pearl": {"stage": draft.stage, "retrieval": RetrievalOut.of(draft.retrieval).model_dump()},
     }
 
 
@@ -311,7 +311,9 @@ async def _chunks(
                     yield chunk({"content": _content(item.draft)})
                 yield chunk({}, item.draft.finish_reason)
                 if with_usage:
-                    yield event({**head, "choices": [], "usage": usage_body(item.draft.usage)})
+                    yield event(
+                        {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
+                    )
     yield DONE
 
 

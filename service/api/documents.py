@@ -22,6 +22,7 @@ from service.store import documents, imports, voices
 from service.store.documents import Addition, Outcome
 from service.store.idempotency import Answer
 from service.store.ids import new_id
+from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
@@ -213,7 +214,8 @@ async def list_documents(
         ),
     ] = None,
 ) -> DocumentPage:
-    page = await in_thread(_page, services, caller.user.id, limit, after, order == "desc", voice, query)
+    wanted = PageQuery(limit, after, order == "desc", query)
+    page = await in_thread(_page, services, caller.user.id, wanted, voice)
     data = [_out(document) for document in page.documents]
     return DocumentPage(
         object="list",
@@ -224,21 +226,11 @@ async def list_documents(
     )
 
 
-def _page(
-    services: Services,
-    user_id: int,
-    limit: int,
-    after: str | None,
-    newest_first: bool,
-    voice: str | None,
-    words: str | None,
-) -> documents.Page:
+def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> documents.Page:
     with services.database.read() as connection:
         if voice is not None:
             voices.get(connection, user_id, voice)
-        return documents.page(
-            connection, user_id, limit=limit, after=after, newest_first=newest_first, voice=voice, words=words
-        )
+        return documents.page(connection, user_id, wanted, voice)
 
 
 class BulkDeletion(BaseModel):

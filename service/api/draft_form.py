@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from pearl.records import Draft, Retrieval, Usage
+from pearl.records import Draft, Retrieval
 from service.store.drafts import StoredDraft
 
 EXCERPT = 240  # characters of a document shown as evidence
+
+
+class _OfRecord(BaseModel):
+    """Made from the record whose fields it has."""
+
+    model_config = ConfigDict(from_attributes=True)
 
 
 class Evidence(BaseModel):
@@ -20,7 +27,7 @@ class Evidence(BaseModel):
     excerpt: str = Field(description=f"Its first {EXCERPT} characters.", examples=["Hello Tomas, kettle's on..."])
 
 
-class NoteOut(BaseModel):
+class NoteOut(_OfRecord):
     """Something to know about this draft."""
 
     code: str = Field(
@@ -45,8 +52,21 @@ class RetrievalOut(BaseModel):
     below_threshold: bool = Field(description="True when s1 lies below theta.", examples=[False])
     notes: list[NoteOut] = Field(description="Remarks on the evidence, e.g. that there was none.", examples=[[]])
 
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> Self:
+        return cls(
+            documents=[
+                Evidence(id=found.document.id, score=found.score, excerpt=excerpt(found.document.text))
+                for found in retrieval.documents
+            ],
+            top_score=retrieval.top_score,
+            threshold=retrieval.threshold,
+            below_threshold=retrieval.below_threshold,
+            notes=[NoteOut.model_validate(note) for note in retrieval.notes],
+        )
 
-class RevisionOut(BaseModel):
+
+class RevisionOut(_OfRecord):
     """The decision to revise a draft or not, and why."""
 
     applied: bool = Field(description="True when `text` is a revision.", examples=[False])
@@ -56,7 +76,7 @@ class RevisionOut(BaseModel):
     )
 
 
-class UsageOut(BaseModel):
+class UsageOut(_OfRecord):
     """Tokens of the chat model, revision included."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
@@ -84,6 +104,23 @@ class DraftOut(BaseModel):
         description="Milliseconds by stage, and in all.", examples=[{"retrieve_ms": 11.8}]
     )
 
+    @classmethod
+    def of(cls, draft: Draft, **more: Any) -> Self:
+        """The form of a draft; ``more`` are the fields that a subclass adds."""
+        fields = {
+            "id": draft.id,
+            "object": "draft",
+            "text": draft.text,
+            "stage": draft.stage,
+            "questions": draft.questions,
+            "retrieval": RetrievalOut.of(draft.retrieval),
+            "revision": draft.revision,
+            "quality": None,
+            "usage": draft.usage,
+            "timings": draft.timings,
+        }
+        return cls.model_validate(fields | more)
+
 
 class RecordedDraftOut(DraftOut):
     """A draft as it was recorded. Excerpts are of the documents as they are now, empty where one is gone."""
@@ -94,57 +131,17 @@ class RecordedDraftOut(DraftOut):
     model: str = Field(description="The chat model.", examples=["llama3.2"])
     created_at: float = Field(description="Unix seconds.", examples=[1772357400.25])
 
-
-def draft_body(draft: Draft) -> dict[str, Any]:
-    """The answer of the API and of ``pearl draft --json``."""
-    return {
-        "id": draft.id,
-        "object": "draft",
-        "text": draft.text,
-        "stage": draft.stage,
-        "questions": list(draft.questions),
-        "retrieval": retrieval_body(draft.retrieval),
-        "revision": {
-            "applied": draft.revision.applied,
-            "reason": draft.revision.reason,
-            "message": draft.revision.message,
-        },
-        "quality": None,
-        "usage": usage_body(draft.usage),
-        "timings": draft.timings,
-    }
-
-
-def recorded_body(stored: StoredDraft, texts: dict[str, str]) -> dict[str, Any]:
-    """A draft from its record; ``texts`` are the beginnings of its evidence, by id."""
-    return draft_body(stored.draft(texts)) | {
-        "request": stored.request,
-        "instructions": stored.instructions,
-        "voice": stored.voice,
-        "model": stored.model,
-        "created_at": stored.created_at,
-    }
-
-
-def usage_body(usage: Usage) -> dict[str, int]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
-
-
-def retrieval_body(retrieval: Retrieval) -> dict[str, Any]:
-    return {
-        "documents": [
-            {"id": found.document.id, "score": found.score, "excerpt": excerpt(found.document.text)}
-            for found in retrieval.documents
-        ],
-        "top_score": retrieval.top_score,
-        "threshold": retrieval.threshold,
-        "below_threshold": retrieval.below_threshold,
-        "notes": [{"code": note.code, "message": note.message} for note in retrieval.notes],
-    }
+    @classmethod
+    def of_record(cls, stored: StoredDraft, texts: Mapping[str, str]) -> Self:
+        """The form of a stored draft; ``texts`` are the beginnings of its evidence, by id."""
+        return cls.of(
+            stored.draft(texts),
+            request=stored.request,
+            instructions=stored.instructions,
+            voice=stored.voice,
+            model=stored.model,
+            created_at=stored.created_at,
+        )
 
 
 def excerpt(text: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import orjson
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,7 +18,7 @@ from pearl.marks import CLOSING
 from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
-from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, draft_body, recorded_body, retrieval_body
+from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
 from service.api.fields import MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.streaming import event, event_stream, while_connected
@@ -29,6 +28,7 @@ from service.services import Services
 from service.store import drafts
 from service.store.idempotency import Answer
 from service.store.keys import Identity
+from service.store.paging import PageQuery
 from service.threads import in_thread
 
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
@@ -84,7 +84,7 @@ class DraftIn(BaseModel):
 @router.post("", summary="Draft a text in your manner", response_model=DraftOut)
 async def create_draft(
     request: Request, services: ServicesDep, caller: Caller, body: DraftIn, idempotency_key: IdempotencyKey = None
-) -> Response | dict[str, Any]:
+) -> Response | DraftOut:
     """Retrieves from your history, prompts the model with what it found, and revises where the score says so.
 
     With `stream`, the text comes as `delta` events; when a revision is due, only the revision is sent. An
@@ -102,7 +102,7 @@ async def create_draft(
         return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, named_errors=True)
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
-    return draft_body(draft)
+    return DraftOut.of(draft)
 
 
 async def _create_once(
@@ -117,7 +117,7 @@ async def _create_once(
         events = admission_of(request).admit(services.drafter.draft(caller.user, commission, kept))
         draft = await while_connected(request, lambda: finished(events))
         services.metrics.count_draft(draft)
-        return Answer(200, orjson.dumps(draft_body(draft)).decode())
+        return Answer(200, DraftOut.of(draft).model_dump_json())
 
     return await once_long(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
 
@@ -127,7 +127,7 @@ def _repeated(services: Services, user_id: int, stored: Answer) -> Answer:
     with services.database.read() as connection:
         draft = drafts.get(connection, user_id, stored.body)
         texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)
-    return Answer(stored.status, orjson.dumps(draft_body(draft.draft(texts))).decode())
+    return Answer(stored.status, DraftOut.of(draft.draft(texts)).model_dump_json())
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:
@@ -141,14 +141,14 @@ async def finished(events: AsyncGenerator[Event, None]) -> Draft:
 
 async def _events(first: Event, rest: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[bytes, None]:
     assert isinstance(first, Retrieved)
-    yield event({"id": first.draft_id, "retrieval": retrieval_body(first.retrieval)}, "retrieval")
+    yield event({"id": first.draft_id, "retrieval": RetrievalOut.of(first.retrieval).model_dump()}, "retrieval")
     async with aclosing(rest):
         async for item in rest:
             if isinstance(item, Delta):
                 yield event({"text": item.text}, "delta")
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
-                yield event(draft_body(item.draft), "draft")
+                yield event(DraftOut.of(item.draft).model_dump(), "draft")
 
 
 class DraftPageOut(BaseModel):
@@ -177,36 +177,34 @@ async def list_drafts(
             examples=["kettle"],
         ),
     ] = None,
-) -> dict[str, Any]:
+) -> DraftPageOut:
     """List drafts in the form of `POST /v1/drafts`, with their requests."""
-    return await in_thread(_page, services, caller.user.id, limit, after, order == "desc", query)
+    return await in_thread(_page, services, caller.user.id, PageQuery(limit, after, order == "desc", query))
 
 
-def _page(
-    services: Services, user_id: int, limit: int, after: str | None, newest_first: bool, words: str | None
-) -> dict[str, Any]:
+def _page(services: Services, user_id: int, wanted: PageQuery) -> DraftPageOut:
     with services.database.read() as connection:
-        page = drafts.page(connection, user_id, limit=limit, after=after, newest_first=newest_first, words=words)
+        page = drafts.page(connection, user_id, wanted)
         texts = drafts.evidence_texts(connection, user_id, page.drafts, EXCERPT + 1)
-    data = [recorded_body(draft, texts) for draft in page.drafts]
-    return {
-        "object": "list",
-        "data": data,
-        "has_more": page.has_more,
-        "first_id": data[0]["id"] if data else None,
-        "last_id": data[-1]["id"] if data else None,
-    }
+    data = [RecordedDraftOut.of_record(draft, texts) for draft in page.drafts]
+    return DraftPageOut(
+        object="list",
+        data=data,
+        has_more=page.has_more,
+        first_id=data[0].id if data else None,
+        last_id=data[-1].id if data else None,
+    )
 
 
 DraftId = Annotated[Name, Path(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])]
 
 
 @router.get("/{id}", summary="Get a draft", response_model=RecordedDraftOut)
-async def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> dict[str, Any]:
+async def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> RecordedDraftOut:
     return await in_thread(_get, services, caller.user.id, id)
 
 
-def _get(services: Services, user_id: int, draft_id: str) -> dict[str, Any]:
+def _get(services: Services, user_id: int, draft_id: str) -> RecordedDraftOut:
     with services.database.read() as connection:
         draft = drafts.get(connection, user_id, draft_id)
-        return recorded_body(draft, drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1))
+        return RecordedDraftOut.of_record(draft, drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1))

@@ -14,6 +14,7 @@ from pearl.texts import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, excerpt, moment, show_fields, show_table
 from service.store import documents, imports, users, voices
+from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 
 app = typer.Typer(
@@ -59,7 +60,7 @@ def list_documents(
     json: str | None = JSON_OPTION,
 ) -> None:
     """List documents, the newest first."""
-    _show_page(user, voice, None, limit, after, oldest_first, json)
+    _show_page(user, voice, PageQuery(limit, after, not oldest_first), json)
 
 
 @app.command(epilog=SEARCH_EXAMPLES)
@@ -75,30 +76,20 @@ def search(
     """List the documents whose text contains some words; upper and lower case are the same."""
     if not words.split():
         raise InputError("Give at least one word to search for.", param="words", code="empty_text")
-    _show_page(user, voice, words, limit, after, oldest_first, json)
+    _show_page(user, voice, PageQuery(limit, after, not oldest_first, words), json)
 
 
-def _show_page(
-    user: str | None,
-    voice: str | None,
-    words: str | None,
-    limit: int,
-    after: str | None,
-    oldest_first: bool,
-    json: str | None,
-) -> None:
+def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str | None) -> None:
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
         if voice is not None:
             voices.get(connection, owner.id, voice)
-        page = documents.page(
-            connection, owner.id, limit=limit, after=after, newest_first=not oldest_first, voice=voice, words=words
-        )
+        page = documents.page(connection, owner.id, wanted, voice)
     if json:
         write_json(json, {"documents": [asdict(each) for each in page.documents], "has_more": page.has_more})
         return
     if not page.documents:
-        typer.echo("No documents." if words is None else f"No document contains {words!r}.", err=True)
+        typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
         return
     show_table(("id", "written", "voice", "text"), (_row(document) for document in page.documents))
     if page.next_cursor is not None:

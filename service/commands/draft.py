@@ -63,6 +63,6 @@ def draft(
     with open_database(settings):
         written = asyncio.run(write(settings, user, commission, silent=json is not None))
     if json:
-        from service.api.draft_form import draft_body
+        from service.api.draft_form import DraftOut
 
-        write_json(json, draft_body(written))
+        write_json(json, DraftOut.of(written).model_dump())

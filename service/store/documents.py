@@ -6,17 +6,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
 
-from pearl.errors import InputError, NotFound
+from pearl.errors import NotFound
 from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
 from service.store.ids import digest
-from service.store.search import containing
+from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts, feedback
 
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
@@ -204,43 +203,22 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
     return _document(row)
 
 
-def page(
-    connection: Connection,
-    user_id: int,
-    *,
-    limit: int,
-    after: str | None,
-    newest_first: bool,
-    voice: str | None = None,
-    words: str | None = None,
-) -> Page:
-    """One page in order of time: of a voice, where one is named, and of texts that contain all the words.
+def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None) -> Page:
+    """One page of the history in order of time, or of one voice of it.
 
-    ``after`` is the id of the last document of the page before. Raises InputError when that document is not in the
-    history.
+    Raises InputError when ``after`` is no document of the user.
     """
-    position = tuple_(documents.c.timestamp, documents.c.seq)
     query = _select(user_id)
-    if voice is not None:
-        query = query.where(documents.c.voice == voice)
-    if after is not None:
-        last = connection.execute(_select(user_id).where(documents.c.document_id == after)).first()
-        if last is None:
-            raise InputError(
-                f"'after' must be the id of a document of yours; '{after}' is not there (any more).",
-                param="after",
-                code="invalid_cursor",
-            )
-        cursor = tuple_(last.timestamp, last.seq)
-        query = query.where(position < cursor if newest_first else position > cursor)
-    ordering = (documents.c.timestamp, documents.c.seq)
-    query = query.order_by(*(column.desc() for column in ordering) if newest_first else ordering)
-    if words is None:
-        rows = list(connection.execute(query.limit(limit + 1)))
-    else:
-        rows = list(islice(containing(connection, query, words, ("text",)), limit + 1))
-    found = [_document(row) for row in rows[:limit]]
-    has_more = len(rows) > limit
+    rows, has_more = page_of(
+        connection,
+        query if voice is None else query.where(documents.c.voice == voice),
+        wanted,
+        noun="document",
+        id=documents.c.document_id,
+        order=(documents.c.timestamp, documents.c.seq),
+        searched=("text",),
+    )
+    found = [_document(row) for row in rows]
     return Page(found, found[-1].id if has_more else None, has_more)
 
 
@@ -256,7 +234,7 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
     """The history, oldest first, a batch in memory at a time."""
     last: str | None = None
     while True:
-        found = page(connection, user_id, limit=batch, after=last, newest_first=False)
+        found = page(connection, user_id, PageQuery(batch, last))
         yield from found.documents
         if found.next_cursor is None:
             return

@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, tuple_
+from sqlalchemy import Connection, func, insert, select
 
-from pearl.errors import Conflict, InputError, NotFound
+from pearl.errors import Conflict, NotFound
 from pearl.records import Document, Draft, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import users
 from service.store.lines import column_values
-from service.store.search import containing
+from service.store.paging import PageQuery, page_of
 from service.store.tables import documents, drafts
 
 NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that did not keep the reason.")
@@ -116,32 +115,21 @@ def get(connection: Connection, user_id: int, draft_id: str) -> StoredDraft:
     return _stored(row)
 
 
-def page(
-    connection: Connection, user_id: int, *, limit: int, after: str | None, newest_first: bool, words: str | None = None
-) -> DraftPage:
-    """One page in order of time; with ``words``, of drafts whose request or text contains all of them.
+def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
+    """One page in order of time; words are looked for in requests and texts.
 
-    ``after`` is the id of the last draft of the page before. Raises InputError when there is none of this id.
+    Raises InputError when ``after`` is no draft of the user.
     """
-    position = tuple_(drafts.c.created_at, drafts.c.id)
-    query = select(drafts).where(drafts.c.user_id == user_id)
-    if after is not None:
-        last = connection.execute(query.where(drafts.c.id == after)).first()
-        if last is None:
-            raise InputError(
-                f"'after' must be the id of a draft of yours; '{after}' is not there (any more).",
-                param="after",
-                code="invalid_cursor",
-            )
-        cursor = tuple_(last.created_at, last.id)
-        query = query.where(position < cursor if newest_first else position > cursor)
-    ordering = (drafts.c.created_at, drafts.c.id)
-    query = query.order_by(*(column.desc() for column in ordering) if newest_first else ordering)
-    if words is None:
-        rows = list(connection.execute(query.limit(limit + 1)))
-    else:
-        rows = list(islice(containing(connection, query, words, ("request", "text")), limit + 1))
-    return DraftPage([_stored(row) for row in rows[:limit]], len(rows) > limit)
+    rows, has_more = page_of(
+        connection,
+        select(drafts).where(drafts.c.user_id == user_id),
+        wanted,
+        noun="draft",
+        id=drafts.c.id,
+        order=(drafts.c.created_at, drafts.c.id),
+        searched=("request", "text"),
+    )
+    return DraftPage([_stored(row) for row in rows], has_more)
 
 
 def evidence_texts(
@@ -156,13 +144,6 @@ def evidence_texts(
         )
     )
     return {row[0]: row[1] for row in rows}
-
-
-def all_of_user(connection: Connection, user_id: int) -> list[StoredDraft]:
-    rows = connection.execute(
-        select(drafts).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
-    )
-    return [_stored(row) for row in rows]
 
 
 def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, Any]]:

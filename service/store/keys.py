@@ -14,8 +14,8 @@ from sqlalchemy import Connection, delete, exists, insert, select, update
 from pearl.errors import AccessError, NotFound, Unauthenticated
 from pearl.texts import format_timestamp
 from service.store.ids import new_id
-from service.store.tables import grants, keys, tenants, users
-from service.store.users import DEFAULT_TENANT, User, ensure, get, tenant_id
+from service.store.tables import grants, keys, users
+from service.store.users import User, ensure, get, tenant_id
 
 KEY_PREFIX = "pearl_"
 
@@ -53,12 +53,10 @@ class KeyTerms:
     expires_at: float | None = None
 
 
-def create_for_user(
-    connection: Connection, name: str, tenant: str = DEFAULT_TENANT, *, terms: KeyTerms = KeyTerms()
-) -> str:
+def create_for_user(connection: Connection, name: str, *, terms: KeyTerms = KeyTerms()) -> str:
     """A new key of the user, who is made if not there yet."""
-    user = ensure(connection, {name}, tenant)[name]
-    return _create(connection, user.tenant_id, terms, user_id=user.id, grants_all_users=False)[1]
+    user = ensure(connection, {name})[name]
+    return _create(connection, terms, user_id=user.id, grants_all_users=False)[1]
 
 
 def create_for_service(
@@ -66,27 +64,23 @@ def create_for_service(
     names: tuple[str, ...],
     *,
     all_users: bool = False,
-    tenant: str = DEFAULT_TENANT,
     terms: KeyTerms = KeyTerms(),
 ) -> str:
-    """A new service key that may act as the named users, or as every user of the tenant."""
-    granted = [get(connection, name, tenant) for name in names]
-    owner = tenant_id(connection, tenant)
-    key_id, key = _create(connection, owner, terms, user_id=None, grants_all_users=all_users)
+    """A new service key that may act as the named users, or as every user."""
+    granted = [get(connection, name) for name in names]
+    key_id, key = _create(connection, terms, user_id=None, grants_all_users=all_users)
     if granted:
         connection.execute(insert(grants), [{"key_id": key_id, "user_id": user.id} for user in granted])
     return key
 
 
-def _create(
-    connection: Connection, owner: int, terms: KeyTerms, *, user_id: int | None, grants_all_users: bool
-) -> tuple[str, str]:
+def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, grants_all_users: bool) -> tuple[str, str]:
     key = KEY_PREFIX + secrets.token_urlsafe(32)
     key_id = new_id("key")
     connection.execute(
         insert(keys).values(
             id=key_id,
-            tenant_id=owner,
+            tenant_id=tenant_id(connection),
             user_id=user_id,
             digest=_digest(key),
             shown=key[: len(KEY_PREFIX) + 4],
@@ -108,10 +102,10 @@ def identify(connection: Connection, key: str, acting_for: str | None = None) ->
     if row.user_id is not None:
         if acting_for not in (None, row.name):
             raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
-        return Identity(User(row.user_id, row.tenant_id, row.name), row.id)
+        return Identity(User(row.user_id, row.name), row.id)
     if acting_for is None:
         raise AccessError("A service key must name the user it acts for: set X-Pearl-User.", param="X-Pearl-User")
-    return Identity(_granted(connection, row.id, row.tenant_id, row.grants_all_users, acting_for), row.id)
+    return Identity(_granted(connection, row.id, row.grants_all_users, acting_for), row.id)
 
 
 def identify_service(connection: Connection, key: str) -> str:
@@ -124,7 +118,7 @@ def identify_service(connection: Connection, key: str) -> str:
 
 def _in_force(connection: Connection, key: str) -> Any:
     row = connection.execute(
-        select(keys.c.id, keys.c.tenant_id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
+        select(keys.c.id, keys.c.user_id, keys.c.grants_all_users, keys.c.expires_at, users.c.name)
         .outerjoin(users, users.c.id == keys.c.user_id)
         .where(keys.c.digest == _digest(key))
     ).first()
@@ -138,14 +132,14 @@ def _in_force(connection: Connection, key: str) -> Any:
     return row
 
 
-def _granted(connection: Connection, key_id: str, owner: int, all_users: bool, name: str) -> User:
-    wanted = select(users.c.id).where(users.c.tenant_id == owner, users.c.name == name)
+def _granted(connection: Connection, key_id: str, all_users: bool, name: str) -> User:
+    wanted = select(users.c.id).where(users.c.name == name)
     if not all_users:
         wanted = wanted.where(exists().where(grants.c.key_id == key_id, grants.c.user_id == users.c.id))
     user_id = connection.scalar(wanted)
     if user_id is None:  # the same words for a user who is not there, so that names cannot be probed
         raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
-    return User(int(user_id), owner, name)
+    return User(int(user_id), name)
 
 
 def is_valid(connection: Connection, key: str) -> bool:
@@ -161,12 +155,10 @@ def note_uses(connection: Connection, uses: Mapping[str, float]) -> None:
         connection.execute(update(keys).where(keys.c.id == key_id, later).values(last_used_at=when))
 
 
-def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySummary]:
+def list_all(connection: Connection) -> list[KeySummary]:
     rows = connection.execute(
         select(keys, users.c.name.label("user"))
-        .join(tenants, tenants.c.id == keys.c.tenant_id)
         .outerjoin(users, users.c.id == keys.c.user_id)
-        .where(tenants.c.name == tenant)
         .order_by(keys.c.created_at)
     ).all()
     named: dict[str, list[str]] = {}
@@ -189,10 +181,9 @@ def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[KeySu
     ]
 
 
-def revoke(connection: Connection, key_id: str, tenant: str = DEFAULT_TENANT) -> None:
+def revoke(connection: Connection, key_id: str) -> None:
     """Raises NotFound when there is no such key."""
-    owner = select(tenants.c.id).where(tenants.c.name == tenant).scalar_subquery()
-    gone = connection.execute(delete(keys).where(keys.c.id == key_id, keys.c.tenant_id == owner))
+    gone = connection.execute(delete(keys).where(keys.c.id == key_id))
     if not gone.rowcount:
         raise NotFound(f"There is no key '{key_id}'; see 'pearl keys list'.", param="id", code="key_not_found")
 

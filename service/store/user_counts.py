@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, ScalarSelect, Table, func, select
 
-from service.store.tables import documents, drafts, keys, tenants, users, voices
-from service.store.users import DEFAULT_TENANT
+from service.store.tables import documents, drafts, keys, users, voices
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class UserCounts:
     since: float
 
 
-def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[UserCounts]:
-    """Every user of the tenant, by name."""
+def list_all(connection: Connection) -> list[UserCounts]:
+    """Every user, by name."""
     latest = select(func.max(documents.c.timestamp)).where(documents.c.user_id == users.c.id).scalar_subquery()
     rows = connection.execute(
         select(
@@ -35,10 +34,7 @@ def list_all(connection: Connection, tenant: str = DEFAULT_TENANT) -> list[UserC
             _count(keys),
             latest,
             users.c.created_at,
-        )
-        .join(tenants, tenants.c.id == users.c.tenant_id)
-        .where(tenants.c.name == tenant)
-        .order_by(users.c.name)
+        ).order_by(users.c.name)
     )
     return [UserCounts(*row) for row in rows]
 

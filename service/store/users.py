@@ -1,4 +1,4 @@
-"""Tenants and their users."""
+"""The users. The schema has tenants above them, of which there is one."""
 
 from __future__ import annotations
 
@@ -12,55 +12,48 @@ from service.store import erasures
 from service.store.tables import tenants, users
 from service.store.upsert import upsert
 
-DEFAULT_TENANT = "default"
+TENANT = "default"
 NAMES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person as the store knows them: row id, tenant's row id, the name the outside uses."""
+    """A person as the store knows them: row id, and the name the outside uses."""
 
     id: int
-    tenant_id: int
     name: str
 
 
-def tenant_id(connection: Connection, tenant: str = DEFAULT_TENANT) -> int:
+def tenant_id(connection: Connection) -> int:
     """The tenant's row id; the tenant is made if it is not there."""
-    find = select(tenants.c.id).where(tenants.c.name == tenant)
+    find = select(tenants.c.id).where(tenants.c.name == TENANT)
     known = connection.scalar(find)
     if known is None:  # of several who find it missing at once, one makes it
-        made = upsert(connection, tenants).values(name=tenant, created_at=time.time())
+        made = upsert(connection, tenants).values(name=TENANT, created_at=time.time())
         connection.execute(made.on_conflict_do_nothing())
         known = connection.scalar(find)
     assert known is not None, "it was just made"
     return int(known)
 
 
-def ensure(connection: Connection, names: set[str], tenant: str = DEFAULT_TENANT) -> dict[str, User]:
+def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
     """The named users, those that are not there yet made."""
-    owner = tenant_id(connection, tenant)
+    owner = tenant_id(connection)
     rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(names)]
     if rows:
         connection.execute(upsert(connection, users).on_conflict_do_nothing(), rows)
-    found = connection.execute(
-        select(users.c.id, users.c.name).where(users.c.tenant_id == owner, users.c.name.in_(names))
-    )
-    return {name: User(id, owner, name) for id, name in found}
+    found = connection.execute(select(users.c.id, users.c.name).where(users.c.name.in_(names)))
+    return {name: User(id, name) for id, name in found}
 
 
-def find(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User | None:
-    row = connection.execute(
-        select(users.c.id, users.c.tenant_id)
-        .join(tenants, tenants.c.id == users.c.tenant_id)
-        .where(tenants.c.name == tenant, users.c.name == name)
-    ).first()
-    return None if row is None else User(row.id, row.tenant_id, name)
+def find(connection: Connection, name: str) -> User | None:
+    row_id = connection.scalar(select(users.c.id).where(users.c.name == name))
+    return None if row_id is None else User(row_id, name)
 
 
-def get(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User:
-    """Raises NotFound with what to do about it."""
-    user = find(connection, name, tenant)
+def get(connection: Connection, name: str) -> User:
+    """The user of this name. Raises NotFound with what to do about it."""
+    user = find(connection, name)
     if user is None:
         raise NotFound(
             f"There is no user '{name}'; import a history for it or create a key (pearl keys create --user {name}).",
@@ -70,12 +63,11 @@ def get(connection: Connection, name: str, tenant: str = DEFAULT_TENANT) -> User
     return user
 
 
-def chosen(connection: Connection, name: str | None, tenant: str = DEFAULT_TENANT) -> User:
+def chosen(connection: Connection, name: str | None) -> User:
     """The named user, or the only one when no name is given. Raises NotFound; InputError when there are several."""
     if name is not None:
-        return get(connection, name, tenant)
-    owner = select(tenants.c.id).where(tenants.c.name == tenant).scalar_subquery()
-    rows = connection.execute(select(users).where(users.c.tenant_id == owner).order_by(users.c.name)).all()
+        return get(connection, name)
+    rows = connection.execute(select(users.c.id, users.c.name).order_by(users.c.name)).all()
     if not rows:
         raise NotFound(
             "There is no user yet; import a history (pearl import PATH --user me).", param="user", code="user_not_found"
@@ -85,7 +77,7 @@ def chosen(connection: Connection, name: str | None, tenant: str = DEFAULT_TENAN
         raise InputError(
             f"There are {len(rows)} users ({names}); name one with --user.", param="user", code="missing_user"
         )
-    return User(rows[0].id, rows[0].tenant_id, rows[0].name)
+    return User(rows[0].id, rows[0].name)
 
 
 def history_version(connection: Connection, user_id: int) -> int:

@@ -15,11 +15,11 @@ from service.store.database import Database
 
 @pytest.fixture
 def make_key(database: Database):
-    def make(*names: str, service: bool = False, all_users: bool = False, tenant: str = "default") -> str:
+    def make(*names: str, service: bool = False, all_users: bool = False) -> str:
         with database.write() as connection:
             if service:
-                return keys.create_for_service(connection, names, all_users=all_users, tenant=tenant)
-            return keys.create_for_user(connection, *names, tenant=tenant)
+                return keys.create_for_service(connection, names, all_users=all_users)
+            return keys.create_for_user(connection, *names)
 
     return make
 
@@ -42,10 +42,10 @@ def test_users_are_made_once(database):
     assert len({user.id for user in (*first.values(), *second.values())}) == 3
 
 
-def test_the_first_users_of_a_tenant_made_by_many_threads(database, at_once):
+def test_the_first_users_made_by_many_threads(database, at_once):
     def make() -> dict[str, users.User]:
         with database.write() as connection:
-            return users.ensure(connection, {"ann", "bob"}, "new")
+            return users.ensure(connection, {"ann", "bob"})
 
     made = at_once([make] * 6)
     assert all(result == made[0] for result in made)
@@ -57,7 +57,6 @@ def test_finding_a_user(database):
         ann = users.ensure(connection, {"ann"})["ann"]
         assert users.find(connection, "ann") == users.get(connection, "ann") == ann
         assert users.find(connection, "bob") is None
-        assert users.find(connection, "ann", "elsewhere") is None
         with pytest.raises(NotFound, match="pearl keys create --user bob"):
             users.get(connection, "bob")
 
@@ -72,14 +71,6 @@ def test_the_user_who_is_not_named_is_the_only_one(database):
         assert users.chosen(connection, "bob").name == "bob"
         with pytest.raises(InputError, match=r"2 users \(ann, bob\).*--user"):
             users.chosen(connection, None)
-
-
-def test_tenants_have_their_own_users(database):
-    with database.write() as connection:
-        here = users.ensure(connection, {"ann"})["ann"]
-        there = users.ensure(connection, {"ann"}, "elsewhere")["ann"]
-    assert here.id != there.id
-    assert here.tenant_id != there.tenant_id
 
 
 def test_a_user_goes_with_everything_theirs(ann, bob, rows, draft):
@@ -161,9 +152,8 @@ def test_a_service_key_acts_for_those_it_was_granted(make_key, identify):
         identify(key)
 
 
-def test_a_service_key_for_everybody_stays_in_its_tenant(make_key, identify):
+def test_a_service_key_for_everybody(make_key, identify):
     make_key("ann")
-    make_key("eve", tenant="elsewhere")
     key = make_key(service=True, all_users=True)
     assert identify(key, "ann") == "ann"
     with pytest.raises(AccessError):
@@ -181,7 +171,6 @@ def test_listing_and_revoking(make_key, identify, database):
     service, everybody = make_key("bob", "ann", service=True), make_key(service=True, all_users=True)
     with database.read() as connection:
         found = keys.list_all(connection)
-        assert keys.list_all(connection, "elsewhere") == []
     assert [(key.user, key.may_act_as) for key in found] == [
         ("ann", ()),
         ("bob", ()),
@@ -191,7 +180,7 @@ def test_listing_and_revoking(make_key, identify, database):
     assert [key.shown for key in found] == [key[:10] for key in (ann, *(found[1].shown,), service, everybody)]
     with database.write() as connection:
         with pytest.raises(NotFound):
-            keys.revoke(connection, found[0].id, "elsewhere")
+            keys.revoke(connection, "key_of_nobody")
         keys.revoke(connection, found[0].id)
     with pytest.raises(Unauthenticated):
         identify(ann)
@@ -202,7 +191,7 @@ def test_listing_and_revoking(make_key, identify, database):
 def test_what_belongs_to_nobody_yet(ann, rows):
     with ann.database.read() as connection:
         assert voices.list_all(connection, ann.id) == []
-        assert drafts.all_of_user(connection, ann.id) == []
+        assert list(drafts.lines_of_user(connection, ann.id)) == []
         assert feedback.all_of_user(connection, ann.id) == []
     with ann.database.write() as connection:
         assert jobs.claim(connection, jobs.EMBED) is None

@@ -9,6 +9,7 @@ from pearl.errors import InputError, NotFound
 from pearl.records import Document
 from service.store import documents, drafts, embeddings, feedback, users, voices
 from service.store.documents import Addition, Outcome
+from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 
 CREATED, EXISTS, CONFLICT = Outcome.CREATED, Outcome.EXISTS, Outcome.CONFLICT
@@ -162,7 +163,7 @@ def test_pages_give_every_document_once(ann, limit, newest_first):
     found, after = [], None
     while True:
         with ann.database.read() as connection:
-            page = documents.page(connection, ann.id, limit=limit, after=after, newest_first=newest_first)
+            page = documents.page(connection, ann.id, PageQuery(limit, after, newest_first))
         assert len(page.documents) <= limit
         assert page.has_more == (page.next_cursor is not None)
         found += [document.id for document in page.documents]
@@ -175,14 +176,14 @@ def test_pages_give_every_document_once(ann, limit, newest_first):
 
 def test_a_page_of_an_empty_history(ann):
     with ann.database.read() as connection:
-        page = documents.page(connection, ann.id, limit=5, after=None, newest_first=True)
+        page = documents.page(connection, ann.id, PageQuery(5, newest_first=True))
     assert page == documents.Page([], None, False)
 
 
 def test_a_cursor_that_is_not_there(ann, bob):
     bob.add(document("b"))
     with pytest.raises(InputError) as caught, ann.database.read() as connection:
-        documents.page(connection, ann.id, limit=5, after="b", newest_first=True)
+        documents.page(connection, ann.id, PageQuery(5, "b", newest_first=True))
     assert (caught.value.param, caught.value.code) == ("after", "invalid_cursor")
 
 
@@ -272,5 +273,5 @@ def test_removing_several_take_their_drafts_along(ann, draft) -> None:
     with ann.database.write() as connection:
         assert documents.remove_all(connection, ann.id, documents_table.c.document_id == "draft_x") == 1
     with ann.database.read() as connection:
-        assert drafts.all_of_user(connection, ann.id) == []
+        assert list(drafts.lines_of_user(connection, ann.id)) == []
     assert ann.ids == ["d1"]

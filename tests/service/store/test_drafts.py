@@ -7,6 +7,7 @@ import pytest
 from pearl.errors import Conflict, InputError, NotFound
 from pearl.records import Document, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import documents, drafts, feedback
+from service.store.paging import PageQuery
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_a_draft_is_kept_with_its_evidence_but_not_with_its_documents(ann, write
     )
     with ann.database.read() as connection:
         stored = drafts.get(connection, ann.id, draft_id)
-        assert drafts.all_of_user(connection, ann.id) == [stored]
+        assert drafts.page(connection, ann.id, PageQuery(9)).drafts == [stored]
     assert (stored.text, stored.request, stored.instructions) == ("Dear Bo.", "Answer Bo.", "Brief.")
     assert (stored.voice, stored.stage, stored.model) == ("email", "revised", "m")
     assert stored.retrieval == {
@@ -145,7 +146,7 @@ def test_a_draft_without_any_evidence(ann, write):
 def test_drafts_are_listed_oldest_first(ann, write):
     made = [write(ann, str(number)) for number in range(3)]
     with ann.database.read() as connection:
-        assert [stored.id for stored in drafts.all_of_user(connection, ann.id)] == made
+        assert [line["id"] for line in drafts.lines_of_user(connection, ann.id)] == made
 
 
 def test_a_draft_of_before_the_reason_was_kept(ann, write):
@@ -163,7 +164,7 @@ def test_pages_of_drafts(ann, bob, write):
     with ann.database.read() as connection:
 
         def page(limit: int, after: str | None, newest_first: bool) -> tuple[list[str], bool]:
-            found = drafts.page(connection, ann.id, limit=limit, after=after, newest_first=newest_first)
+            found = drafts.page(connection, ann.id, PageQuery(limit, after, newest_first))
             return [stored.id for stored in found.drafts], found.has_more
 
         assert page(2, None, False) == (made[:2], True)
@@ -182,7 +183,7 @@ def test_drafts_that_have_all_the_words(ann, write):
     with ann.database.read() as connection:
 
         def found(words: str) -> list[str]:
-            page = drafts.page(connection, ann.id, limit=9, after=None, newest_first=False, words=words)
+            page = drafts.page(connection, ann.id, PageQuery(9, words=words))
             return [stored.id for stored in page.drafts]
 
         assert found("kettle") == [kettle]

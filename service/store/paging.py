@@ -1,0 +1,67 @@
+"""Pages of a user's rows in order of time, and rows whose texts contain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Column, Connection, Row, Select, tuple_
+
+from pearl.errors import InputError
+
+AT_ONCE = 100  # rows in memory, each of which may have a megabyte
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """The wanted page: at most ``limit`` rows behind the one whose id is ``after``, of those that contain ``words``."""
+
+    limit: int
+    after: str | None = None
+    newest_first: bool = False
+    words: str | None = None
+
+
+def page_of(
+    connection: Connection,
+    query: Select[Any],
+    wanted: PageQuery,
+    *,
+    noun: str,
+    id: Column[Any],
+    order: Sequence[Column[Any]],
+    searched: Sequence[str],
+) -> tuple[list[Row[Any]], bool]:
+    """The page's rows, and True when more follow. The ``order`` is unique; ``searched`` are columns with words.
+
+    Raises InputError when no row of the query has the id of ``after``.
+    """
+    whole = query
+    if wanted.after is not None:
+        last = connection.execute(query.with_only_columns(*order).where(id == wanted.after)).first()
+        if last is None:
+            raise InputError(
+                f"'after' must be the id of a {noun} of yours; '{wanted.after}' is not there (any more).",
+                param="after",
+                code="invalid_cursor",
+            )
+        position = tuple_(*order)
+        whole = whole.where(position < tuple(last) if wanted.newest_first else position > tuple(last))
+    whole = whole.order_by(*(column.desc() if wanted.newest_first else column for column in order))
+    if wanted.words is None:
+        rows = list(connection.execute(whole.limit(wanted.limit + 1)))
+    else:
+        rows = list(islice(_containing(connection, whole, wanted.words, searched), wanted.limit + 1))
+    return rows[: wanted.limit], len(rows) > wanted.limit
+
+
+def _containing(connection: Connection, query: Select[Any], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
+    """The rows that have every word in one of the columns, compared here: SQLite folds the case of ASCII alone."""
+    parts = words.casefold().split()
+    with connection.execute(query.execution_options(yield_per=AT_ONCE)) as rows:
+        for row in rows:
+            text = "\n".join(getattr(row, column) for column in columns).casefold()
+            if all(word in text for word in parts):
+                yield row
