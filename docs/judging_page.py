@@ -17,7 +17,16 @@ def judging_page() -> str:
     text = text.replace("{judgements}", f"{_judgements(found['files'])}\n\n{command}")
     authorship = json.loads((HERE / "results" / "authorship.json").read_text(encoding="utf-8"))
     text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
+    text = text.replace("{choices}", _choices())
     return text.replace("{findings}", _findings(found["files"]))
+
+
+def _choices() -> str:
+    """The choices of every command that has some, from their declarations."""
+    from eval.judges import authorship
+
+    declared = {"pearl judge authorship": authorship.PRESETS}
+    return "\n\n".join(f"`{command}`:\n\n{presets.markdown()}" for command, presets in declared.items())
 
 
 def _authorship(found: dict[str, Any]) -> str:

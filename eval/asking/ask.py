@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eval.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
-from eval.asking.kept import Question, Replies, key_of
+from eval.asking.kept import Question, ReplyStore, key_of
 from eval.asking.patience import Ask, Patience, Watch
 from eval.asking.verdict import Failed
 from pearl.chat.base import Decoding, Reply
@@ -21,7 +21,7 @@ COMMIT_S = 0.002  # a reply waits no longer to be committed: what a kill can los
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class JudgeModel:
     """A model that judges. ``identity`` is what the keys of its replies call it: the model, and its rules where they
     are ours; ``name`` what others call it."""
 
@@ -76,7 +76,7 @@ class Asked:
         }
 
 
-def survey(judge: Judge, questions: Iterable[Question], kept: Replies) -> Survey:
+def survey(judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore) -> Survey:
     """Count the questions to ask, one in memory at a time; a question that is asked twice counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
@@ -102,9 +102,9 @@ def check_complete(found: Survey) -> None:
 
 
 async def elicit(
-    judge: Judge,
+    judge: JudgeModel,
     questions: Iterable[Question],
-    kept: Replies,
+    kept: ReplyStore,
     terms: Terms,
     watch: Watch,
 ) -> Asked:
@@ -117,7 +117,9 @@ async def elicit(
         raise _first(group) from group
 
 
-def replies(judge: Judge, questions: Iterable[Question], kept: Replies, asked: Asked) -> Iterator[Reply | Failed]:
+def replies(
+    judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore, asked: Asked
+) -> Iterator[Reply | Failed]:
     """Yield the reply or failure of each question, in order."""
     for question in questions:
         key = judge.key(question)
@@ -125,7 +127,7 @@ def replies(judge: Judge, questions: Iterable[Question], kept: Replies, asked: A
         yield asked.failed.get(key, Failed("not_asked")) if found is None else found
 
 
-def _missing(judge: Judge, questions: Iterable[Question], kept: Replies) -> Iterator[tuple[bytes, Question]]:
+def _missing(judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore) -> Iterator[tuple[bytes, Question]]:
     seen: set[bytes] = set()
     for question in questions:
         key = judge.key(question)
@@ -146,7 +148,7 @@ class _Run:
     """A run in which workers take questions from one iterator and another task commits the replies."""
 
     def __init__(
-        self, judge: Judge, todo: Iterator[tuple[bytes, Question]], kept: Replies, terms: Terms, watch: Watch
+        self, judge: JudgeModel, todo: Iterator[tuple[bytes, Question]], kept: ReplyStore, terms: Terms, watch: Watch
     ) -> None:
         self._judge = judge
         self._todo = todo

@@ -49,7 +49,7 @@ def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
     return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest()
 
 
-class Replies:
+class ReplyStore:
     """The replies of a file, and those added to it; open it with :func:`open_replies`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -92,7 +92,7 @@ class Replies:
 
 
 @contextmanager
-def open_replies(path: Path) -> Iterator[Replies]:
+def open_replies(path: Path) -> Iterator[ReplyStore]:
     """The file's replies; it is made where there is none. What was committed outlives a kill of the process.
 
     Raises InputError when it cannot be used, or holds something else.
@@ -107,7 +107,7 @@ def open_replies(path: Path) -> Iterator[Replies]:
             _prepare(connection, path)
         except sqlite3.Error as error:
             raise InputError(f"{path}: {error}; give another --replies.", param="replies") from error
-        replies = Replies(connection, path)
+        replies = ReplyStore(connection, path)
         try:
             yield replies
         finally:

@@ -73,8 +73,7 @@ def generation(
     from eval.drafts.generation import generation_report
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from eval.drafts.tables import generation_tables
-    from eval.drafts.write import write_drafts
-    from eval.judges.authorship_items import items_of
+    from eval.drafts.write import items_of, write_drafts
     from pearl.settings import load_settings
 
     check_writable("--json", json)

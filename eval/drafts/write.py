@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from eval.asking.generations import EMPTY, UNWATCHED, Generation, Generations, Task, generate, missing
 from eval.asking.patience import Watch
+from eval.drafts.systems import Case
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.errors import ContextExceeded
@@ -132,3 +134,21 @@ def _revision(answer: Generation | None, begun: str) -> Written:
 
 def _failed(answer: Generation | None) -> Written:
     return Written(None, ContextExceeded.default_code if answer is None else answer.error)
+
+
+def items_of(
+    cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[Written]], generator: str
+) -> Iterator[dict[str, Any]]:
+    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
+    real text."""
+    own = [case.record.id for case in cases]
+    usable = None not in own and len(set(own)) == len(own)  # several files may use one id
+    for place, case in enumerate(cases):
+        yield {
+            "id": own[place] if usable else str(place),
+            **({} if case.record.user_id is None else {"user_id": case.record.user_id}),
+            "request": case.record.request.text,
+            "reference": case.target,
+            "candidates": {name: mine[place].text for name, mine in zip(names, written, strict=True)},
+            "generators": dict.fromkeys(names, generator),
+        }

@@ -8,12 +8,12 @@ from typing import Any
 from eval.judges.persona_ablation import ablation_report
 from eval.judges.persona_columns import Heard, golds, personas
 from eval.judges.persona_trials import PersonaTrials, Told, flips, once, recording_of
-from eval.judges.self_preference import Choices, Itself, self_preference
-from eval.recorded.personalized.preflight import preflight
+from eval.judges.self_preference import Itself, SideChoices, self_preference
+from eval.recorded.personalized.preflight import CHECKS
 from eval.recorded.personalized.presets import Preset
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.report import PersonalizedOptions, recording_report
-from eval.report.finding import BROKEN
+from eval.report.checks import BROKEN, preflight
 from eval.stats.proportions import wilson_json
 from pearl.stats import Bootstrap
 
@@ -27,7 +27,7 @@ def persona_report(modes: Sequence[Heard], options: PersonalizedOptions, itself:
     first, preset = modes[0], options.preset
     recording = first.read.recording
     changed, pairs = flips(first.told, first.read)
-    checks = preflight(once(first.told, recording))
+    checks = preflight(CHECKS, once(first.told, recording))
     figures = recording_report(recording, options) | {
         "preflight": [finding.to_json() for finding in checks],
         "broken": any(finding.level == BROKEN for finding in checks),
@@ -47,8 +47,8 @@ def persona_report(modes: Sequence[Heard], options: PersonalizedOptions, itself:
     }
 
 
-def _choices(first: Heard, options: PersonalizedOptions) -> Choices:
+def _choices(first: Heard, options: PersonalizedOptions) -> SideChoices:
     trials = first.trials
     bootstrap = Bootstrap(personas(trials), resamples=options.resamples, seed=options.seed)
     generators = [item.generators for item, _run, _swapped in trials]
-    return Choices(generators, first.columns.taken, golds(trials), bootstrap)
+    return SideChoices(generators, first.columns.taken, golds(trials), bootstrap)

@@ -11,7 +11,7 @@ from typing import Any
 from eval.asking.json_lines import write_lines
 from eval.asking.kept import Question
 from eval.asking.verdict import Answer, Failed, Given, Verdict, certainty_of
-from eval.judges.draws import orders
+from eval.judges.pairwise import orders
 from eval.judges.persona_items import PersonaItem
 from eval.judges.persona_prompt import Mode, question, shown
 from eval.recorded.personalized.judgements import Judgement, Recording, parse_judgement

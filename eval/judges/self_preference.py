@@ -7,15 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from eval.report.tables import Json, Table, shown
 from pearl.stats import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where nobody says
 OWN = {"own": "the judge's own", "family": "its family's"}
+Ability = Annotated[
+    Path | None,
+    typer.Option(
+        "--ability", metavar="A.json", help="Families of models, to report on texts by the judge's own family."
+    ),
+]
 AGAINST = {
     "gold": "how often its own is right",
     "others": "how often that side is taken where both are its own, or neither",
@@ -38,8 +46,17 @@ class Itself:
         return None if mine is None or generator not in self.families else self.families[generator] == mine
 
 
+def families_of(path: Path | None) -> dict[str, str]:
+    """The families of models by name, from a file of abilities as `pearl eval style` reads it. Raises InputError."""
+    if path is None:
+        return {}
+    from eval.recorded.style.ability import read_abilities
+
+    return {name: ability.family for name, ability in read_abilities(path).items() if ability.family}
+
+
 @dataclass(frozen=True, slots=True)
-class Choices:
+class SideChoices:
     """Judgements of two texts, (N,) each: 1 is the first of the item, -1 the second, 0 neither. ``right`` is None where
     no answer is."""
 
@@ -49,7 +66,7 @@ class Choices:
     bootstrap: Bootstrap
 
 
-def self_preference(itself: Itself, choices: Choices) -> dict[str, Any]:
+def self_preference(itself: Itself, choices: SideChoices) -> dict[str, Any]:
     """Measure how often the judge takes its own text when one of two is its own; with families, its family's too."""
     parts = {"own": itself.wrote} | ({"family": itself.is_related_to} if itself.families else {})
     return {name: _preference(choices, _own(choices.generators, is_own)) for name, is_own in parts.items()}
@@ -64,7 +81,7 @@ def _own(generators: Sequence[Generators], is_own: Callable[[str], bool | None])
     return np.array(sides)
 
 
-def _preference(choices: Choices, own: Floats) -> dict[str, Any]:
+def _preference(choices: SideChoices, own: Floats) -> dict[str, Any]:
     """Compare how often the judge takes its own text with how often that one is right, if one of two is right; else
     with how often it takes the same side when both texts or neither are its own."""
     right = choices.right
@@ -89,7 +106,7 @@ def _preference(choices: Choices, own: Floats) -> dict[str, Any]:
     }
 
 
-def _elsewhere(choices: Choices, own: Floats, decided: Floats) -> Estimate:
+def _elsewhere(choices: SideChoices, own: Floats, decided: Floats) -> Estimate:
     """The first and the second each count as often as they are its own."""
     sides = [decided & (own == side) for side in (1, -1)] + [(own == 0) & (choices.taken == side) for side in (1, -1)]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from eval.judges.style_detect_items import StyleItem
 from eval.recorded.style.styles import names_style
-from eval.report.finding import BROKEN, NOTE, Finding
+from eval.report.checks import BROKEN, NOTE, Finding
 
 _ANSWER = re.compile(r"^[\s*_#>-]*(?:final\s+)?answer\s*[*_]*\s*:", re.IGNORECASE | re.MULTILINE)
 

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from eval.asking.json_lines import Lines
-from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, counts, kind
-from eval.judges import authorship_trials as authorship
-from eval.judges.authorship import Found, position, prefers_longer
-from eval.judges.authorship_items import Item, Items
+from eval.asking.verdict import Failed, Given, Invalid, counts, kind
+from eval.judges.pairwise import CODES, FIRST, NOTHING, SECOND, PairColumns, position, prefers_longer
+from eval.judges.pairwise import TIE as EVEN
 from eval.judges.style_rank_checks import preflight
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_labels import Ranked, rank
-from eval.judges.style_rank_reply import Points, Scored
+from eval.judges.style_rank_reply import Scored
 from eval.judges.style_rank_trials import Judged, Trials
 from eval.recorded.style.choices import NO_LABEL
 from eval.recorded.style.labels import TIE, A, B
@@ -24,9 +25,7 @@ from eval.stats.consistency import self_consistency
 from pearl.stats import Bootstrap
 
 LABELS = (A, TIE, B)
-NOTHING = Invalid(NO_LABEL)
-# as the authorship judge would have said it, who calls a tie both
-ANSWERS: Mapping[str | None, Verdict] = {A: Given(Answer.A), B: Given(Answer.B), TIE: Given(Answer.BOTH)}
+OF_LABEL: Mapping[str | None, int] = {A: FIRST, B: SECOND, TIE: EVEN, None: NOTHING}
 
 
 def ranking_report(items: Lines[RankItem], judged: Iterable[Judged], trials: Trials, seed: int) -> dict[str, Any]:
@@ -102,22 +101,26 @@ def _consistency(ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
 
 def _habits(trials: Trials, judged: Sequence[Judged], ranked: Sequence[Ranked], seed: int) -> dict[str, Any]:
     """The shares in which the longer text ranks higher, Output (a) is taken, and the other order changes the choice."""
-    labels = _found(trials, ((place, 0, False, ANSWERS.get(each.label)) for place, each in enumerate(ranked)))
-    habits = {"prefers_longer": prefers_longer(labels, Bootstrap(labels.names, seed=seed))}
+    items, texts = trials.items, [item.texts for item in trials.items]
+    labels = _columns(items, [(place, 0, False, OF_LABEL[each.label]) for place, each in enumerate(ranked)])
+    habits = {"prefers_longer": prefers_longer(labels, texts, seed)}
     if not trials.scheme.pairs:
         return habits | {"p_first": None, "flip_rate": None, "pairs_of_orders": 0}
-    choices = _found(trials, ((each.trial.place, each.trial.draw, each.trial.second, each.said) for each in judged))
-    return habits | position(choices, Bootstrap(choices.names, seed=seed), seed)
+    choices = [(each.trial.place, each.trial.draw, each.trial.second, _code(each)) for each in judged]
+    return habits | position(_columns(items, choices), seed)
 
 
-def _found(trials: Trials, said: Iterable[tuple[int, int, bool, Verdict | Points | None]]) -> Found:
-    """Judgements in the form of the authorship judge: text a as the proposed system's draft, b as the baseline's."""
-    items = tuple(Item(item.line, item.id, item.cluster, item.request, item.texts) for item in trials.items)
-    judged = (
-        authorship.Judged(authorship.Trial(place, draw, swapped), answer if isinstance(answer, Given) else NOTHING)
-        for place, draw, swapped, answer in said
-    )
-    return Found.of(Items((A, B), items, {}, len(items), {}), judged)
+def _code(judged: Judged) -> int:
+    """What is said of the item's own texts."""
+    if not isinstance(judged.said, Given):
+        return NOTHING
+    code = CODES[judged.said.answer]
+    return {FIRST: SECOND, SECOND: FIRST}.get(code, code) if judged.trial.second else code
+
+
+def _columns(items: Sequence[RankItem], said: Sequence[tuple[int, int, bool, int]]) -> PairColumns:
+    place, run, swapped, code = (np.array(column) for column in zip(*said, strict=True))
+    return PairColumns(place, run, swapped, code, tuple(items[each].cluster for each in place))
 
 
 def _scores(judged: Iterable[Judged]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from eval.asking.lines import folded
 from eval.judges.style_rank_items import RankItem
 from eval.recorded.style.styles import names_style
-from eval.report.finding import BROKEN, NOTE, Finding
+from eval.report.checks import BROKEN, NOTE, Finding
 
 Check = tuple[str, str, str, Callable[[RankItem], object]]
 

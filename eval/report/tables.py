@@ -83,6 +83,13 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
         yield Table(f"{said} {caption_of(result, part)}", ("model", *names), tuple(rows), result["command"])
 
 
+def checks_table(findings: Sequence[Json]) -> Iterator[Table]:
+    """A table of what is wrong with the items; none where nothing is."""
+    rows = [(found["check"], found["level"], f"{found['count']:,}", found["message"]) for found in findings]
+    if rows:
+        yield Table("Checks of the items.", ("check", "level", "items", "what"), tuple(rows))
+
+
 def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
     """A table that says what each figure means and how it is computed."""
     rows = tuple((metric.title, metric.description, metric.how, metric.citation) for metric in metrics)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
-
 from pearl.stats import Interval
 
 UNBALANCED_P = 0.001
@@ -15,11 +11,15 @@ UNBALANCED_P = 0.001
 
 def mcnemar(better: int, worse: int) -> float:
     """The exact p-value; equal questions say nothing, and of nothing it is 1."""
+    from scipy.stats import binomtest
+
     return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
 
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows, each with its ``p_holm`` beside its ``p_value``."""
+    from statsmodels.stats.multitest import multipletests
+
     corrected = multipletests([row["p_value"] for row in rows], method="holm")[1]
     return [row | {"p_holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
 
@@ -28,6 +28,8 @@ def wilson(correct: int, total: int) -> Interval | None:
     """A proportion with Wilson's 95% interval, which has a width at 0 and 1 too; None of nothing."""
     if total == 0:
         return None
+    from statsmodels.stats.proportion import proportion_confint
+
     low, high = proportion_confint(correct, total, alpha=0.05, method="wilson")
     return Interval(correct / total, min(float(low), correct / total), max(float(high), correct / total))
 

@@ -1,10 +1,12 @@
-"""``pearl judge``: one module per command."""
+"""``pearl judge``: the judges' commands, made from their declarations, and those that prepare items for them."""
 
 from __future__ import annotations
 
 import typer
 
-from eval.commands.judge import authorship, personalized, style_detect, style_pairs, style_prompts, style_rank
+from eval.commands.judge import personalized, style_detect, style_pairs, style_prompts, style_rank
+from eval.commands.judge.made import register
+from eval.judges import authorship
 
 app = typer.Typer(
     add_completion=False,
@@ -12,7 +14,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
 )
-app.command(epilog=authorship.EXAMPLES)(authorship.authorship)
+register(app, authorship.JUDGE)
 app.command(epilog=personalized.EXAMPLES)(personalized.personalized)
 app.command(epilog=style_detect.EXAMPLES)(style_detect.style_detect)
 app.command(epilog=style_rank.EXAMPLES)(style_rank.style_rank)

@@ -85,25 +85,28 @@ def personalized(
     """Ask a judge which of two texts a described person would prefer, and measure how far to trust it."""
     from rich.console import Console
 
+    from eval.asking.bench import Asking, bench
     from eval.asking.cost import Prices
-    from eval.commands.judge.asking import Asking, bench, described, families_of
-    from eval.judges.authorship_presets import chosen
-    from eval.judges.draws import sampled
+    from eval.judges.authorship import PRESETS
+    from eval.judges.items import sampled
     from eval.judges.persona_items import read_persona_items
     from eval.judges.persona_prompt import Mode, ablations
     from eval.judges.persona_trials import PersonaQuestions, PersonaTrials, check_told, told
+    from eval.judges.self_preference import families_of
+    from eval.report.head import Head
 
     for option, target in (("--records", records), ("--json", json)):
         check_writable(option, target)
-    taken = chosen(preset, runs, order, None)
+    taken_order = PRESETS.chosen(preset, [f"order={order}"] if order else [])["order"]
     found, families = read_persona_items(items), families_of(ability)
     mode = Mode(persona, found.named("fields", fields) if fields else None, tie, certainty)
     modes = (mode, *ablations(mode, ablate, found))
-    head = described(
+    head = Head.of(
+        "judge",
         "personalized",
         items=items,
         preset=preset,
-        order=taken.order,
+        order=taken_order,
         persona=persona,
         no_persona=not persona,
         fields=fields or None,
@@ -118,13 +121,13 @@ def personalized(
         seed=seed,
         ability=ability,
         limit=limit,
-    )
+    ).to_json()
     asking = Asking(llm, max_in_flight, replies, replay, temperature, max_tokens, Prices(price_in, price_out), max_cost)
     sample = sampled(found.items, limit, seed)
-    every_trials = [PersonaTrials(sample, each, runs, taken.order, seed) for each in modes]
+    every_trials = [PersonaTrials(sample, each, runs, taken_order, seed) for each in modes]
     questions = PersonaQuestions(every_trials)
     with bench(asking, Console(stderr=True)) as at:
-        head["judge"] = at.judge.identity
+        head["judge"] = at.model.identity
         if dry_run:
             write_json(json or "-", head | at.estimate(questions))
             return
@@ -143,7 +146,7 @@ def personalized(
     options = PersonalizedOptions(threshold, preset_named(preset), seed=seed)
     by_mode = [heard(*each, options.preset) for each in zip(every_trials, every_told, strict=True)]
     result = head | {
-        **persona_report(by_mode, options, Itself(at.judge.names, families), str(items)),
+        **persona_report(by_mode, options, Itself(at.model.names, families), str(items)),
         "fields": found.fields,
         "passed_over": dict(found.passed_over),
         "elicitation": asked.to_json(),

@@ -83,23 +83,25 @@ def style_detect(
     """Ask a judge in many draws whether a text has a style, and measure how far the draws agree."""
     from rich.console import Console
 
+    from eval.asking.bench import Asking, bench
     from eval.asking.cost import Prices
     from eval.asking.json_lines import write_lines
-    from eval.commands.judge.asking import Asking, bench, described
-    from eval.judges.draws import sampled
+    from eval.judges.items import sampled
     from eval.judges.style_detect_items import read_style_items
     from eval.judges.style_detect_presets import chosen
     from eval.judges.style_detect_trials import JudgedRound, Questions, Reflections, Trials, judgement_lines
     from eval.judges.style_scales import scales_named
     from eval.recorded.style.lines import REFLECTED
     from eval.recorded.style.roles import personas_of
+    from eval.report.head import Head
 
     for option, target in (("--judgements", judgements), ("--json", json)):
         check_writable(option, target)
     taken, scales = chosen(preset, style_shown, headings, even), scales_named(scheme, labels)
     personas = personas_of(judge_as, protected=protected)
     found = read_style_items(items)
-    head = described(
+    head = Head.of(
+        "judge",
         "style-detect",
         items=items,
         scheme=[scale.name for scale in scales],
@@ -110,17 +112,17 @@ def style_detect(
         draws=draws,
         labels=labels,
         reflect=reflect,
-        **{"as": list(personas)},
+        **{"--as": list(personas)},  # type: ignore[arg-type]
         temperature=temperature,
         max_tokens=max_tokens,
         seed=seed,
         limit=limit,
-    )
+    ).to_json()
     asking = Asking(llm, max_in_flight, replies, replay, temperature, max_tokens, Prices(price_in, price_out), max_cost)
     trials = Trials(sampled(found.parsed, limit, seed), taken, scales, draws, personas or (None,))
     questions = Questions(trials)
     with bench(asking, Console(stderr=True)) as at:
-        head["judge"] = at.judge.identity
+        head["judge"] = at.model.identity
         if dry_run:
             write_json(json or "-", head | at.estimate(questions))
             return
@@ -129,11 +131,11 @@ def style_detect(
         elicitation = asked.to_json()
         if reflect:
             again = Reflections(trials, rounds[0].judged)
-            asked = at.after(asked, at.judge.decoding).ask("reflections", again)
+            asked = at.after(asked, at.model.decoding).ask("reflections", again)
             rounds.append(JudgedRound(list(again.judged(asked.replies())), asked.replies, REFLECTED))
             elicitation["reflection"] = asked.to_json()
         if judgements:
-            lines = judgement_lines(trials, at.judge.identity, rounds, labels)
+            lines = judgement_lines(trials, at.model.identity, rounds, labels)
             write_lines(judgements, lines, called=f"--judgements {judgements}")
     # only now: they load what statistics need
     from eval.judges.style_detect import detection_report

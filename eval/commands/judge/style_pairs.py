@@ -45,10 +45,10 @@ def style_pairs(
 ) -> None:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
-    from eval.commands.judge.asking import described
     from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs
     from eval.judges.style_rank_tables import pairs_table
     from eval.judges.style_responses import detected_scores, read_responses
+    from eval.report.head import Head
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
@@ -58,7 +58,8 @@ def style_pairs(
     found = read_responses(responses, detected_scores(judgements) if judgements else None)
     built = build_pairs(found.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
     write_lines(out, built.lines, called=f"--out {out}")
-    head = described(
+    head = Head.of(
+        "judge",
         "style-pairs",
         responses=responses,
         judgements=judgements,
@@ -66,6 +67,6 @@ def style_pairs(
         targets=targets,
         encoder=encoder,
         seed=seed,
-    )
+    ).to_json()
     result = head | {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
     write_or_show(json, result, lambda made: [pairs_table(made)])

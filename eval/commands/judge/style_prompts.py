@@ -37,10 +37,11 @@ def style_prompts(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Rank system prompts by how well they steer a generator to wanted styles, from judgements of style-rank."""
-    from eval.commands.judge.asking import described
     from eval.judges.style_prompts import prompts_report
     from eval.judges.style_rank_tables import prompts_table
+    from eval.report.head import Head
 
     check_writable("--json", json)
-    result = described("style-prompts", judgements=judgements, seed=seed) | prompts_report(judgements, seed)
+    head = Head.of("judge", "style-prompts", judgements=judgements, seed=seed)
+    result = head.to_json() | prompts_report(judgements, seed)
     write_or_show(json, result, lambda made: [prompts_table(made)])

@@ -80,21 +80,23 @@ def style_rank(
     """Ask a judge which of two texts has more of the wanted style, or answers better, and how far to trust it."""
     from rich.console import Console
 
+    from eval.asking.bench import Asking, bench
     from eval.asking.cost import Prices
     from eval.asking.json_lines import write_lines
-    from eval.commands.judge.asking import Asking, bench, described
-    from eval.judges.draws import sampled
+    from eval.judges.items import sampled
     from eval.judges.style_rank_items import read_rank_items
     from eval.judges.style_rank_presets import chosen
     from eval.judges.style_rank_prompt import scheme_named
     from eval.judges.style_rank_trials import Questions, Trials, judgement_lines
+    from eval.report.head import Head
 
     for option, target in (("--judgements", judgements), ("--json", json)):
         check_writable(option, target)
     taken, way = chosen(preset, half, style_shown, even), scheme_named(scheme)
     longest = max_tokens or way.max_tokens
     found = read_rank_items(items, styled=way.styled)
-    head = described(
+    head = Head.of(
+        "judge",
         "style-rank",
         items=items,
         scheme=scheme,
@@ -107,19 +109,19 @@ def style_rank(
         max_tokens=longest,
         seed=seed,
         limit=limit,
-    )
+    ).to_json()
     asking = Asking(llm, max_in_flight, replies, replay, temperature, longest, Prices(price_in, price_out), max_cost)
     trials = Trials(sampled(found.parsed, limit, seed), way, taken, draws)
     questions = Questions(trials)
     with bench(asking, Console(stderr=True)) as at:
-        head["judge"] = at.judge.identity
+        head["judge"] = at.model.identity
         if dry_run:
             write_json(json or "-", head | at.estimate(questions))
             return
         asked = at.ask("judgements", questions)
         judged = list(trials.judged(asked.replies()))
         if judgements:
-            lines = judgement_lines(trials, at.judge.identity, judged, asked.replies())
+            lines = judgement_lines(trials, at.model.identity, judged, asked.replies())
             write_lines(judgements, lines, called=f"--judgements {judgements}")
     # only now: they load what statistics need
     from eval.judges.style_rank import ranking_report

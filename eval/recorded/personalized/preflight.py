@@ -7,36 +7,11 @@ figures are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from eval.recorded.personalized import gold_checks, pair_checks
 from eval.recorded.personalized.judgements import Recording
-from eval.recorded.personalized.lookup import Said
-from eval.report.finding import BROKEN, NOTE, Finding
+from eval.report.checks import BROKEN, NOTE, Check
 
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """``find`` gives what is said, with the records it is said of; nothing where there is nothing to say."""
-
-    name: str
-    level: str
-    description: str
-    find: Callable[[Recording], Said]
-
-
-def preflight(recording: Recording) -> list[Finding]:
-    found = []
-    for check in CHECKS:
-        result = check.find(recording)
-        if result is not None:
-            message, judgements = result
-            found.append(Finding(check.name, check.level, tuple(each.line for each in judgements), message))
-    return found
-
-
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[Check[Recording], ...] = (
     Check(
         "constant_distractor",
         BROKEN,

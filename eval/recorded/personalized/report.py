@@ -11,10 +11,10 @@ from typing import Any
 from eval.asking.verdict import Given, Invalid
 from eval.recorded.personalized.baselines import baselines, preferences
 from eval.recorded.personalized.judgements import Recording, read_recording
-from eval.recorded.personalized.preflight import CHECKS, preflight
+from eval.recorded.personalized.preflight import CHECKS
 from eval.recorded.personalized.presets import PRESETS, Preset
 from eval.recorded.personalized.reading import Read, disagreements, read_verdicts
-from eval.report.finding import BROKEN
+from eval.report.checks import BROKEN, preflight
 from eval.stats.certainty import FIGURES, Certain, bands, histogram, reliability, risk_coverage, sweep
 from eval.stats.proportions import wilson_json
 from pearl.stats import Bootstrap, Estimate
@@ -45,7 +45,7 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
 def recording_report(recording: Recording, options: PersonalizedOptions) -> dict[str, Any]:
     """One file: what the contract names first, then all that says how far to trust it."""
     read = read_verdicts(recording, options.preset)
-    findings = preflight(recording)
+    findings = preflight(CHECKS, recording)
     asked = recording.asked
     return {
         "n": len(recording.judgements),

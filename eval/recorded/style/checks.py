@@ -15,7 +15,7 @@ from eval.recorded.style.counts import subject_of
 from eval.recorded.style.judged import Judged, Unit
 from eval.recorded.style.labels import CANNOT_TELL, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
-from eval.report.finding import BROKEN, NOTE
+from eval.report.checks import BROKEN, NOTE
 from eval.stats.proportions import UNBALANCED_P
 
 EXAMPLES = 20

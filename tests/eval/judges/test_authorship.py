@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import krippendorff
 import pytest
 
 from eval.asking.reply import CUT_OFF
 from eval.asking.verdict import Answer, Failed, Given, Invalid
-from eval.judges.authorship import authorship_figures
-from eval.judges.authorship_checks import preflight
-from eval.judges.authorship_items import Item, Items
-from eval.judges.authorship_presets import PRESETS, chosen
-from eval.judges.authorship_prompt import VARIANTS
-from eval.judges.authorship_trials import Judged, Outcome, Questions, Trial, Trials, verdict_of
+from eval.judges.authorship import CHECKS, JUDGE, PRESETS, AuthorshipItem, AuthorshipOptions
+from eval.judges.authorship import figures as authorship_figures
+from eval.judges.items import Items
+from eval.judges.judge import Judgement, Judgements, Questions, Round, Trial
+from eval.report.checks import preflight
 from pearl.chat.base import Reply
-from pearl.errors import InputError
 from pearl.records import Usage
 
-BOTH_ORDERS, RANDOM = PRESETS["corrected"], PRESETS["as_published"]
+BOTH_ORDERS, RANDOM = (
+    AuthorshipOptions(preset=name, systems=("ours", "bm25"), **PRESETS.chosen(name))
+    for name in ("corrected", "as_published")
+)
 
 
 def items(*texts, owners=None):
     every = [
-        Item(n + 1, f"i{n}", owners[n] if owners else f"user {n}", f"reference {n}", pair)
+        AuthorshipItem(n + 1, f"i{n}", owners[n] if owners else f"user {n}", f"reference {n}", pair)
         for n, pair in enumerate(texts or [("ours, longer", "theirs")] * 2)
     ]
-    return Items(("ours", "bm25"), tuple(every), {"ours": 0, "bm25": 0}, len(every), {})
+    return Items(tuple(every), len(every), {}, {"failed_drafts": {"ours": 0, "bm25": 0}})
 
 
-def judged(*said):
+def judged(of, *said):
     """Place, run, swapped, and what is said: 1 or 2 for POST ONE or TWO, 0 for both, None for an invalid reply."""
     answers = {1: Given(Answer.A), 2: Given(Answer.B), 0: Given(Answer.BOTH), None: Invalid("no_verdict")}
-    return [Judged(Trial(place, run, swapped), answers[word]) for place, run, swapped, word in said]
+    return [Judgement(Trial(place, of.every[place], run, swapped), answers[word]) for place, run, swapped, word in said]
 
 
-def figures(said, of=None, preset=BOTH_ORDERS):
-    return authorship_figures(of or items(), judged(*said), preset)
+def figures(said, of=None, options=BOTH_ORDERS):
+    of = of or items()
+    first = Round(tuple(judged(of, *said)), lambda: ())
+    return authorship_figures(Judgements(of, (), first, None, "mock", frozenset(), {}), options)
 
 
 def values(rates):
     return {name: rates[name]["value"] for name in ("proposed", "baseline", "tie")}
 
 
-def test_an_answer_is_of_a_position_an_outcome_of_a_system():
-    outcomes = [each.outcome for each in judged((0, 0, False, 1), (0, 0, True, 1), (0, 0, True, 0), (0, 0, True, None))]
-    assert outcomes == [Outcome.PROPOSED, Outcome.BASELINE, Outcome.TIE, None]
+def test_an_answer_is_of_a_position_and_undone_for_the_item():
+    said = judged(items(), (0, 0, False, 1), (0, 0, True, 1), (0, 0, True, 0), (0, 0, True, None))
+    assert [each.of_item() for each in said] == [
+        Given(Answer.A),
+        Given(Answer.B),
+        Given(Answer.BOTH),
+        Invalid("no_verdict"),
+    ]
 
 
 def test_rates_are_means_over_items_and_runs():
@@ -90,7 +100,7 @@ def test_a_judge_that_follows_length_is_found_out():
 
 def test_alpha_is_the_librarys():
     said = [(0, 0, False, 1), (0, 1, False, 1), (0, 2, True, 1), (1, 0, False, 2), (1, 1, True, 1), (1, 2, False, None)]
-    found = figures(said, preset=RANDOM)
+    found = figures(said, options=RANDOM)
     # P P B, and B B -
     assert found["alpha"]["value"] == pytest.approx(
         krippendorff.alpha([[0, 1], [0, 1], [1, float("nan")]], level_of_measurement="nominal")
@@ -111,7 +121,7 @@ def test_alpha_is_the_librarys():
     ],
 )
 def test_alpha_is_null_with_a_reason_where_it_is_undefined(said, reason):
-    found = figures(said, preset=RANDOM)
+    found = figures(said, options=RANDOM)
     assert found["alpha"] is None
     assert reason in found["undefined"]["alpha"]
 
@@ -132,38 +142,34 @@ def test_the_sign_test_is_over_users():
 
 
 def test_a_reply_that_was_cut_off_never_came_to_its_verdict():
-    assert verdict_of(Reply("Well.\nPOST ONE", "stop", Usage()), ()) == Given(Answer.A)
-    assert verdict_of(Reply("Well.\nPOST ONE", "length", Usage()), ()) == Invalid(CUT_OFF)
-    assert verdict_of(Failed("llm_refused"), ()) == Failed("llm_refused")
+    trial = Trial(0, items().every[0], 0)
+    said = [Reply("Well.\nPOST ONE", "stop", Usage()), Reply("Well.\nPOST ONE", "length", Usage()), Failed("refused")]
+    verdicts = [JUDGE.verdict(reply, trial, BOTH_ORDERS) for reply in said]
+    assert verdicts == [Given(Answer.A), Invalid(CUT_OFF), Failed("refused")]
 
 
 def test_trials_of_the_presets():
-    of = items(*[("a", "b")] * 40).items
-    both = list(Trials(of, VARIANTS["post"], BOTH_ORDERS, 0))
+    of = items(*[("a", "b")] * 40).every
+    both = list(JUDGE.trials(of, BOTH_ORDERS))
     assert len(both) == 40 * 3 * 2
-    once = list(Trials(of, VARIANTS["post"], RANDOM, 0))
-    assert once == list(Trials(of, VARIANTS["post"], RANDOM, 0)) != list(Trials(of, VARIANTS["post"], RANDOM, 1))
+    once = list(JUDGE.trials(of, RANDOM))
+    assert once == list(JUDGE.trials(of, RANDOM)) != list(JUDGE.trials(of, replace(RANDOM, seed=1)))
     assert len(once) == 40 * 3
     assert 40 < sum(trial.swapped for trial in once) < 80
-    assert len(list(Questions(Trials(of, VARIANTS["post"], RANDOM, 0)))) == 120
+    assert len(list(Questions(JUDGE, of, RANDOM))) == 120
 
 
 def test_choices_by_name():
-    preset = chosen("as_published", 5, "both", None)
-    assert (preset.runs, preset.order, preset.unparsed) == (5, "both", "dropped")
-    for wrong in (("best", None, None, None), ("corrected", None, "AB", None), ("corrected", None, None, "tie")):
-        with pytest.raises(InputError, match="there are"):
-            chosen(*wrong)
+    assert PRESETS.chosen("as_published", ["order=both"]) == {"order": "both", "unparsed": "dropped"}
 
 
 def test_what_is_wrong_with_the_items():
     of = items(("same  text", "Same text"), ("", "b"), ("reference 2", "b"), ("and reference 3 too", "b"), ("a", "b"))
-    found = {finding.check: finding.records for finding in preflight(of)}
+    found = {finding.check: finding.records for finding in preflight(CHECKS, of.every)}
     assert found == {
         "identical_candidates": (1,),
         "empty_candidate": (2,),
         "candidate_is_reference": (3,),
         "candidate_contains_reference": (4,),
     }
-    again = Items(of.systems, (of.items[4], of.items[4]), {}, 2, {})
-    assert [finding.check for finding in preflight(again)] == ["same_reference"]
+    assert [finding.check for finding in preflight(CHECKS, [of.every[4]] * 2)] == ["same_reference"]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from eval.judges.draws import BOTH, RANDOM, orders, sampled
+from eval.judges.items import sampled
+from eval.judges.pairwise import BOTH, RANDOM, orders
 
 
 @pytest.mark.parametrize(("limit", "size"), [(None, 9), (9, 9), (20, 9), (4, 4), (1, 1)])

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from eval.commands.judge.asking import names_of
-from eval.judges.self_preference import Choices, Itself, self_preference
+from eval.asking.bench import names_of
+from eval.judges.self_preference import Itself, SideChoices, self_preference
 from pearl.settings import load_settings
 from pearl.stats import Bootstrap
 
@@ -20,7 +20,7 @@ def choices(*rows, gold=False):
     columns = list(zip(*rows, strict=True))
     right = np.array(columns[3], float) if gold else None
     names = [str(place) for place in range(len(rows))]
-    return Choices(list(zip(*columns[:2], strict=True)), np.array(columns[2], float), right, Bootstrap(names))
+    return SideChoices(list(zip(*columns[:2], strict=True)), np.array(columns[2], float), right, Bootstrap(names))
 
 
 def own(*rows, gold=False):

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from eval.recorded.personalized.judgements import read_recording
-from eval.recorded.personalized.preflight import CHECKS, preflight
+from eval.recorded.personalized.preflight import CHECKS
+from eval.report.checks import preflight
 
 
 @pytest.fixture
 def findings(write_lines):
     def find(lines: list[dict[str, Any]]) -> dict[str, tuple[int, ...]]:
-        return {found.check: found.records for found in preflight(read_recording(write_lines(lines)))}
+        return {found.check: found.records for found in preflight(CHECKS, read_recording(write_lines(lines)))}
 
     return find
 
@@ -230,7 +231,7 @@ def test_mixed_prompts(judged, findings):
 
 def test_a_finding_says_which_how_many_and_what(judged, write_lines):
     lines = [line | {"id": 1} for line in judged(3)]
-    (found,) = preflight(read_recording(write_lines(lines)))
+    (found,) = preflight(CHECKS, read_recording(write_lines(lines)))
     assert found.to_json() == {
         "check": "duplicate_id",
         "level": "broken",

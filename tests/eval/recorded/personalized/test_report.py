@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from eval.recorded.personalized.judgements import read_recording
-from eval.recorded.personalized.preflight import preflight
+from eval.recorded.personalized.preflight import CHECKS
 from eval.recorded.personalized.presets import PRESETS
 from eval.recorded.personalized.reading import disagreements, read_verdicts
 from eval.recorded.personalized.report import PersonalizedOptions, personalized_report, recording_report
+from eval.report.checks import preflight
 
 FOLDER = "data/personalized-judge"
 AP, EC = "ap_all_features_all_features", "ec_all_features"
@@ -80,7 +81,7 @@ PR_CHECKS = {
 
 def test_what_is_wrong_with_the_recorded_files(recordings):
     for name, recording in recordings.items():
-        checks = {finding.check: len(finding.records) for finding in preflight(recording)}
+        checks = {finding.check: len(finding.records) for finding in preflight(CHECKS, recording)}
         if not name.startswith("ap_"):
             assert set(checks) == {"duplicate_distractor", "frequency_tells_gold"}
         elif len(recording.judgements) == 525:

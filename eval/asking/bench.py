@@ -1,9 +1,8 @@
-"""The part that all judges share: the command they name, the model, the kept replies, and asking what is missing."""
+"""A model that judges and its kept replies, opened once for a run; what is missing is asked, the rest is read."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,13 +12,12 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.asking.ask import Asked, Judge, Terms, check_complete, elicit, replies, survey
+from eval.asking.ask import Asked, JudgeModel, Terms, check_complete, elicit, replies, survey
 from eval.asking.cost import NO_PRICES, Prices, Purse, Survey
-from eval.asking.kept import Question, Replies, open_replies
+from eval.asking.kept import Question, ReplyStore, open_replies
 from eval.asking.patience import asking
 from eval.asking.progress import watched
 from eval.asking.verdict import Failed
-from pearl import __version__
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import make_chat_model
 from pearl.errors import InputError
@@ -28,7 +26,7 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The options of a run."""
+    """How a run asks."""
 
     llm: str | None
     in_flight: int
@@ -39,13 +37,9 @@ class Asking:
     prices: Prices = NO_PRICES
     cap: float | None = None
 
-    def check(self) -> None:
-        """Raises InputError for a cap without prices."""
-        Purse(self.prices, self.cap)
-
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class AskedRound:
     """The questions and the outcome of asking them; ``replies`` iterates over the replies anew each time."""
 
     survey: Survey
@@ -57,10 +51,12 @@ class Round:
 
 
 class Bench:
-    """A judge and its kept replies; open it with :func:`bench`."""
+    """Open it with :func:`bench`."""
 
-    def __init__(self, asking: Asking, judge: Judge, kept: Replies, console: Console, runner: asyncio.Runner) -> None:
-        self.judge = judge
+    def __init__(
+        self, asking: Asking, model: JudgeModel, kept: ReplyStore, console: Console, runner: asyncio.Runner
+    ) -> None:
+        self.model = model
         self._asking = asking
         self._kept = kept
         self._console = console
@@ -68,59 +64,42 @@ class Bench:
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """The highest number of calls, tokens and money that asking would take."""
-        return {"estimate": survey(self.judge, questions, self._kept).to_json(self._asking.prices)}
+        return {"estimate": survey(self.model, questions, self._kept).to_json(self._asking.prices)}
 
-    def after(self, before: Round, decoding: Decoding) -> Bench:
-        """The same judge, asked otherwise, for what is left below the cap."""
+    def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
+        """The same model with what is left below the cap, and other decoding if there is one."""
         cap = self._asking.cap
         left = None if cap is None else max(cap - (before.asked.cost or 0.0), 0.0)
-        judge = replace(self.judge, decoding=decoding)
-        return Bench(replace(self._asking, cap=left), judge, self._kept, self._console, self._runner)
+        model = replace(self.model, decoding=decoding or self.model.decoding)
+        return Bench(replace(self._asking, cap=left), model, self._kept, self._console, self._runner)
 
-    def ask(self, label: str, questions: Iterable[Question]) -> Round:
+    def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""
-        found = survey(self.judge, questions, self._kept)
+        found = survey(self.model, questions, self._kept)
         if self._asking.replay:
             check_complete(found)
         asked = Asked()
         if found.missing:
             with watched(self._console) as watch:
                 terms = Terms(self._asking.in_flight, self._asking.prices, self._asking.cap)
-                asked = self._runner.run(elicit(self.judge, questions, self._kept, terms, watch(label, found.missing)))
-        return Round(found, asked, partial(replies, self.judge, questions, self._kept, asked))
-
-
-def described(name: str, **options: object) -> dict[str, Any]:
-    """The command that makes a result, without its output files, and our version. True is a flag, a tuple several
-    words, a list an option for each; None and False are left out."""
-    words = ["pearl", "judge", name]
-    given = [(option, each) for option, value in options.items() for each in _each(value)]
-    for option, value in given:
-        if value is None or value is False:
-            continue
-        words.append(f"--{option.replace('_', '-')}")
-        values = value if isinstance(value, tuple) else () if value is True else (value,)
-        words += [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
-    return {"command": shlex.join(words), "version": __version__}
-
-
-def _each(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+                asked = self._runner.run(elicit(self.model, questions, self._kept, terms, watch(label, found.missing)))
+        return AskedRound(found, asked, partial(replies, self.model, questions, self._kept, asked))
 
 
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
-    options.check()
+    Purse(options.prices, options.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by eval.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)
     model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
-    judge = Judge(asking(model) if model else _unasked, identity, decoding, model.count_tokens if model else len, name)
+    ask = asking(model) if model else _unasked
+    judge_model = JudgeModel(ask, identity, decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as kept:
         try:
-            yield Bench(options, judge, kept, console, runner)
+            yield Bench(options, judge_model, kept, console, runner)
         finally:
             if model:
                 runner.run(model.close())
@@ -135,15 +114,6 @@ def names_of(settings: Settings) -> tuple[str, str]:
     if not settings.llm_model:
         raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
     return settings.llm_model, settings.llm_model
-
-
-def families_of(path: Path | None) -> dict[str, str]:
-    """The families of models by name, from a file of abilities as `pearl eval style` reads it. Raises InputError."""
-    if path is None:
-        return {}
-    from eval.recorded.style.ability import read_abilities
-
-    return {name: each.family for name, each in read_abilities(path).items() if each.family}
 
 
 async def _unasked(messages: Iterable[Message], decoding: Decoding) -> Reply:

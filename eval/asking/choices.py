@@ -1,0 +1,108 @@
+"""Points that a paper leaves open, or has in two ways: named choices, and the presets that make all of them.
+
+A choice is overridden on the command line by ``--choose NAME=VALUE``; its values and why there are several stand in
+``--help`` and in the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from pearl.errors import InputError
+from pearl.options import known
+
+HELP_WIDTH = 96  # characters of a line of help
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``values``: what each of them does; ``why`` there is a choice."""
+
+    name: str
+    values: Mapping[str, str]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A value for every choice."""
+
+    name: str
+    description: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Presets:
+    """The first preset is the default. Raises ValueError for a preset that leaves a choice open or unknown."""
+
+    choices: tuple[Choice, ...]
+    presets: tuple[Preset, ...]
+
+    def __post_init__(self) -> None:
+        allowed = {choice.name: set(choice.values) for choice in self.choices}
+        for preset in self.presets:
+            if preset.values.keys() != allowed.keys():
+                raise ValueError(f"The preset {preset.name} must choose {', '.join(allowed)}.")
+            for name, value in preset.values.items():
+                if value not in allowed[name]:
+                    raise ValueError(f"The preset {preset.name} chooses {name}={value}, which is not declared.")
+
+    @property
+    def default(self) -> str:
+        return self.presets[0].name
+
+    def chosen(self, preset: str, overrides: Iterable[str] = ()) -> dict[str, str]:
+        """The values of a preset with those given as NAME=VALUE instead. Raises InputError for unknown ones."""
+        presets = {each.name: each for each in self.presets}
+        values = dict(presets[known("preset", preset, presets)].values)
+        choices = {choice.name: choice for choice in self.choices}
+        given: set[str] = set()
+        for override in overrides:
+            name, sign, value = (part.strip() for part in override.partition("="))
+            if not sign:
+                raise InputError(f"--choose {override}: must be NAME=VALUE.", param="choose")
+            if name not in choices:
+                raise InputError(f"--choose {override}: there are {', '.join(choices)}.", param="choose")
+            if value not in choices[name].values:
+                raise InputError(f"--choose {override}: there are {', '.join(choices[name].values)}.", param="choose")
+            if name in given:
+                raise InputError(f"--choose {override}: {name} is chosen already; choose it once.", param="choose")
+            given.add(name)
+            values[name] = value
+        return values
+
+    def help(self) -> str:
+        """The presets and choices for the end of a command's help, each paragraph to be shown as it is."""
+        if not self.choices:
+            return ""
+        parts = [["Presets, the first by default:", *(f"  {each.name}: {each.description}" for each in self.presets)]]
+        for choice in self.choices:
+            values = (f"  {value}{self._of(choice.name, value)}: {says}" for value, says in choice.values.items())
+            parts.append([f"--choose {choice.name}=VALUE. {choice.why}", *values])
+        return "\n\n".join("\n".join(("\b", *(row for line in part for row in _fit(line)))) for part in parts)
+
+    def markdown(self) -> str:
+        """A table of the choices: the values, what they do, the presets that make them, and why there is a choice."""
+        lines = ["| choice | does | preset | why there is a choice |", "| --- | --- | --- | --- |"]
+        for choice in self.choices:
+            for value, says in choice.values.items():
+                why = choice.why if value == next(iter(choice.values)) else ""
+                presets = ", ".join(self._presets_with(choice.name, value))
+                lines.append(f"| `{choice.name}={value}` | {says} | {presets} | {why} |")
+        return "\n".join(lines)
+
+    def _presets_with(self, name: str, value: str) -> Sequence[str]:
+        return [preset.name for preset in self.presets if preset.values[name] == value]
+
+    def _of(self, name: str, value: str) -> str:
+        presets = self._presets_with(name, value)
+        return f" ({', '.join(presets)})" if presets else ""
+
+
+def _fit(line: str) -> list[str]:
+    """The line, broken where it is too long for the help; what follows is indented further."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return wrap(line, HELP_WIDTH - 2, subsequent_indent=indent)

@@ -1,0 +1,121 @@
+"""How a judge's reply is read, declared as data: a line that says a verdict and nothing else, or a field of an object.
+
+Words of verdicts within sentences are what a justification is made of and say nothing. A reply that can be read in two
+ways is invalid, and what the judge repeats from the texts it was shown is not its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Generic, TypeVar
+
+from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
+from eval.asking.reply import EMPTY, NO_VERDICT, SEVERAL_VERDICTS, clean, leading_object
+from eval.asking.verdict import Invalid
+
+VerdictT = TypeVar("VerdictT")
+
+# signs that decorate; those that deny (a cross, a tilde, a question mark) are not among them
+OPENING = r"[\s*_#`\"'“‘(\[{•=|:;–—-]*"
+CLOSING = r"[\s*_`\"'”’)\]}.,;:!=|–—-]*"
+NOUNS = "verdict|decision|answer|judge?ment|choice|output|conclusion"
+
+
+def line_of(label: str, *, nouns: str = NOUNS) -> re.Pattern[str]:
+    """A line that holds the label and nothing else, or calls it the verdict: "My final verdict is LABEL."
+
+    ``label`` is a regular expression; the groups ``says`` and ``tail`` are what stands before and behind it.
+    """
+    says = rf"(?:my\s+|the\s+)?(?:final\s+)?(?:{nouns})(?:\s+is\b|\s*[*_]*\s*[:=–—-]){OPENING}"
+    so = r"(?:(?:so|thus|hence|therefore|overall)\b\W{0,3})?"
+    return re.compile(rf"{OPENING}{so}(?P<says>{says})?(?:{label})(?P<tail>{CLOSING})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Generic[VerdictT]):
+    """A line that says a verdict; ``announced``: it calls it so; ``heading``: it ends with a colon."""
+
+    place: int
+    verdict: VerdictT | Invalid
+    announced: bool
+    heading: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar(Generic[VerdictT]):
+    """The verdict is the last line that matches ``line`` and nothing stands below it; or one of the ``fields`` of a
+    JSON object that begins the reply.
+
+    ``verdict`` says what a match means, Invalid for words that were not offered. ``spelled``: the verdicts as the
+    prompt asks for them. ``sections``: what headings without a colon say, in order, above what is written of each text.
+    ``leads``: the verdict may be the first line, too; ``takes_back`` tells if the lines below may mean another one.
+
+    Raises ValueError for a grammar that reads no verdict, or another one, where it is spelled as asked for.
+    """
+
+    line: re.Pattern[str]
+    verdict: Callable[[re.Match[str]], VerdictT | Invalid]
+    spelled: Mapping[str, VerdictT]
+    fields: Sequence[str] = ()
+    sections: Sequence[VerdictT] = ()
+    leads: bool = False
+    takes_back: Callable[[VerdictT | Invalid, Sequence[str]], bool] = lambda verdict, below: False
+
+    def __post_init__(self) -> None:
+        if not self.spelled:
+            raise ValueError("A grammar must spell the verdicts that it reads.")
+        for spelling, verdict in self.spelled.items():
+            for reply in (f"It is so for a reason.\n{spelling}", spelling):
+                if (found := self.read(reply)) != verdict:
+                    raise ValueError(f"The grammar reads {found} where a reply says {spelling!r}, not {verdict}.")
+
+    def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
+        """The verdict of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from
+        there, with its neighbour, is not its own."""
+        text = clean(reply)
+        if not text.strip():
+            return Invalid(EMPTY)
+        if given := leading_object(text):
+            return self._of_object(*given, shown)
+        lines = own_lines(text, self.line.fullmatch)
+        labels = [label for label in self._labels(lines, shown) if label.announced or not label.heading]
+        if not labels:
+            return Invalid(NO_VERDICT)
+        *others, last = labels
+        ends = last.place == len(lines) - 1 and not last.heading
+        if not ends and not (self.leads and labels[0].place == 0):
+            return Invalid(NO_VERDICT)
+        headings = self._are_sections([label for label in others if not label.announced])
+        if any(label.verdict != last.verdict for label in others if label.announced or not headings):
+            return Invalid(SEVERAL_VERDICTS)
+        if not ends and self.takes_back(last.verdict, lines[1:]):
+            return Invalid(SEVERAL_VERDICTS)
+        return last.verdict
+
+    def _labels(self, lines: Sequence[str], shown: Sequence[str] = ()) -> Iterator[Label[VerdictT]]:
+        for place, line in enumerate(lines):
+            match = self.line.fullmatch(line) if len(line) < LONGEST_LINE else None
+            if match and not quotes_half(line) and not (shown and is_repeated(lines, place, shown)):
+                announced = bool(match.groupdict().get("says"))
+                yield Label(place, self.verdict(match), announced, ":" in match["tail"])
+
+    def _are_sections(self, bare: Sequence[Label[VerdictT]]) -> bool:
+        """One for each text, in their order, with something written between them; the verdict comes further down."""
+        said = [label.verdict for label in bare]
+        apart = all(two.place > one.place + 1 for one, two in pairwise(bare))
+        return bool(bare) and said == list(self.sections) and apart
+
+    def _of_object(self, value: dict[str, Any], rest: str, shown: Sequence[str]) -> VerdictT | Invalid:
+        said = [value[name] for name in self.fields if name in value]
+        labels = list(self._labels([text.strip() for text in said if isinstance(text, str)]))
+        if not said or len(labels) < len(said):
+            return Invalid(NO_VERDICT)
+        below = own_lines(rest, self.line.fullmatch)
+        labels += [label for label in self._labels(below, shown) if label.announced or not label.heading]
+        verdict = labels[0].verdict
+        if "{" in rest or any(label.verdict != verdict for label in labels):
+            return Invalid(SEVERAL_VERDICTS)
+        return Invalid(SEVERAL_VERDICTS) if below and self.takes_back(verdict, below) else verdict

@@ -1,0 +1,143 @@
+"""The commands of the judges, made from their declarations: flags from the options, choices from the presets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, replace
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import typer
+from rich.console import Console
+from typer.core import TyperCommand
+
+from eval.asking.bench import bench
+from eval.asking.json_lines import write_lines
+from eval.commands.choose import former_option
+from eval.commands.judge.shared import SharedOptions, option
+from eval.commands.scored import write_or_show
+from eval.judges.judge import Judge, Questions, run
+from eval.report.head import Head
+from pearl.options import check_writable, write_json
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help shows its options in groups, each under its title."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(param, "rich_help_panel", None) or "Options", []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
+    """Add the judge's command."""
+    examples = "\n".join(("Examples:\n\n\b", *(f"  pearl judge {judge.name} {words}" for words in judge.examples)))
+    epilog = "\n\n".join(filter(None, (judge.about_items, judge.presets.help(), examples)))
+    app.command(judge.name, help=judge.summary, epilog=epilog, cls=GroupedCommand)(command_of(judge))
+
+
+def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
+    """A function whose parameters are the judge's own options, then those of every judge."""
+    own, shared = (dict(_parameters(options)) for options in (judge.options, SharedOptions))
+    shared["judgements"] = _parameter("judgements", Path | None, _output(judge), None)
+    if isinstance(judge.max_tokens, int):
+        shared["max_tokens"] = shared["max_tokens"].replace(default=judge.max_tokens)
+    if judge.presets.choices:
+        shared["preset"] = shared["preset"].replace(default=judge.presets.default)
+    else:
+        del shared["preset"], shared["choose"]
+    former = [
+        _parameter(f"former_{choice.name}", str | None, former_option(choice.name), None)
+        for choice in judge.presets.choices
+    ]
+
+    def command(**given: Any) -> None:
+        options = {name: given[name] for name in own}
+        _judge(judge, options, SharedOptions(**{name: given[name] for name in shared}))
+
+    command.__signature__ = Signature([*own.values(), *shared.values(), *former])  # type: ignore[attr-defined]
+    return command
+
+
+def _parameters(options: type[Any]) -> Iterator[tuple[str, Parameter]]:
+    """The fields of a dataclass that are annotated with an option of the command line."""
+    hints = get_type_hints(options, include_extras=True)
+    for field in fields(options):
+        if get_origin(hints[field.name]) is Annotated:
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            default = Parameter.empty if default is MISSING else default
+            yield (
+                field.name,
+                Parameter(field.name, Parameter.KEYWORD_ONLY, annotation=hints[field.name], default=default),
+            )
+
+
+def _parameter(name: str, kind: Any, option: Any, default: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default)
+
+
+def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -> None:
+    """Ask the judge, and write or show what came of it."""
+    for flag, target in ((f"--{judge.output}", shared.judgements), ("--json", shared.json)):
+        check_writable(flag, target)
+    chosen = judge.presets.chosen(shared.preset or judge.presets.default, shared.choose)
+    filled = {**chosen, "preset": shared.preset, "seed": shared.seed}
+    known = {field.name for field in fields(judge.options)}
+    items, options = judge.load(
+        shared.items, judge.options(**own, **{name: value for name, value in filled.items() if name in known})
+    )
+    items = items.sampled(shared.limit, shared.seed)
+    if shared.max_tokens is None:
+        longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
+        shared = replace(shared, max_tokens=longest)
+    with bench(shared.asking(), Console(stderr=True)) as at:
+        head = _head(judge, options, shared, at.model.identity)
+        if shared.dry_run:
+            questions = Questions(judge, items.every, options)
+            write_json(shared.json or "-", head.to_json() | at.estimate(questions))
+            return
+        judgements = run(judge, items, options, at)
+        if shared.judgements:
+            written = judge.lines(judgements, options)
+            write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
+    figures = judge.figures(judgements, options) | {"elicitation": dict(judgements.elicitation)}
+    write_or_show(shared.json, head.to_json() | figures, judge.tables)
+
+
+def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
+    """The command with every option that its result depends on, and the judge's model."""
+    own = [
+        _flag(parameter.annotation.__metadata__[0], getattr(options, name))
+        for name, parameter in _parameters(judge.options)
+    ]
+    choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
+    return Head.of(
+        "judge",
+        judge.name,
+        judge=model,
+        items=shared.items,
+        **dict(own),
+        preset=shared.preset or None,
+        choose=choices,
+        temperature=shared.temperature,
+        max_tokens=shared.max_tokens,
+        seed=shared.seed,
+        limit=shared.limit,
+    )
+
+
+def _flag(option: Any, value: object) -> tuple[str, object]:
+    """The option's name and value; a switch that is off has a name of its own, if any."""
+    yes, _, no = option.default.partition("/")
+    return (no, True) if no and value is False else (yes, value)
+
+
+def _output(judge: Judge[Any, Any]) -> Any:
+    return option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)

@@ -1,0 +1,65 @@
+"""The options that all judges share, shown as one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eval.asking.bench import Asking
+from eval.asking.cost import Prices
+from eval.commands.choose import choose_option
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
+
+PANEL = "Options of every judge"
+
+
+def option(*names: str, **more: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=PANEL, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedOptions:
+    """``max_tokens`` None: as many as the judge needs for its way of asking."""
+
+    items: Annotated[Path, option("--items", metavar="ITEMS.jsonl", help="Items to judge, see below.")]
+    preset: Annotated[str, option("--preset", help="Preset of the choices below.")] = ""
+    choose: Annotated[list[str], choose_option(rich_help_panel=PANEL)] = field(default_factory=list)
+    llm: Annotated[str | None, option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
+    temperature: Annotated[
+        float, option("--temperature", min=0, max=2, help="Temperature of the judge; at 0, runs are copies.")
+    ] = 0.7
+    max_tokens: Annotated[
+        int | None,
+        option("--max-tokens", min=1, help="Tokens in a reply at most; a reply cut off there is invalid."),
+    ] = None
+    limit: Annotated[int | None, option("--limit", min=1, help="Judge a random sample of this many items.")] = None
+    seed: Annotated[int, option("--seed", min=0, help="Seed of the sample, random orders and bootstrap.")] = 0
+    max_in_flight: Annotated[int, option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    replies: Annotated[
+        Path | None,
+        option("--replies", metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default."),
+    ] = None
+    replay: Annotated[
+        bool, option("--replay", help="Use stored replies only; make no calls, and fail if one is missing.")
+    ] = False
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Count the questions and estimate their highest cost; make no calls.")
+    ] = False
+    price_in: Annotated[float | None, option("--price-in", min=0, help="Price of a million prompt tokens.")] = None
+    price_out: Annotated[float | None, option("--price-out", min=0, help="Price of a million completion tokens.")] = (
+        None
+    )
+    max_cost: Annotated[
+        float | None, option("--max-cost", min=0, help="Stop before this run costs more than this.")
+    ] = None
+    judgements: Path | None = None  # each judge names and describes it
+    json: Annotated[str | None, option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
+
+    def asking(self) -> Asking:
+        assert self.max_tokens is not None
+        prices = Prices(self.price_in, self.price_out)
+        decoding = self.temperature, self.max_tokens
+        return Asking(self.llm, self.max_in_flight, self.replies, self.replay, *decoding, prices, self.max_cost)

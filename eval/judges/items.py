@@ -1,0 +1,43 @@
+"""The items of a judge, as a file holds them and as a run takes them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class Item(Protocol):
+    """``line`` of the file, counted from 1; ``id`` as the file has it, else "line N"."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
+
+
+T = TypeVar("T")
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Generic[ItemT]):
+    """``every``: those to judge. ``lines``: how many the file has; ``passed_over``: the lines with each unknown field;
+    ``about``: what else the judge's reader found out about the file, for its report."""
+
+    every: tuple[ItemT, ...]
+    lines: int
+    passed_over: Mapping[str, int]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def sampled(self, limit: int | None, seed: int) -> Items[ItemT]:
+        return replace(self, every=sampled(self.every, limit, seed))
+
+
+def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
+    """Draw at most ``limit`` items at random; they keep their order."""
+    if limit is None or limit >= len(items):
+        return tuple(items)
+    return tuple(items[place] for place in sorted(random.Random(seed).sample(range(len(items)), limit)))

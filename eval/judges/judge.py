@@ -1,0 +1,211 @@
+"""A judge as a declaration: what it is asked, how its replies are read, and what is made of its verdicts.
+
+Each judge is a frozen record of plain functions in a file that bears its name; ``eval.commands.judge`` makes its
+command. :func:`run` is the one loop over all judges: trials, questions, replies, verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from eval.asking.bench import Bench
+from eval.asking.choices import Presets
+from eval.asking.kept import Question
+from eval.asking.reply import CUT_OFF
+from eval.asking.verdict import Answer, Failed, Given, Invalid
+from eval.judges.items import Item, Items
+from eval.report.checks import Check, Finding, preflight
+from eval.report.tables import Json, Table
+from pearl.chat.base import Decoding, Message, Reply
+
+ItemT = TypeVar("ItemT", bound=Item)
+OptionsT = TypeVar("OptionsT")
+OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in the other order
+
+
+@dataclass(frozen=True, slots=True)
+class Trial(Generic[ItemT]):
+    """One question: an item, the ``place``-th, in one run. ``swapped``: its second text stands first; ``way``: how the
+    judge is asked, where it is asked in several ways."""
+
+    place: int
+    item: ItemT
+    run: int
+    swapped: bool = False
+    way: Any = None
+
+    def shown(self, texts: tuple[str, str]) -> tuple[str, str]:
+        """The item's two texts in the order of this trial."""
+        return texts[::-1] if self.swapped else texts
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement(Generic[ItemT]):
+    """``verdict`` is about the texts in the order shown: A is the first."""
+
+    trial: Trial[ItemT]
+    verdict: Any
+
+    def of_item(self) -> Any:
+        """The verdict about the item's own texts, whatever their order was: A is its first."""
+        verdict = self.verdict
+        if self.trial.swapped and isinstance(verdict, Given):
+            return replace(verdict, answer=OTHER.get(verdict.answer, verdict.answer))
+        return verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Round(Generic[ItemT]):
+    """The judgements of all trials that were asked at once; ``replies`` goes through their replies once more."""
+
+    judgements: tuple[Judgement[ItemT], ...]
+    replies: Callable[[], Iterable[Reply | Failed]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements(Generic[ItemT]):
+    """All that a run came to. ``findings`` are of the items; ``again``: the second round, where it stands beside the
+    first; ``model`` is what the judge is called, ``names`` all its names; ``elicitation``: calls, tokens and cost."""
+
+    items: Items[ItemT]
+    findings: Sequence[Finding]
+    first: Round[ItemT]
+    again: Round[ItemT] | None
+    model: str
+    names: frozenset[str]
+    elicitation: Mapping[str, Any]
+
+    @property
+    def every(self) -> tuple[Judgement[ItemT], ...]:
+        return self.first.judgements
+
+
+@dataclass(frozen=True, slots=True)
+class SecondRound(Generic[ItemT, OptionsT]):
+    """A question after a reply: ``ask`` returns it, or None where there is none to ask.
+
+    ``name`` stands in the JSON, ``label`` beside the progress. ``replaces``: the second reply counts in place of the
+    first, else beside it.
+    """
+
+    name: str
+    label: str
+    wanted: Callable[[OptionsT], bool]
+    ask: Callable[[Judgement[ItemT], str, OptionsT], tuple[Message, ...] | None]
+    replaces: bool
+    decoding: Decoding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge(Generic[ItemT, OptionsT]):
+    """``summary``, ``about_items`` and ``examples`` are the help of its command; ``source`` is a place in the papers.
+
+    ``options`` is a frozen dataclass: a field ``Annotated`` with an option of the command line is one; ``preset``,
+    ``seed`` and the names of the presets' choices are filled in. ``load`` reads the items, and returns the options as
+    they hold for them. ``tables`` show the ``figures``. ``lines`` are what ``--judgements`` writes, or whatever name
+    ``output`` gives that option. ``max_tokens`` in a reply may depend on the options; ``whole``: a reply that was cut
+    off is invalid, for it never came to its verdict.
+    """
+
+    name: str
+    summary: str
+    source: str
+    about_items: str
+    examples: Sequence[str]
+    options: type[OptionsT]
+    presets: Presets
+    load: Callable[[Path, OptionsT], tuple[Items[ItemT], OptionsT]]
+    checks: Sequence[Check[Sequence[ItemT]]]
+    trials: Callable[[Sequence[ItemT], OptionsT], Iterable[Trial[ItemT]]]
+    ask: Callable[[Trial[ItemT], OptionsT], tuple[Message, ...]]
+    read: Callable[[str, Trial[ItemT], OptionsT], Any]
+    figures: Callable[[Judgements[ItemT], OptionsT], dict[str, Any]]
+    tables: Callable[[Json], Iterable[Table]]
+    lines: Callable[[Judgements[ItemT], OptionsT], Iterable[Mapping[str, Any]]]
+    max_tokens: int | Callable[[OptionsT], int] = 512
+    again: SecondRound[ItemT, OptionsT] | None = None
+    whole: bool = True
+    output: str = "judgements"
+    output_help: str = "Write each judgement on a line."
+
+    def verdict(self, reply: Reply | Failed, trial: Trial[ItemT], options: OptionsT) -> Any:
+        if isinstance(reply, Failed):
+            return reply
+        if self.whole and reply.finish_reason == "length":
+            return Invalid(CUT_OFF)
+        return self.read(reply.text, trial, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Questions(Generic[ItemT, OptionsT]):
+    """One question a trial, rendered one at a time, as often as they are needed."""
+
+    judge: Judge[ItemT, OptionsT]
+    items: Sequence[ItemT]
+    options: OptionsT
+
+    def __iter__(self) -> Iterator[Question]:
+        for trial in self.judge.trials(self.items, self.options):
+            yield Question(self.judge.ask(trial, self.options), trial.run)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondQuestions(Generic[ItemT, OptionsT]):
+    """The questions of the second round, each after a judgement of the first."""
+
+    again: SecondRound[ItemT, OptionsT]
+    first: Round[ItemT]
+    options: OptionsT
+
+    def each(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, tuple[Message, ...] | None]]:
+        for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
+            messages = self.again.ask(judgement, reply.text, self.options) if isinstance(reply, Reply) else None
+            yield judgement, reply, messages
+
+    def __iter__(self) -> Iterator[Question]:
+        for judgement, _, messages in self.each():
+            if messages:
+                yield Question(messages, judgement.trial.run)
+
+
+def run(judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: Bench) -> Judgements[ItemT]:
+    """Ask everything that has no kept reply, and read every reply. Raises as :meth:`Bench.ask` does."""
+    asked = bench.ask("judgements", Questions(judge, items.every, options))
+    first = read_round(judge, items, options, asked.replies)
+    elicitation, second = asked.to_json(), None
+    if judge.again and judge.again.wanted(options):
+        questions = SecondQuestions(judge.again, first, options)
+        asked = bench.after(asked, judge.again.decoding).ask(judge.again.label, questions)
+        elicitation[judge.again.name] = asked.to_json()
+        if judge.again.replaces:
+            first = read_round(judge, items, options, lambda: merged(questions, asked.replies))
+        else:
+            trials = [judgement.trial for judgement, _, messages in questions.each() if messages]
+            said = zip(trials, asked.replies(), strict=True)
+            verdicts = (Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in said)
+            second = Round(tuple(verdicts), asked.replies)
+    found = preflight(judge.checks, items.every)
+    return Judgements(items, found, first, second, bench.model.identity, bench.model.names, elicitation)
+
+
+def read_round(
+    judge: Judge[ItemT, OptionsT],
+    items: Items[ItemT],
+    options: OptionsT,
+    replies: Callable[[], Iterable[Reply | Failed]],
+) -> Round[ItemT]:
+    """Read a reply for each trial."""
+    said = zip(judge.trials(items.every, options), replies(), strict=True)
+    return Round(tuple(Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in said), replies)
+
+
+def merged(
+    questions: SecondQuestions[ItemT, OptionsT], seconds: Callable[[], Iterable[Reply | Failed]]
+) -> Iterator[Reply | Failed]:
+    """The replies of the first round, each with the second where it was asked for."""
+    second = iter(seconds())
+    for _, reply, messages in questions.each():
+        yield next(second) if messages else reply

@@ -1,0 +1,169 @@
+"""Judges of two texts: the orders they are shown in, and what a judge's positions, lengths and runs say of it.
+
+Dimensions in comments: N judgements, P pairs of orders, U units.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.asking.choices import Choice
+from eval.asking.verdict import Answer, Given
+from eval.judges.items import ItemT
+from eval.judges.judge import Judgement, Trial
+from eval.stats.alpha import alpha
+from eval.stats.proportions import wilson_json
+from pearl.stats import Bootstrap, Floats
+
+BOTH, RANDOM = "both", "random"
+ORDER = Choice(
+    "order",
+    {
+        BOTH: "every run asks in both orders, so that a preference for a position cancels out and is measured",
+        RANDOM: "each run of each item draws one order",
+    },
+    "Judges favour a position; one order drawn at random hides how much.",
+)
+FIRST, SECOND, TIE, NOTHING = 0, 1, 2, -1  # what is said of an item's two texts
+CODES = {Answer.A: FIRST, Answer.B: SECOND, Answer.BOTH: TIE, Answer.TIE: TIE}
+
+
+def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
+    """One flag per order to ask in: True when the second text comes first."""
+    if order == BOTH:
+        return False, True
+    return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)
+
+
+def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any = None) -> Iterator[Trial[ItemT]]:
+    """Item by item, run by run, in the orders asked for."""
+    for place, item in enumerate(items):
+        for run in range(runs):
+            for swapped in orders(order, item.id, run, seed):
+                yield Trial(place, item, run, swapped, way)
+
+
+@dataclass(frozen=True, slots=True)
+class PairColumns:
+    """(N,) each: the item's ``place`` and the ``run``, ``swapped``, the ``code`` of what is said of the item's texts,
+    and the ``cluster`` that is resampled."""
+
+    place: NDArray[np.intp]
+    run: NDArray[np.intp]
+    swapped: NDArray[np.bool_]
+    code: NDArray[np.intp]
+    cluster: tuple[str, ...]
+
+    @classmethod
+    def of(cls, judgements: Iterable[Judgement[ItemT]], cluster: Callable[[ItemT], str]) -> PairColumns:
+        every = [(each.trial, each.of_item()) for each in judgements]
+        return cls(
+            np.array([trial.place for trial, _ in every], np.intp),
+            np.array([trial.run for trial, _ in every], np.intp),
+            np.array([trial.swapped for trial, _ in every], bool),
+            np.array([CODES[said.answer] if isinstance(said, Given) else NOTHING for _, said in every], np.intp),
+            tuple(cluster(trial.item) for trial, _ in every),
+        )
+
+    def bootstrap(self, seed: int) -> Bootstrap:
+        return Bootstrap(self.cluster, seed=seed)
+
+    @property
+    def answered(self) -> Floats:
+        return np.asarray(self.code != NOTHING, float)
+
+    def says(self, code: int) -> Floats:
+        return np.asarray(self.code == code, float)
+
+    @property
+    def taken(self) -> Floats:
+        """1 where it is the first text, -1 where it is the second, else 0."""
+        return self.says(FIRST) - self.says(SECOND)
+
+    def in_both_orders(self) -> OrderPairs:
+        """The runs that were asked, and answered, in both orders."""
+        codes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        clusters: dict[tuple[int, int], str] = {}
+        for place, run, code, cluster in zip(self.place, self.run, self.code, self.cluster, strict=True):
+            if code != NOTHING:
+                codes[int(place), int(run)].append(int(code))
+                clusters[int(place), int(run)] = cluster
+        pairs = {key: two for key, two in codes.items() if len(two) == 2}
+        return OrderPairs(
+            np.array([one != other for one, other in pairs.values()], bool),
+            np.array([one if one == other else TIE for one, other in pairs.values()], np.intp),
+            tuple(clusters[key] for key in pairs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPairs:
+    """(P,) each, a row a run in both orders: ``changed`` where they differ, and then a tie is its ``code``."""
+
+    changed: NDArray[np.bool_]
+    code: NDArray[np.intp]
+    cluster: tuple[str, ...]
+
+
+def share(part: Floats, among: Floats, bootstrap: Bootstrap) -> dict[str, Any] | None:
+    """The share with its interval over clusters, and Wilson's, which takes judgements for independent."""
+    interval = bootstrap.ratio(part, among).to_json()
+    if interval is None:
+        return None
+    return interval | {"wilson": wilson_json(int(part.sum()), int(among.sum()))}
+
+
+def position(columns: PairColumns, seed: int) -> dict[str, Any]:
+    """The share of verdicts for the text shown first, of those for either, and the share that the other order
+    changes."""
+    first = columns.taken * np.where(columns.swapped, -1, 1)
+    pairs = columns.in_both_orders()
+    changed = None
+    if pairs.cluster:
+        bootstrap = Bootstrap(pairs.cluster, seed=seed)
+        changed = share(pairs.changed.astype(float), np.ones(len(pairs.code)), bootstrap)
+    return {
+        "p_first": share((first > 0).astype(float), (first != 0).astype(float), columns.bootstrap(seed)),
+        "flip_rate": changed,
+        "pairs_of_orders": len(pairs.cluster),
+    }
+
+
+def prefers_longer(columns: PairColumns, texts: Sequence[tuple[str, str]], seed: int) -> dict[str, Any] | None:
+    """The share of verdicts for the longer text, of those for one of two with different lengths; ``texts`` of each
+    item."""
+    more = np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])[columns.place]
+    longer = columns.taken * more
+    return share((longer > 0).astype(float), (longer != 0).astype(float), columns.bootstrap(seed))
+
+
+def alpha_over_runs(
+    columns: PairColumns, seed: int, *, by_order: bool = False
+) -> tuple[dict[str, float] | None, str | None]:
+    """Krippendorff's alpha, nominal, of everything said of an item; ``by_order``: of an item in one order.
+
+    A judge that follows positions agrees with itself within an order only. None with a reason where chance alone would
+    agree.
+    """
+    sides = columns.swapped if by_order else np.zeros_like(columns.swapped)
+    units = list(zip(columns.place.tolist(), sides.tolist(), strict=True))
+    rows = {unit: row for row, unit in enumerate(dict.fromkeys(units))}
+    clusters = [""] * len(rows)
+    counts = np.zeros((len(rows), 3))  # (U, K)
+    for unit, code, cluster in zip(units, columns.code, columns.cluster, strict=True):
+        clusters[rows[unit]] = cluster
+        if code != NOTHING:
+            counts[rows[unit], code] += 1
+    shared = counts[counts.sum(axis=1) > 1]
+    if not len(shared):
+        return None, "no item has two answers"
+    if (shared.sum(axis=0) > 0).sum() < 2:
+        return None, "only one answer was given, so chance alone would agree"
+    return alpha(counts, Bootstrap(clusters, seed=seed)).to_json(), None

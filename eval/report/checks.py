@@ -1,0 +1,86 @@
+"""Checks of records or items before any judge sees them, declared as data, and the faults that they find.
+
+*Broken* records cannot measure any judge; *notes* are to be known when figures are read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+BROKEN, NOTE = "broken", "note"
+
+
+class OnLine(Protocol):
+    @property
+    def line(self) -> int: ...
+
+
+SourceT = TypeVar("SourceT")
+LineT = TypeVar("LineT", bound=OnLine)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``records`` are line numbers."""
+
+    check: str
+    level: str
+    records: tuple[int, ...]
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "level": self.level,
+            "count": len(self.records),
+            "records": list(self.records),
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[SourceT]):
+    """``find`` returns a message and the records it is about; None without a fault."""
+
+    name: str
+    level: str
+    description: str
+    find: Callable[[SourceT], tuple[str, Sequence[OnLine]] | None]
+
+
+def preflight(checks: Iterable[Check[SourceT]], source: SourceT) -> list[Finding]:
+    """Run every check, and return what they find."""
+    told = [(check, check.find(source)) for check in checks]
+    return [
+        Finding(check.name, check.level, tuple(record.line for record in fault[1]), fault[0])
+        for check, fault in told
+        if fault is not None
+    ]
+
+
+def item_check(name: str, level: str, description: str, holds: Callable[[LineT], object]) -> Check[Sequence[LineT]]:
+    """A check of each item by itself."""
+    return _counting(name, level, description, lambda items: [item for item in items if holds(item)])
+
+
+def repeat_check(name: str, level: str, description: str, key: Callable[[LineT], Hashable]) -> Check[Sequence[LineT]]:
+    """A check for items that have a key in common."""
+
+    def repeated(items: Sequence[LineT]) -> list[LineT]:
+        times = Counter(map(key, items))
+        return [item for item in items if times[key(item)] > 1]
+
+    return _counting(name, level, description, repeated)
+
+
+def _counting(
+    name: str, level: str, description: str, select: Callable[[Sequence[LineT]], Sequence[LineT]]
+) -> Check[Sequence[LineT]]:
+    def find(items: Sequence[LineT]) -> tuple[str, Sequence[LineT]] | None:
+        faulty = select(items)
+        return (f"{description} {len(faulty):,} of {len(items):,} items.", faulty) if faulty else None
+
+    return Check(name, level, description, find)

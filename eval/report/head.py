@@ -1,0 +1,45 @@
+"""What made a result: the command, our version and, of a judge, its model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pearl import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """``command`` makes the result again; it leaves out where results and raw replies are kept."""
+
+    command: str
+    judge: str | None = None
+
+    @classmethod
+    def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
+        """True is a flag, a tuple several words, a list an option for each; None and False are left out."""
+        given = [word for name, value in options.items() for word in _words(_flag(name), value)]
+        return cls(shlex.join(["pearl", *words, *given]), judge)
+
+    def to_json(self) -> dict[str, str]:
+        head = {"command": self.command, "version": __version__}
+        return head if self.judge is None else head | {"judge": self.judge}
+
+
+def _flag(name: str) -> str:
+    return name if name.startswith("--") else f"--{name.replace('_', '-')}"
+
+
+def _words(option: str, value: object) -> Iterator[str]:
+    for one in value if isinstance(value, list) else [value]:
+        if one is None or one is False:
+            continue
+        yield option
+        yield from (_spelled(part) for part in (one if isinstance(one, tuple) else () if one is True else (one,)))
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return str(value)
