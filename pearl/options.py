@@ -75,7 +75,7 @@ def _encodable(value: Any) -> Any:
 
 @contextmanager
 def writing(called: str) -> Iterator[None]:
-    """Raises InputError for a file that cannot be written; ``called`` is how it names the file."""
+    """Turn the failure to write a file into InputError; ``called`` names the file in its message."""
     try:
         yield
     except OSError as error:
@@ -83,7 +83,7 @@ def writing(called: str) -> Iterator[None]:
 
 
 def check_writable(option: str, target: str | Path | None) -> None:
-    """Raises InputError when what an option names cannot be a file: better before the work than after it."""
+    """Check, before the work begins, that an option's file can be written. Raises InputError if it cannot."""
     if target is None or str(target) == "-":
         return
     path = Path(target)
@@ -92,4 +92,4 @@ def check_writable(option: str, target: str | Path | None) -> None:
     if path.is_dir():
         raise InputError(f"{option} {target}: that is a folder; name a file.", code="unwritable_file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{option} {target}: there is no permission to write it.", code="unwritable_file")
+        raise InputError(f"{option} {target}: you may not write to it; name another file.", code="unwritable_file")

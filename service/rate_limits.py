@@ -44,7 +44,7 @@ class RateLimits:
     """Counts requests by key over a moving window."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises InputError for a storage that cannot be used."""
+        """Connect to the storage of the counts. Raises InputError if it cannot be used."""
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
         try:
             storage = storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)

@@ -38,7 +38,7 @@ class Services:
     """The parts, and their start and end. ``model`` and ``encoder`` replace those of the settings in tests."""
 
     def __init__(self, settings: Settings, *, model: ChatModel | None = None, encoder: Encoder | None = None) -> None:
-        """Raises InputError for settings that cannot be used."""
+        """Put the parts together. Raises InputError for settings that cannot be used."""
         self.settings = settings
         self.database = Database(
             settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
@@ -79,7 +79,7 @@ class Services:
 
     @cached_property
     def rate_limits(self) -> RateLimits:
-        """Raises InputError for a storage that cannot be used."""
+        """The counts of requests by key. Raises InputError if their storage cannot be used."""
         from service.rate_limits import RateLimits
 
         return RateLimits(self.settings)
@@ -181,7 +181,7 @@ def retriever_entry(settings: Settings) -> Entry:
 
 
 def check_retriever(settings: Settings, encoder: Encoder) -> None:
-    """Raises InputError where PEARL_RETRIEVER cannot be served."""
+    """Check that the retriever of the settings can be served. Raises InputError if it cannot."""
     name, entry = settings.retriever, retriever_entry(settings)
     try:
         retriever = entry.make(encoder)

@@ -37,6 +37,17 @@ def unidiomatic(line: str) -> bool:
     return any(line == opening or line.startswith((f"{opening} ", f"{opening},")) for opening in OPENINGS)
 
 
+@pytest.mark.parametrize("package", ["pearl", "retriever", "service"])
+def test_docstrings_say_what_is_returned_before_what_is_raised(package: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for number, line in lines(ast.parse(path.read_text()))
+        if line.startswith("Raises ")
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize("package", TOLERATED)
 def test_help_and_docstrings_begin_with_what_they_name(package: str) -> None:
     found = [

@@ -13,7 +13,7 @@ from pearl.settings import Settings
 def make_chat_model(
     settings: Settings, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext, in_flight: int = 1
 ) -> ChatModel:
-    """Raises InputError when the settings lack something. Weights are loaded on first use.
+    """The chat model of the settings; weights are loaded on first use. Raises InputError when a setting is missing.
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """

@@ -135,7 +135,7 @@ class EmbeddedChatModel:
         if len(prompt) + decoding.max_tokens > self.context_tokens:
             raise ContextExceeded(
                 f"The prompt has {len(prompt)} tokens; with {decoding.max_tokens} for the answer it does not fit the "
-                f"context of {self.context_tokens}."
+                f"context of {self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
             )
         finish_reason, answered = "stop", 0
         for piece in llama.create_completion(

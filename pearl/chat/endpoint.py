@@ -84,7 +84,7 @@ class EndpointChatModel:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> EndpointChatModel:
-        """Raises InputError when the model's name is missing."""
+        """The model behind the endpoint of the settings. Raises InputError when the model's name is missing."""
         if not settings.llm_model:
             raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
         return cls(

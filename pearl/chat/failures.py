@@ -51,12 +51,12 @@ class Complaint:
 
 @contextmanager
 def translated(silence_s: float, messages: Sequence[Message] = (), *, started: bool = False) -> Iterator[None]:
-    """Raises our errors in place of those of the SDK. ``messages`` are the prompt, which no error may quote."""
+    """Turn the SDK's errors into ours. ``messages`` are the prompt, which no error may quote."""
     try:
         yield
     except TimeoutError as error:  # asyncio's: the time for the whole draft is up
         raise ChatTimeout(
-            "The model was not done in the time that a draft may take; raise PEARL_LLM_BUDGET_S, or lower "
+            "The model did not finish within the time allowed for a draft; raise PEARL_LLM_BUDGET_S, or lower "
             "PEARL_MAX_DRAFT_TOKENS."
         ) from error
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:

@@ -25,10 +25,11 @@ def http_client(silence_s: float) -> httpx2.AsyncClient:
 
 
 async def _bound(response: Any) -> None:
-    """Raises ChatError for an encoded answer; one that never ends raises it while it is read."""
+    """Limit the length of an answer: reading one that never ends raises ChatError, as an encoded one does at once."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise ChatError(
-            "The model's endpoint compresses its answers although it is asked not to.", code="llm_unreadable"
+            "The model's endpoint compresses its answers although it is asked not to; turn that off.",
+            code="llm_unreadable",
         )
     response.stream = BoundedStream(response.stream)
 

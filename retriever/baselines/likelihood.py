@@ -49,7 +49,8 @@ class LikelihoodRetriever(Retriever):
                 model = load_auxiliary(self._name)
                 if not isinstance(model, CausalAuxiliary):
                     raise InputError(
-                        f"The model '{self._name}' is not a causal one; likelihood needs one.", param="model"
+                        f"The model '{self._name}' is not causal; 'likelihood' needs a causal language model.",
+                        param="model",
                     )
                 self._model = model
             return self._model

@@ -118,16 +118,19 @@ def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectat
 
 
 def read_manifest(folder: Path) -> Artifact:
-    """Raises InputError for a folder that is no artifact, or one of another format."""
+    """The manifest of an artifact's folder. Raises InputError if the folder is no artifact or has another format."""
     try:
         content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"{folder}: is not an artifact: it has no {MANIFEST}.", code="not_an_artifact") from error
+        raise InputError(
+            f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
+            code="not_an_artifact",
+        ) from error
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / MANIFEST}: cannot be read: {error}", code="damaged_file") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(
-            f"{folder}: is an artifact of another format than {FORMAT}; train it again with this version.",
+            f"{folder}: the artifact's format is not {FORMAT}; train it again with this version.",
             code="other_format",
         )
     try:
@@ -140,11 +143,12 @@ def read_manifest(folder: Path) -> Artifact:
         artifact = Artifact(**content | records)  # JSON knows lists and objects alone
     except (TypeError, KeyError) as error:
         raise InputError(
-            f"{folder / MANIFEST}: has other fields than expected: {error}", code="damaged_file"
+            f"{folder / MANIFEST}: does not have the fields of this version: {error}", code="damaged_file"
         ) from error
     if artifact.signals != SIGNAL_NAMES:
         raise InputError(
-            f"{folder}: was trained on other signals than this version computes; train it again.", code="other_signals"
+            f"{folder}: was trained on signals that this version does not compute; train it again.",
+            code="other_signals",
         )
     return artifact
 
@@ -200,7 +204,10 @@ def _check_files(folder: Path, artifact: Artifact) -> None:
         if name not in there:
             raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.", code="missing_file")
         if _digest(folder / name) != artifact.files.get(name):
-            raise InputError(f"{folder}: its file '{name}' is not the one it was made with.", code="foreign_file")
+            raise InputError(
+                f"{folder}: its file '{name}' is not the one it was made with; copy the whole folder.",
+                code="foreign_file",
+            )
     foreign = sorted(there - artifact.files.keys())
     if foreign:
         raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")

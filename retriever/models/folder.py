@@ -48,7 +48,7 @@ class Template:
         whose = np.array([-1 if place is None else place for place in encoded.sequence_ids])
         own = [np.flatnonzero(whose == place) for place in range(len(texts))]
         if not all(len(each) for each in own):
-            raise ValueError("the tokenizer makes nothing of a letter")
+            raise ValueError("the tokenizer gives no token for a letter")
         # from the end of one text to the beginning of the next, and to both ends
         starts, ends = [0, *(int(each[-1]) + 1 for each in own)], [*(int(each[0]) for each in own), len(ids)]
         between = [slice(start, end) for start, end in zip(starts, ends, strict=True)]

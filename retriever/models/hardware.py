@@ -14,7 +14,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def device_named(name: str) -> torch.device:
-    """Raises InputError for one that is not there."""
+    """The device of that name. Raises InputError if this machine does not have it."""
     import torch
 
     kind, _, number = name.partition(":")

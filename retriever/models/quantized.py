@@ -70,7 +70,7 @@ class MappedWeights:
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError or ValueError for a file that cannot be read, or that numpy has no types for."""
+        """Map the file. Raises OSError if it cannot be read, ValueError if numpy does not have its types."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -85,7 +85,7 @@ class MappedWeights:
         self._tensors.pop("__metadata__", None)
         self._name = path.name
         if unknown := {tensor["dtype"] for tensor in self._tensors.values()} - KINDS.keys():
-            raise ValueError(f"{path.name}: has tensors of the type {', '.join(sorted(unknown))}")
+            raise ValueError(f"{path.name}: its tensors have types that cannot be read: {', '.join(sorted(unknown))}")
 
     def __contains__(self, name: str) -> bool:
         return name in self._tensors

@@ -157,7 +157,7 @@ def _checked(validate: Callable[..., tuple[Any, list[Any]]], body: bytes) -> Cal
 
 
 def _parsed(body: bytes) -> Any:
-    """Raises Malformed for what is not JSON in UTF-8, halves of surrogate pairs included."""
+    """The value of a JSON body. Raises Malformed if it is not JSON in UTF-8; half a surrogate pair is not."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:

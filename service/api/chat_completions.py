@@ -121,7 +121,7 @@ class ChatIn(BaseModel):
         ]
 
     def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
-        """Raises InputError for what cannot be done."""
+        """The order to the drafting pipeline. Raises InputError for fields that cannot be honoured."""
         *earlier, (role, asked) = self.turns()
         if role != "user":
             raise InputError("The last message must be the user's: it is the request.", param="messages")

@@ -159,7 +159,7 @@ async def add_documents(
 
 
 def _check_ids(given: list[Document]) -> None:
-    """Raises Conflict where two documents of one body have an id in common, but not their contents."""
+    """Check that documents of one body that share an id are equal. Raises Conflict if they are not."""
     first: dict[str, tuple[int, Document]] = {}
     for place, document in enumerate(given):
         earlier, other = first.setdefault(document.id, (place, document))

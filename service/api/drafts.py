@@ -123,7 +123,7 @@ async def _create_once(
 
 
 def _repeated(services: Services, user_id: int, stored: Answer) -> Answer:
-    """Raises NotFound when the draft was deleted."""
+    """The answer of the first call, with the draft as it is stored. Raises NotFound if the draft was deleted."""
     with services.database.read() as connection:
         draft = drafts.get(connection, user_id, stored.body)
         texts = drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1)

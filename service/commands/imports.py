@@ -49,7 +49,7 @@ class ImporterGroup(TyperGroup):
         return _command(name) if name in importer_names() else None
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Raises InputError for options before the source: they are the importer's, which the source decides."""
+        """Parse the source, then its importer's options. Raises InputError for options that stand before the source."""
         if args and args[0].startswith("-") and args[0] != "--help":
             raise InputError(
                 f"'{args[0]}' stands before the source; options come after it: pearl import SOURCE {args[0]} ...",

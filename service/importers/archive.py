@@ -51,7 +51,7 @@ class Archive:
 
     @contextmanager
     def open(self, name: str, advance: Callable[[int], None] = lambda amount: None) -> Iterator[IO[bytes]]:
-        """Raises InputError, also while it is read, when the file is damaged."""
+        """Open a member for reading. Raises InputError if it is damaged, also while it is read."""
         try:
             with self._open(name) as stream, io.BufferedReader(CountingReader(stream, advance), 1 << 16) as counted:
                 yield counted
@@ -62,7 +62,7 @@ class Archive:
 
 @contextmanager
 def open_archive(source: Path) -> Iterator[Archive]:
-    """Raises InputError when it cannot be opened."""
+    """Open an archive or a folder. Raises InputError if it cannot be opened."""
     try:
         if source.is_dir():
             yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))

@@ -112,7 +112,7 @@ def importer_names() -> list[str]:
 
 
 def load_importer(name: str) -> Importer:
-    """Raises InputError that lists the names there are, or says why a plug-in cannot be loaded."""
+    """The importer of that name. Raises InputError that lists the names, or says why a plug-in cannot be loaded."""
     for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
         try:
             importer: Importer = point.load()()

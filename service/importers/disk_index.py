@@ -32,7 +32,7 @@ class DiskIndex:
         self._folder.cleanup()
 
     def put(self, key: str, value: str) -> None:
-        """Raises StoreError when the temporary folder is full."""
+        """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full."""
         try:
             self._database.execute("INSERT OR IGNORE INTO entries VALUES (?, ?)", (_storable(key), _storable(value)))
         except sqlite3.Error as error:

@@ -136,7 +136,7 @@ class _Source:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Raises InputError for anything but a JSON object."""
+    """The value itself. Raises InputError if it is not a JSON object."""
     if not isinstance(value, dict):
         raise InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
     return value

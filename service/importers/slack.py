@@ -103,7 +103,7 @@ def _channels(archive: Archive) -> dict[str, str]:
 
 
 def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
-    """Raises InputError when the file is damaged: without it nobody could be recognized."""
+    """The entries of a list at the root of the export. Raises InputError if it is damaged: it alone names people."""
     for path in archive.matching(name):
         try:
             with archive.open(path) as stream:

@@ -28,7 +28,7 @@ class Database:
     """One engine and its two kinds of transaction."""
 
     def __init__(self, url: str, *, timeout_s: float = 10.0, pool_size: int = 10) -> None:
-        """Raises InputError when the URL cannot be used."""
+        """Make the engine; it connects on first use. Raises InputError if the URL cannot be used."""
         self.engine = _create_engine(url, timeout_s, pool_size)
         self._timeout_s = timeout_s
         self.is_sqlite = self.engine.dialect.name == "sqlite"

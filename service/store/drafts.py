@@ -77,7 +77,7 @@ def add(
     voice: str | None,
     model: str,
 ) -> None:
-    """Raises NotFound when the user is gone."""
+    """Record a draft. Raises NotFound if the user is gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted while the draft was written; nothing is kept.", code="user_not_found")
     evidence = draft.retrieval
@@ -108,7 +108,7 @@ def add(
 
 
 def get(connection: Connection, user_id: int, draft_id: str) -> StoredDraft:
-    """Raises NotFound, also for a draft that is someone else's."""
+    """One draft of the user. Raises NotFound, also if the draft is someone else's."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
     if row is None:
         raise NotFound(f"There is no draft '{draft_id}' of yours.", param="draft_id", code="draft_not_found")

@@ -182,7 +182,7 @@ def list_all(connection: Connection) -> list[KeySummary]:
 
 
 def revoke(connection: Connection, key_id: str) -> None:
-    """Raises NotFound when there is no such key."""
+    """Revoke a key. Raises NotFound if there is no such key."""
     gone = connection.execute(delete(keys).where(keys.c.id == key_id))
     if not gone.rowcount:
         raise NotFound(f"There is no key '{key_id}'; see 'pearl keys list'.", param="id", code="key_not_found")

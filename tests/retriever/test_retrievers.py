@@ -264,5 +264,5 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(causal
 
 
 def test_a_model_that_is_not_causal_gives_no_likelihood(seq2seq_folder):
-    with pytest.raises(InputError, match="is not a causal one"):
+    with pytest.raises(InputError, match="is not causal"):
         LikelihoodRetriever(str(seq2seq_folder)).index(history(TEXTS))

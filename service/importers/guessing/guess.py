@@ -41,7 +41,7 @@ class Sign:
 
 
 def guess_importer(source: Path) -> Guess:
-    """Raises InputError that says what the path looks like, and what to do, where no importer reads it."""
+    """The importer for a path, and why. If none reads it, raises InputError that says what the path looks like."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
     sight = look(source)

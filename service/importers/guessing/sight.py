@@ -52,7 +52,7 @@ class Sight:
 
 
 def look(source: Path) -> Sight:
-    """Raises InputError when nothing can be seen there."""
+    """The names in a folder, or the beginning of a file. Raises InputError if neither can be read."""
     try:
         if source.is_dir():
             names = [entry.name.lower() for entry in islice(walk(source, hidden=False), MAX_NAMES) if not entry.is_link]

@@ -73,7 +73,7 @@ class Box:
 
 @contextmanager
 def open_boxes(source: Path) -> Iterator[list[Box]]:
-    """Raises InputError when there are none, or when something packed cannot be unpacked."""
+    """The mailboxes of a source, unpacked while in use. Raises InputError if there are none, or if one is damaged."""
     with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
         try:
             yield list(_boxes(source, Path(folder)))
