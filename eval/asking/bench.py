@@ -26,7 +26,7 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a run asks."""
+    """The way a run asks."""
 
     llm: str | None
     in_flight: int

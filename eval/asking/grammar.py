@@ -1,4 +1,4 @@
-"""How a judge's reply is read, declared as data: a line that says a verdict and nothing else, or a field of an object.
+"""Reading a judge's reply, declared as data: a line that says a verdict and nothing else, or a field of an object.
 
 Words of verdicts within sentences are what a justification is made of and say nothing. A reply that can be read in two
 ways is invalid, and what the judge repeats from the texts it was shown is not its own.

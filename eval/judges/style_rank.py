@@ -111,7 +111,7 @@ def _habits(trials: Trials, judged: Sequence[Judged], ranked: Sequence[Ranked], 
 
 
 def _code(judged: Judged) -> int:
-    """What is said of the item's own texts."""
+    """The verdict on the item's own texts."""
     if not isinstance(judged.said, Given):
         return NOTHING
     code = CODES[judged.said.answer]

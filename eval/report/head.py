@@ -1,4 +1,4 @@
-"""What made a result: the command, our version and, of a judge, its model."""
+"""The origin of a result: the command, our version and, of a judge, its model."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def material_of(
 
 
 def chosen_of(train: Sequence[Example], corpora: Sequence[str], options: TrainingOptions) -> Selection:
-    """What Algorithm 1 selects, or the groups of the file that is to be learned from. Raises InputError for none."""
+    """The groups that Algorithm 1 selects, or those of the file to learn from. Raises InputError for none."""
     if options.groups is not None:
         return selection_among(read_groups(options.groups), train, corpora, options.groups)
     chosen = select(train, options.selection)
