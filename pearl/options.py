@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import orjson
 import typer
@@ -29,6 +32,40 @@ IN_FLIGHT_OPTION = typer.Option(
     help="Calls under way at once; for the embedded model, at most one per processor.",
 )
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
+
+
+def bundled(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of its parameters that are dataclasses; they are filled from these."""
+    written = signature(command, eval_str=True)
+    bundles: dict[str, Any] = {
+        name: each.annotation for name, each in written.parameters.items() if is_dataclass(each.annotation)
+    }
+    flags: list[Parameter] = []
+    for name, parameter in written.parameters.items():
+        flags += _flags_of(bundles[name]) if name in bundles else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, bundle in bundles.items():
+            given[name] = bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
+        command(**given)
+
+    run.__annotations__ = {flag.name: flag.annotation for flag in flags}
+    run.__signature__ = written.replace(parameters=flags)  # type: ignore[attr-defined]
+    return run
+
+
+def _flags_of(bundle: Any) -> list[Parameter]:
+    kinds = get_type_hints(bundle, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=kinds[field.name],
+        )
+        for field in fields(bundle)
+    ]
 
 
 def known(option: str, name: str, among: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from importlib.metadata import version
 
 from rich.console import Console
@@ -40,12 +39,14 @@ from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
 from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
 from training.gains.groups import read_groups
-from training.gains.labels import Auxiliary, scored_split, splitting_of, write_gains_of
+from training.gains.labels import SplitScoring, write_gains_of
 from training.gains.proxy import ProxyScale
 from training.options import DISTILL, RELEVANCE, TrainingOptions
 from training.templates import auxiliary_template
 
-# the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left
+# the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left.
+# The first requests to train on and to choose by are scored however small the budget is: an artifact that says not to
+# use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.32, 0.42, 0.52, 0.80, 0.88
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
@@ -92,17 +93,19 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     corpora, model = _read(options)
     with alone_in(options.work, "work"):
         encoder = _kept(model, options)
-        way = splitting_of(corpora, options)
-        scored = partial(scored_split, corpora, way, options, Auxiliary(options), budget, console)
-        found = {TRAIN: scored(TRAIN, 0.0, SCORED_TRAIN), DEV: scored(DEV, SCORED_TRAIN, SCORED_DEV)}
+        scoring = SplitScoring(corpora, options, budget, console)
+        found = {
+            TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1),
+            DEV: scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=1),
+        }
         if not any(found.values()):
-            found[TEST] = scored(TEST, SCORED_DEV, EMBEDDED_BY)
-        division = Division.of(found, left_unscored(corpora, found, options.work), way)
+            found[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
+        division = Division.of(found, left_unscored(corpora, found, options.work), scoring.way)
         write_gains_of(division.dev, DEV, corpora, options)
         artifact = fit_artifact(corpora, division, encoder, options, budget, console)
         if division.learned == TEST:
             return artifact  # what is learned from is not measured with
-        tested = scored(TEST, EXPECTED_BY, 1.0)
+        tested = scoring.examples(TEST, EXPECTED_BY, 1.0)
         write_gains_of(tested, TEST, corpora, options)
         notes = artifact.training["notes"]
         if not tested and left_unscored(corpora, (TEST,), options.work):

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from pearl.errors import InputError
-from pearl.options import check_writable, write_json
+from pearl.options import bundled, check_writable, write_json
 
 
 def test_json_of_texts_that_no_json_can_hold(tmp_path):
@@ -36,3 +40,44 @@ def test_what_holds_no_other_value_stands_on_one_line(tmp_path):
         '{\n  "n": 2,\n  "rows": [\n    {\n      "gain": {"value":1.5,"low":1.0,"high":2.0},\n'
         '      "bins": [1,2,3]\n    }\n  ],\n  "none": {},\n  "é": []\n}\n'
     )
+
+
+@dataclass(frozen=True)
+class Brew:
+    leaf: Annotated[str, typer.Option(help="Leaf to brew.")]
+    minutes: Annotated[float, typer.Option(min=1.0, help="Minutes to wait.")] = 3.0
+    milk: Annotated[bool, typer.Option("--milk", help="With milk.")] = False
+
+
+@bundled
+def pour(
+    cup: str = typer.Option(..., help="Cup to fill."),
+    brew: Brew = Brew("none"),
+    times: int = typer.Option(1, help="Cups in all."),
+) -> None:
+    """Fill a cup."""
+    typer.echo(f"{cup} {brew.leaf} {brew.minutes} {brew.milk} {times}")
+
+
+def test_the_fields_of_a_record_are_options_of_a_command():
+    app = typer.Typer()
+    app.command()(pour)
+    for words, said in (
+        (["--cup", "blue", "--leaf", "mint"], "blue mint 3.0 False 1\n"),
+        (["--minutes", "4", "--milk", "--leaf", "mint", "--cup", "red", "--times", "2"], "red mint 4.0 True 2\n"),
+    ):
+        ran = CliRunner().invoke(app, words)
+        assert (ran.exit_code, ran.stdout) == (0, said)
+    for words, complaint in (
+        (["--cup", "blue"], "Missing option '--leaf'"),
+        (["--cup", "blue", "--leaf", "mint", "--minutes", "0"], "--minutes"),
+        (["--cup", "blue", "--leaf", "mint", "--brew", "x"], "No such option"),
+    ):
+        ran = CliRunner().invoke(app, words)
+        assert ran.exit_code == 2
+        assert complaint in ran.output
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    assert [text.index(name) for name in ("--cup", "--leaf", "--minutes", "--milk", "--times")] == sorted(
+        text.index(name) for name in ("--cup", "--leaf", "--minutes", "--milk", "--times")
+    )
+    assert "Fill a cup." in text

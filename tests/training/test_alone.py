@@ -118,3 +118,49 @@ def test_a_history_without_requests_says_what_is_missing(
     assert ran.status == 2
     assert "nothing to score (none of 12 documents has a request: make them with 'pearl train requests')" in ran.err
     assert not (tmp_path / "scores.parquet").exists()
+
+
+def test_the_steps_one_by_one_on_what_the_step_before_wrote(
+    train: Callable[..., Any], run_pearl: Callable[..., Any], write_lines: Any, alone: dict[str, Any], tmp_path: Path
+) -> None:
+    """score, select, fit on the groups that were selected, and rank."""
+    work, groups = tmp_path / "work", tmp_path / "groups.parquet"
+    scored = {name: alone[name] for name in ("history", "aux", "candidates")} | {"partition": "rolling", "targets": 12}
+    for split in ("train", "dev"):
+        assert train("score", **scored, split=split, out=work / f"mine-{split}.parquet").status == 0
+    options = {"share": 0.5, "positives": 1, "negatives": 2, "normalize": "mean"}
+    ran = train("select", scores=work / "mine-train.parquet", out=groups, json="-", **options)
+    assert ran.status == 0
+    selected = json.loads(ran.out)
+    assert selected["groups"] == selected["requests_kept"] == 6
+
+    fitting = {"history": alone["history"], "encoder": alone["encoder"], "work": work}
+    ran = train("fit", **fitting, groups=groups, first_stage_only=None, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (0, "")
+    artifact = read_manifest(tmp_path / "model")
+    assert artifact.normalize == "mean"
+    assert artifact.training["selection"] == {name: options[name] for name in ("share", "positives", "negatives")}
+    quartiles = [selected["y0_quartiles"][0], selected["y0"], selected["y0_quartiles"][1]]
+    assert any(artifact.y0 == pytest.approx(y0, rel=1e-5) for y0 in quartiles)
+
+    line = {"request": "wheel: item 41", "documents": [{"text": "the wheel is fine"}, {"text": "mind the tide"}]}
+    model = {"model": tmp_path / "model", "encoder": alone["encoder"]}
+    assert run_pearl("rank", **model, input=write_lines([line]), output="-").status == 0
+
+    for changed, said in (
+        (
+            {"groups": groups, "share": 1.0},
+            "pearl: --share: is what --groups was selected with",
+        ),
+        ({"groups": groups, "loss": "distill"}, "pearl: --groups: --loss distill learns from all requests"),
+        ({"groups": work / "mine-train.parquet"}, "is not a file of groups of 'pearl train select'"),
+        ({"groups": tmp_path / "none.parquet"}, "none.parquet: there is no such file"),
+    ):
+        ran = train("fit", **fitting, **changed, first_stage_only=None, out=tmp_path / "other")
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+    train("select", scores=work / "mine-dev.parquet", out=groups, **options)
+    ran = train("fit", **fitting, groups=groups, first_stage_only=None, out=tmp_path / "other")
+    assert ran.status == 2
+    assert "is not among the requests to train on in --work; select from its scores to train on." in ran.err
+    assert not (tmp_path / "other").exists()

@@ -22,6 +22,7 @@ from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
+from training.choose.worth import LEAST_REQUESTS
 from training.data.partition import ROLLING
 from training.data.split import BY_TIME, DEV, TEST, TRAIN
 from training.files import alone_in
@@ -172,7 +173,6 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
     few, enough = history(train=2, dev=1, test=1, documents=4), history(train=1, documents=9, name="b.jsonl")
     for wanted, said in (
         (options(few), "no user has enough documents"),
-        (options(enough, budget_minutes=1e-9), "the budget ended before one was scored"),
         (options(enough, enough), "two files are named 'b'"),
         (options(enough, normalize="median"), "--normalize median: there are sum and mean"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
@@ -205,6 +205,22 @@ def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history
     artifact, said = run(replace(wanted, first_stage_only=False, budget_minutes=0.001))
     assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
     assert artifact.training["second_stage"] is None
+    assert np.isfinite(scores_of(wanted)).all()
+
+
+@pytest.mark.parametrize("users", [{"train": 3, "dev": 3, "test": 3}, {"train": 1}], ids=["many", "one"])
+def test_however_small_the_budget_the_first_requests_are_scored(
+    options: Any, history: Any, users: dict[str, int]
+) -> None:
+    """An artifact that says not to use it says more than an error."""
+    wanted = options(history(**users), budget_minutes=1e-9, first_stage_only=False)
+    artifact, said = run(wanted)
+    assert artifact.training["requests"]["train"] > 0
+    assert artifact.training["requests"]["dev"] > 0
+    assert artifact.training["test_requests"] == 0
+    assert artifact.do_not_use[0].endswith(f"to choose by, fewer than {LEAST_REQUESTS}")
+    assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
+    assert "Note: the budget ended before a request was scored to measure with: there are no figures" in said
     assert np.isfinite(scores_of(wanted)).all()
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
+
+from pearl.options import bundled
+from training.commands.options import AuxiliaryFlags, FittingFlags, RunFlags
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
@@ -18,27 +22,18 @@ EXAMPLES = """Examples:
 """
 
 
+@bundled
 def retriever(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
-    aux: str = typer.Option("embedded", help="Auxiliary model: embedded, or a transformers model or folder."),
-    encoder: str = typer.Option("embedded", help="Dense encoder: embedded, or a sentence-transformers model."),
-    base: str = typer.Option("embedded", help="Model the cross-encoder starts from: embedded, or an encoder model."),
-    template: str = typer.Option("post", help="Prompts of the auxiliary model: comment, commit, post, or a TOML file."),
+    auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
     candidates: int = typer.Option(20, min=3, help="Candidates to score per request."),
     normalize: str = typer.Option("sum", help="Gain over the target's tokens: sum or mean."),
-    first_stage_only: bool = typer.Option(
-        False, "--first-stage-only", help="Train on signals alone, without a cross-encoder."
-    ),
-    budget_minutes: float | None = typer.Option(
-        None, min=0.1, help="Stop after about this many minutes and write an artifact from what is done."
-    ),
+    fitting: FittingFlags = FittingFlags(),  # noqa: B008
     llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
     metric: str = typer.Option("rouge2", help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1."),
-    device: str = typer.Option("cpu", help="Device: cpu or cuda."),
-    dtype: str = typer.Option("auto", help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32."),
-    seed: int = typer.Option(0, help="Seed of every random choice."),
+    run: RunFlags = RunFlags(),  # noqa: B008
 ) -> None:
     """Train a retriever from raw histories: score, select, fit, threshold.
 
@@ -60,24 +55,19 @@ def retriever(
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
-    budget = Budget(budget_minutes)
+    minutes = fitting.budget_minutes
+    budget = Budget(minutes)
     out = out.absolute()
     console = Console(stderr=True)
     options = TrainingOptions(
-        tuple(history),
-        out,
-        work or out.with_name(f"{out.name}.work"),
-        aux,
-        encoder,
-        base,
-        template,
-        candidates,
-        normalize,
-        first_stage_only=first_stage_only,
-        budget_minutes=budget_minutes * TRAINED if budget_minutes and llm else budget_minutes,
-        device=device,
-        dtype=dtype,
-        seed=seed,
+        histories=tuple(history),
+        out=out,
+        work=work or out.with_name(f"{out.name}.work"),
+        candidates=candidates,
+        normalize=normalize,
+        **asdict(auxiliary),
+        **asdict(fitting) | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
+        **asdict(run),
     )
     train_retriever(options, console)
     failure: PearlError | None = None

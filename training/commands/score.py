@@ -7,6 +7,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from pearl.options import bundled
+from training.commands.options import AuxiliaryFlags, RunFlags
 from training.progress import progress_of
 
 EXAMPLES = """Examples:
@@ -17,22 +19,20 @@ EXAMPLES = """Examples:
 """
 
 
+@bundled
 def score(
     history: Path = typer.Option(..., metavar="H.jsonl.gz", help="History file."),
     out: Path = typer.Option(
         ..., metavar="SCORES.parquet", help="Write the scores to this file; parts are kept beside it."
     ),
-    aux: str = typer.Option("embedded", help="Auxiliary model: embedded, or a transformers model or folder."),
-    template: str = typer.Option("post", help="Prompts of the auxiliary model: comment, commit, post, or a TOML file."),
+    auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
     split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
     partition: str = typer.Option("latest", help="Choice of targets: latest or rolling."),
     targets: int = typer.Option(8, min=1, help="Targets per user."),
     candidates: int = typer.Option(20, min=0, help="Candidates to score per request; 0 scores all."),
     least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
     users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
-    seed: int = typer.Option(0, help="Seed of every random choice."),
-    device: str = typer.Option("cpu", help="Device: cpu or cuda."),
-    dtype: str = typer.Option("auto", help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32."),
+    run: RunFlags = RunFlags(),  # noqa: B008
 ) -> None:
     """Score candidates by how much they help the auxiliary model to write the target (equation 1).
 
@@ -49,11 +49,19 @@ def score(
 
     check_file("out", out)
     check_split(split)
-    prompts = auxiliary_template(template)
+    prompts = auxiliary_template(auxiliary.template)
     histories = read_histories(history)
-    way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), seed)
+    way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)
     options = ScoringOptions(
-        template, split, partition, targets, candidates or None, least_candidates, users, seed=seed, way=way
+        auxiliary.template,
+        split,
+        partition,
+        targets,
+        candidates or None,
+        least_candidates,
+        users,
+        seed=run.seed,
+        way=way,
     )
     units = plan_units(histories, options)
     console = Console(stderr=True)
@@ -68,13 +76,13 @@ def score(
     if untimed := untimed_users(users_of(histories, split) if way == BY_USERS else histories):
         console.print(
             f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
-            f"are targets and which candidates is chosen at random, by seed {seed}.",
+            f"are targets and which candidates is chosen at random, by seed {run.seed}.",
             soft_wrap=True,
             markup=False,
             highlight=False,
         )
     with console.status("Loading the auxiliary model..."):
-        model = load_auxiliary(aux, device=device, dtype=dtype)
+        model = load_auxiliary(auxiliary.aux, device=run.device, dtype=auxiliary.dtype)
     scorer, description = prepared(model, prompts, options, histories, units, fingerprint(history))
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")

@@ -6,8 +6,10 @@ Dimensions in comments: B groups of a batch, G documents of a group.
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,7 +191,8 @@ def fit_cross_encoder(
         if not (path / TRAINER_STATE_NAME).exists():  # it is written last: this one was interrupted
             shutil.rmtree(path)
     last = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
-    trainer.train(resume_from_checkpoint=last)
+    with redirect_stdout(sys.stderr):  # the trainer writes its losses there, and standard output is for figures
+        trainer.train(resume_from_checkpoint=last)
     shutil.rmtree(folder)
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     return {

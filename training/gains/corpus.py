@@ -55,8 +55,10 @@ class Corpus:
         go_on: Callable[[], bool],
         console: Console,
         normalize: str,
+        least: int = 0,
     ) -> list[Example]:
-        """The examples of a split, scored now as far as they are not, and as far as it is to go on.
+        """The examples of a split, scored now as far as they are not, and as far as it is to go on; the first ``least``
+        groups of units in any case.
 
         None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
         """
@@ -72,7 +74,7 @@ class Corpus:
         prompts = auxiliary_template(options.template)
         scorer, description = prepared(model(), prompts, options, self.histories, units, self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
-            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on)
+            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on, least)
         # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
         partly = {unit.group for unit in units if unit.name not in names}

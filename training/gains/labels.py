@@ -17,21 +17,50 @@ from training.gains.units import ScoringOptions
 from training.options import TrainingOptions, gains_file
 
 
-class Auxiliary:
-    """The auxiliary model, loaded when the first pair is to be scored."""
+class SplitScoring:
+    """Scores a split of all histories at a time; the auxiliary model is loaded when the first pair is to be scored."""
 
-    def __init__(self, options: TrainingOptions) -> None:
+    def __init__(self, corpora: Sequence[Corpus], options: TrainingOptions, budget: Budget, console: Console) -> None:
+        self._corpora = corpora
         self._options = options
+        self._budget = budget
+        self._console = console
 
     @cached_property
-    def model(self) -> AuxiliaryModel:
-        return load_auxiliary(self._options.aux, device=self._options.device, dtype=self._options.dtype)
+    def way(self) -> str:
+        """The way to split the histories: by users or by time."""
+        least = {split: plan.least for split, plan in self._options.plans.items()}
+        return way_of([corpus.histories for corpus in self._corpora], least, self._options.seed)
 
+    @cached_property
+    def _model(self) -> AuxiliaryModel:
+        options = self._options
+        return load_auxiliary(options.aux, device=options.device, dtype=options.dtype)
 
-def splitting_of(corpora: Sequence[Corpus], options: TrainingOptions) -> str:
-    """The way to split the histories: by users or by time."""
-    least = {split: plan.least for split, plan in options.plans.items()}
-    return way_of([corpus.histories for corpus in corpora], least, options.seed)
+    def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
+        """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
+        and its first ``least`` groups of units are scored however little that is."""
+        options, corpora = self._options, self._corpora
+        plan = options.plans[split]
+        users = sum(len(corpus.histories) for corpus in corpora)
+        extent = ScoringOptions(
+            options.template,
+            split,
+            ROLLING,
+            plan.targets_of(users, self.way),
+            options.candidates,
+            plan.least,
+            plan.users,
+            seed=options.seed,
+            way=self.way,
+        )
+        found: list[Example] = []
+        for number, corpus in enumerate(corpora, start=1):
+            go_on = self._budget.until(since + (until - since) * number / len(corpora))
+            found += corpus.scored(
+                extent, lambda: self._model, options.work, go_on, self._console, options.normalize, least
+            )
+        return found
 
 
 def write_gains_of(
@@ -45,35 +74,3 @@ def write_gains_of(
             write_gains(own, file)
         else:
             file.unlink(missing_ok=True)
-
-
-def scored_split(
-    corpora: Sequence[Corpus],
-    way: str,
-    options: TrainingOptions,
-    auxiliary: Auxiliary,
-    budget: Budget,
-    console: Console,
-    split: str,
-    since: float,
-    until: float,
-) -> list[Example]:
-    """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget."""
-    plan = options.plans[split]
-    users = sum(len(corpus.histories) for corpus in corpora)
-    found: list[Example] = []
-    for number, corpus in enumerate(corpora, start=1):
-        what = ScoringOptions(
-            options.template,
-            split,
-            ROLLING,
-            plan.targets_of(users, way),
-            options.candidates,
-            plan.least,
-            plan.users,
-            seed=options.seed,
-            way=way,
-        )
-        go_on = budget.until(since + (until - since) * number / len(corpora))
-        found += corpus.scored(what, lambda: auxiliary.model, options.work, go_on, console, options.normalize)
-    return found

@@ -80,6 +80,13 @@ def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
     assert not list((tmp_path / "checkpoints").rglob("*.safetensors"))
 
 
+def test_standard_output_is_left_to_figures(model: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit_cross_encoder(model, groups(8), groups(2), calibrated(10.0, 5.0), OPTIONS, tmp_path / "fit")
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "eval_loss" in said.err
+
+
 def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
     found = fit_cross_encoder(model, groups(12), groups(2), plain(5.0), OPTIONS, tmp_path / "c", seconds=0.0)
     assert (found["steps"], found["whole"]) == (1, False)

@@ -72,6 +72,13 @@ def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folde
     assert none == []
 
 
+def test_the_first_user_is_scored_in_any_case(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+    model = load_auxiliary(str(causal_folder))
+    for least, users in ((1, 1), (2, 2), (3, 2)):
+        found = corpus.scored(OPTIONS, lambda: model, tmp_path / str(least), lambda: False, SILENT, "sum", least=least)
+        assert len({example.user_id for example in found}) == users
+
+
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
 def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path, split: str) -> None:
     options = ScoringOptions("post", split, ROLLING, 2, 3, 100)
