@@ -14,12 +14,16 @@ from typing import Any, get_type_hints
 import orjson
 import typer
 
+from pearl.chat.choose import AUTO, ENGINES
 from pearl.errors import InputError
 from pearl.texts import storable
 
 USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")
 LLM_OPTION = typer.Option(
-    None, "--llm", metavar="LLM", help="Chat model: embedded, openai (an endpoint) or auto; overrides PEARL_LLM."
+    None,
+    "--llm",
+    metavar="LLM",
+    help=f"Chat model: {', '.join(engine.name for engine in ENGINES)} or {AUTO}; overrides PEARL_LLM.",
 )
 ENCODER_OPTION = typer.Option(
     None, "--encoder", metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."

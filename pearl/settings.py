@@ -12,6 +12,7 @@ import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
 
 EMBEDDED = "embedded"
@@ -39,9 +40,9 @@ class Settings(BaseSettings):
     )
 
     llm: str = Field(
-        default="auto",
-        pattern="^(auto|embedded|openai)$",
-        description="`embedded` (SmolLM2 on this machine), `openai` (any OpenAI-compatible endpoint), or `auto`: "
+        default=AUTO,
+        pattern=f"^({'|'.join((AUTO, *(engine.name for engine in ENGINES)))})$",
+        description=", ".join(f"`{engine.name}` ({engine.summary})" for engine in ENGINES) + ", or `auto`: "
         "the endpoint if PEARL_LLM_BASE_URL, PEARL_LLM_MODEL or PEARL_LLM_API_KEY is set.",
     )
     llm_base_url: str | None = Field(default=None, description="Base URL of the endpoint, usually ending in `/v1`.")
@@ -162,10 +163,16 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.home / 'pearl.db'}"
 
     @property
+    def engine(self) -> str:
+        """The name of the chat model's engine, ``auto`` resolved."""
+        if self.llm != AUTO:
+            return self.llm
+        given = self.llm_base_url or self.llm_model or self.llm_api_key
+        return ENDPOINT_ENGINE if given else EMBEDDED_ENGINE
+
+    @property
     def uses_endpoint(self) -> bool:
-        if self.llm == "auto":
-            return bool(self.llm_base_url or self.llm_model or self.llm_api_key)
-        return self.llm == "openai"
+        return self.engine == ENDPOINT_ENGINE
 
     @property
     def cors_origin_list(self) -> list[str]:

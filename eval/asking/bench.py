@@ -19,7 +19,7 @@ from eval.asking.patience import asking
 from eval.asking.progress import watched
 from eval.asking.verdict import Failed
 from pearl.chat.base import Decoding, Message, Reply
-from pearl.chat.choose import make_chat_model
+from pearl.chat.choose import local_names, make_chat_model
 from pearl.errors import InputError
 from pearl.settings import Settings, load_settings
 
@@ -108,9 +108,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
 def names_of(settings: Settings) -> tuple[str, str]:
     """The model's name, and what its replies depend on: the model, and our rules if it is the embedded one."""
     if not settings.uses_endpoint:
-        from pearl.chat.embedded import EmbeddedChatModel
-
-        return EmbeddedChatModel.name, EmbeddedChatModel.identity
+        return local_names(settings)
     if not settings.llm_model:
         raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
     return settings.llm_model, settings.llm_model

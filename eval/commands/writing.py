@@ -22,8 +22,7 @@ from eval.retrieval.overlap import THRESHOLD
 from eval.retrieval.scoring import RememberingEncoder
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
-from pearl.chat.choose import calls_at_once, make_chat_model
-from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.choose import calls_at_once, local_names, make_chat_model
 from pearl.errors import InputError
 from pearl.marks import CLOSING
 from pearl.prompts import Brief
@@ -74,7 +73,7 @@ class Plan:
             from pearl.chat.endpoint import address
 
             return f"{self.settings.llm_model} at {address(self.settings)}"
-        return EmbeddedChatModel.identity
+        return local_names(self.settings)[1]
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
         """The brief of each case: the request, with the documents that the system shows."""

@@ -1,35 +1,69 @@
-"""The chat model that the settings ask for."""
+"""The engines behind the chat model, one entry each, and the model that the settings ask for."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
-from pearl.settings import Settings
+
+if TYPE_CHECKING:
+    from pearl.settings import Settings
+
+Undisturbed = Callable[[], AbstractContextManager[None]]
+AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
 
 
-def make_chat_model(
-    settings: Settings, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext, in_flight: int = 1
-) -> ChatModel:
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A way to run a chat model that can be asked for by name.
+
+    ``summary`` is a noun phrase for help and settings. ``make`` loads no weights; of its arguments, the second is
+    entered while this machine itself generates, the third is the number of drafts it may write at once.
+    """
+
+    name: str
+    summary: str
+    make: Callable[[Settings, Undisturbed, int], ChatModel]
+
+
+def _endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.chat.endpoint import EndpointChatModel
+
+    return EndpointChatModel.from_settings(settings)
+
+
+def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.chat.embedded import EmbeddedChatModel
+
+    return EmbeddedChatModel(context_tokens=settings.embedded_context_tokens, undisturbed=undisturbed, copies=copies)
+
+
+ENGINES = (
+    Engine(EMBEDDED_ENGINE, "SmolLM2 on this machine", _embedded),
+    Engine(ENDPOINT_ENGINE, "any OpenAI-compatible endpoint", _endpoint),
+)
+
+
+def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
     """The chat model of the settings; weights are loaded on first use. Raises InputError when a setting is missing.
 
     ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
     """
-    if settings.uses_endpoint:
-        from pearl.chat.endpoint import EndpointChatModel
-
-        return EndpointChatModel.from_settings(settings)
-    from pearl.chat.embedded import EmbeddedChatModel
-
-    return EmbeddedChatModel(
-        context_tokens=settings.embedded_context_tokens,
-        undisturbed=undisturbed,
-        copies=calls_at_once(settings, in_flight),
-    )
+    engine = next(engine for engine in ENGINES if engine.name == settings.engine)
+    return engine.make(settings, undisturbed, calls_at_once(settings, in_flight))
 
 
 def calls_at_once(settings: Settings, most: int) -> int:
-    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for the embedded model."""
+    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine."""
     return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)
+
+
+def local_names(settings: Settings) -> tuple[str, str]:
+    """The name of a model that runs on this machine, and what its answers depend on: the model, and our rules if it
+    has an ``identity``."""
+    model = make_chat_model(settings)
+    return model.name, str(getattr(model, "identity", model.name))

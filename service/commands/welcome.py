@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
+from pearl.chat.choose import local_names
 from pearl.settings import Settings
 from service.store.overview import Overview
 
@@ -83,7 +84,7 @@ def _program() -> str:
 
 def _model(settings: Settings) -> str:
     if not settings.uses_endpoint:
-        return "embedded (SmolLM2-135M-Instruct)"
+        return f"{settings.engine} ({local_names(settings)[0]})"
     from pearl.chat.endpoint import address
 
     return f"{settings.llm_model} at {address(settings)}"

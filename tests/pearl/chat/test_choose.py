@@ -4,11 +4,12 @@ import os
 
 import pytest
 
-from pearl.chat.choose import calls_at_once, make_chat_model
+from pearl.chat.choose import ENGINES, calls_at_once, local_names, make_chat_model
 from pearl.chat.embedded import EmbeddedChatModel
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.errors import InputError
-from pearl.settings import load_settings
+from pearl.options import LLM_OPTION
+from pearl.settings import Settings, load_settings
 
 
 def test_the_embedded_model_is_made_without_loading_it():
@@ -31,3 +32,17 @@ def test_calls_at_once_of_an_endpoint_and_of_this_machine(monkeypatch):
     embedded = load_settings(llm="embedded")
     assert calls_at_once(endpoint, 64) == 64
     assert [calls_at_once(embedded, most) for most in (1, 3, 64)] == [1, 3, 4]
+
+
+def test_each_engine_is_a_value_of_the_setting():
+    assert [load_settings(llm=engine.name).engine for engine in ENGINES] == [engine.name for engine in ENGINES]
+    with pytest.raises(InputError, match="PEARL_LLM='magic'"):
+        load_settings(llm="magic")
+    description = Settings.model_fields["llm"].description or ""
+    assert all(f"`{engine.name}` ({engine.summary})" in description for engine in ENGINES)
+    assert all(engine.name in (LLM_OPTION.help or "") for engine in ENGINES)
+
+
+def test_the_names_of_a_model_on_this_machine():
+    settings = load_settings(llm="embedded")
+    assert local_names(settings) == (EmbeddedChatModel.name, EmbeddedChatModel.identity)
