@@ -6,7 +6,7 @@ With ``--check`` nothing is written and the exit status says whether anything wo
 from __future__ import annotations
 
 import argparse
-import io
+import html
 import json
 import re
 import sys
@@ -185,28 +185,43 @@ def dependencies() -> str:
     return "\n".join(lines)
 
 
-def sample_draft_picture() -> str:
-    """The terminal after the README's second command, drawn from its recorded answer."""
-    from rich.console import Console
-    from rich.text import Text
-
-    recorded = json.loads((ASSETS / "sample-draft.json").read_text(encoding="utf-8"))
-    draft = recorded["draft"]
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    console.print(Text(f"$ {recorded['command']}", style="bold"))
-    console.print(Text(draft["text"] + "\n"))
-    for document in draft["retrieval"]["documents"]:
-        opening = " ".join(document["excerpt"].split())[:72]
-        console.print(Text(f"{document['score']:8.4f}  {document['id']}  ", style="cyan").append(opening, style="dim"))
-    return console.export_svg(title="PEARL, with the embedded model", unique_id="sample-draft")
-
-
 def readme() -> str:
     """The README with its recorded drafts and its figures put in."""
-    from results_page import retriever_block
+    from results_page import readme_figures
 
-    blocks = (("real-drafts", _real_drafts()), ("retriever", retriever_block()), ("figures", _figures()))
-    return _with_blocks("README.md", blocks)
+    return _with_blocks("README.md", (("side-by-side", _side_by_side()), ("figures", readme_figures())))
+
+
+def _side_by_side() -> str:
+    """A row a model: what it wrote without the history, and with it."""
+    recorded = json.loads((ASSETS / "side-by-side.json").read_text(encoding="utf-8"))
+    lines = ["<table>", "<tr><th>without the history</th><th>with the history</th></tr>"]
+    for pair in recorded["recorded"]:
+        cells = (_paragraphs(pair[name]["text"]) for name in ("without_history", "with_history"))
+        lines += ["<tr>", *(f'<td valign="top" width="50%">{cell}</td>' for cell in cells), "</tr>"]
+    documents = recorded["recorded"][0]["with_history"]["retrieval"]["documents"]
+    shown = " and ".join(f"`{document['id']}` (score {document['score']:.2f})" for document in documents)
+    models = " and ".join(pair["model"] for pair in recorded["recorded"])
+    return "\n".join(lines) + (
+        f"\n</table>\n\nShown to the model on the right: {shown}. Written by {models}; recorded, not edited, by "
+        "`python docs/record_drafts.py`: [as JSON](docs/assets/side-by-side.json).\n"
+    )
+
+
+def _paragraphs(text: str) -> str:
+    return html.escape(text, quote=False).replace("\n", "<br>")
+
+
+def flow() -> str:
+    """The README's picture."""
+    from flow_picture import flow_picture
+
+    return flow_picture()
+
+
+def drafting() -> str:
+    """The page about drafting with drafts from a real history put in."""
+    return _with_blocks("docs/drafting.md", (("real-drafts", _real_drafts()),))
 
 
 def retrieval() -> str:
@@ -264,29 +279,8 @@ def _real_drafts() -> str:
         f"26,665 commit messages of the git project, imported with one command; then, as it came out:\n\n"
         f"{fence}\n$ {first['command']}\n{draft['text']}\n{fence}\n\n"
         f"Evidence, with its scores: {evidence}. The texts are the project's and not copied here. The answers for "
-        f"this and {len(recorded) - 1} more authors: [docs/assets/git-drafts.json](docs/assets/git-drafts.json), "
+        f"this and {len(recorded) - 1} more authors: [git-drafts.json](assets/git-drafts.json), "
         f"recorded by `python docs/record_drafts.py`.\n"
-    )
-
-
-def _figures() -> str:
-    from benchmarks.figures import read_results
-
-    results = {result.benchmark: result for result in read_results(ROOT / "benchmarks" / "results")}
-    shown = (
-        ("import", "documents_per_second", "importing 26,665 documents into SQLite"),
-        ("import", "peak_memory", "most memory meanwhile"),
-        ("draft_overhead", "overhead_p50", "what PEARL adds to the model's own time, 590 documents, median"),
-        ("draft_overhead", "api_p50", "of it the API layer: authentication, validation, store, relay"),
-    )
-    lines = ["| | |", "| --- | ---: |"]
-    for benchmark, name, label in shown:
-        figure = results[benchmark].figure(name)
-        lines.append(f"| {label} | {figure.value:,.{0 if figure.value >= 100 else 1}f} {figure.unit} |")
-    machine = results["import"].machine
-    return "\n".join(lines) + (
-        f"\n\nOn {machine.cores} cores of {machine.cpu}; all figures with their spread and the load test: "
-        "[docs/performance.md](docs/performance.md).\n"
     )
 
 
@@ -449,8 +443,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/results.md": lambda: NOTICE + results(),
     "docs/judging.md": lambda: NOTICE + judging(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
-    "docs/assets/sample-draft.svg": sample_draft_picture,
+    "docs/assets/flow.svg": flow,
     "README.md": readme,
+    "docs/drafting.md": drafting,
     "docs/importing.md": importing,
     "docs/retrieval.md": retrieval,
 }

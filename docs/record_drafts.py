@@ -1,8 +1,9 @@
-"""Record the drafts that the README shows: ``python docs/record_drafts.py``, then ``make docs``.
+"""Record the drafts that the documentation shows: ``python docs/record_drafts.py``, then ``make docs``.
 
-One of the sample user, and three of authors of the git project's history where the shared data are there (PEARL_SHARED,
-or ../shared). Of the latter the evidence is kept as ids and scores: their texts are not ours to copy. The command
-``pearl draft`` runs as a person would run it, in a PEARL_HOME of its own.
+For the README one request twice, for the sample user and for a user without a history, by the embedded model and, if
+PEARL_LLM_MODEL is set, by that of the endpoint. For docs/drafting.md those of three authors of the git project, if
+the shared data are there (PEARL_SHARED, or ../shared): their evidence is kept as ids and scores, for the texts are not
+ours to copy. The command ``pearl draft`` runs as a person would run it, in a PEARL_HOME of its own.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from service.sample import REQUEST, USER, VOICES
+
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
 PEARL = Path(sys.executable).parent / "pearl"
-SAMPLE = ("Dev asks if the parcel came; it did, with the wrong chains and six inner tubes missing", "sample", "email")
+VOICE, NOBODY = "email", "nobody"
 AUTHORS = (
     ("git-read-tree: add a flag that resets unmerged entries", "g0000"),
     ("transport-helper: report when the helper died", "g0120"),
@@ -32,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "PEARL_HOME": home}
         _load_sample(environment)
-        write("sample-draft.json", _draft(environment, *SAMPLE))
+        write("side-by-side.json", _side_by_side(environment))
         if history.exists():
             _pearl(environment, "import", "jsonl", str(history))
             found = [_without_texts(_draft(environment, *author)) for author in AUTHORS]
@@ -50,9 +53,29 @@ def _load_sample(environment: dict[str, str]) -> None:
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def _draft(environment: dict[str, str], request: str, user: str, voice: str | None = None) -> dict[str, Any]:
+def _side_by_side(environment: dict[str, str]) -> dict[str, Any]:
+    """The request with and without the history: the same command, for the sample user and for one without texts."""
+    _pearl(environment, "keys", "create", "--user", NOBODY)
+    _pearl(environment, "voices", "set", VOICE, "--user", NOBODY, "--template", VOICES[VOICE])
+    endpoint = environment.get("PEARL_LLM_MODEL")
+    models = {"embedded": "SmolLM2-135M, embedded", **({"openai": endpoint} if endpoint else {})}
+    recorded = [
+        {
+            "model": name,
+            "without_history": _draft(environment, REQUEST, NOBODY, VOICE, llm)["draft"],
+            "with_history": _draft(environment, REQUEST, USER, VOICE, llm)["draft"],
+        }
+        for llm, name in models.items()
+    ]
+    command = f'pearl draft "{REQUEST}" --user {USER} --voice {VOICE}'
+    return {"command": command, "request": REQUEST, "recorded": recorded}
+
+
+def _draft(
+    environment: dict[str, str], request: str, user: str, voice: str | None = None, llm: str = "embedded"
+) -> dict[str, Any]:
     words = ["draft", request, "--user", user, *(("--voice", voice) if voice else ())]
-    answer = json.loads(_pearl(environment, *words, "--json", "-"))
+    answer = json.loads(_pearl(environment, *words, "--llm", llm, "--json", "-"))
     shown = " ".join(f'"{word}"' if " " in word else word for word in ("pearl", *words))
     return {"command": shown, "request": request, "user": user, "draft": answer}
 

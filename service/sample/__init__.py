@@ -15,7 +15,7 @@ from service.store.documents import Addition
 
 USER = "sample"
 VOICES = {"email": "message", "blog": "post"}
-REQUEST = "Dev asks if the parcel came; it did, with the wrong chains and six inner tubes missing"
+REQUEST = "Ask Nan Tully to lend us her costume rails again"
 
 
 def sample_documents() -> list[Document]:
