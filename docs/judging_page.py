@@ -23,9 +23,11 @@ def judging_page() -> str:
 
 def _choices() -> str:
     """The choices of every command that has some, from their declarations."""
-    from eval.judges import authorship
+    from eval.judges import authorship, personalized
+    from eval.recorded.personalized.presets import PRESETS
 
-    declared = {"pearl judge authorship": authorship.PRESETS}
+    declared = {f"pearl judge {judge.name}": judge.presets for judge in (authorship.JUDGE, personalized.JUDGE)}
+    declared["pearl eval personalized"] = PRESETS
     return "\n\n".join(f"`{command}`:\n\n{presets.markdown()}" for command, presets in declared.items())
 
 

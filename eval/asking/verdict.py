@@ -77,6 +77,11 @@ def kind(verdict: Verdict) -> str:
             return ERROR
 
 
+def reason_of(verdict: object) -> str | None:
+    """Why there is no answer in the reply, or no reply."""
+    return verdict.reason if isinstance(verdict, (Invalid, Failed)) else None
+
+
 def counts(names: Iterable[str]) -> dict[str, int]:
     """Count each name, in alphabetical order."""
     return dict(sorted(Counter(names).items()))

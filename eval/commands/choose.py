@@ -12,18 +12,17 @@ from pearl.errors import InputError
 CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
 
 
-def choose_option(**more: Any) -> Any:
-    return typer.Option("--choose", metavar="NAME=VALUE", help=CHOOSE_HELP, **more)
+def choose_option(*default: Any, **more: Any) -> Any:
+    return typer.Option(*default, "--choose", metavar="NAME=VALUE", help=CHOOSE_HELP, **more)
+
+
+CHOOSE_OPTION = choose_option([])
 
 
 def former_option(choice: str) -> Any:
     """A hidden option that says how it is spelled now: ``--style-shown`` for the choice ``style_shown``."""
-    flag = former_flag(choice)
+    flag = f"--{choice.replace('_', '-')}"
     return typer.Option(flag, hidden=True, callback=_refuse(flag, choice))
-
-
-def former_flag(choice: str) -> str:
-    return f"--{choice.replace('_', '-')}"
 
 
 def _refuse(flag: str, choice: str) -> Callable[[str | None], None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from eval.commands.choose import CHOOSE_OPTION, former_option
 from eval.commands.scored import Resamples, Seed, write_or_show
+from eval.recorded.personalized.presets import PRESETS
 from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """A line of the records is a judge's reply to one question about one person:
@@ -15,8 +17,9 @@ EXAMPLES = """A line of the records is a judge's reply to one question about one
 \b
   {"ground_truth": "B", "answer": "A", "certainty": "75", "res": "[[A]] [[75]]", "prompt": "...", "user_info": "..."}
 
-"ground_truth" (C is a tie) and "answer" or "res" are required. Presets: recorded reads as the file does and counts
-every record; as_published leaves unread replies out, as the paper's tables do; corrected reads raw replies again.
+"ground_truth" (C is a tie) and "answer" or "res" are required.
+
+@CHOICES
 
 Examples:
 
@@ -24,7 +27,7 @@ Examples:
   pearl eval personalized --records gpt.jsonl.gz --records llama.jsonl.gz --threshold 80
   pearl eval personalized --records judge.jsonl --preset corrected --json - | jq '.files[0].preflight'
   pearl eval personalized --records judge.jsonl --picture certainty.svg --report judge.html
-"""
+""".replace("@CHOICES", PRESETS.help())
 
 
 def personalized(
@@ -32,15 +35,10 @@ def personalized(
     threshold: float = typer.Option(
         80.0, "--threshold", min=1, max=100, help="Certainty from which on a judge counts as certain."
     ),
-    preset: str = typer.Option("recorded", "--preset", help="Preset: recorded, as_published or corrected."),
-    reading: str | None = typer.Option(
-        None, "--reading", help="Reading of replies, if not the preset's: recorded or strict."
-    ),
-    unparsed: str | None = typer.Option(
-        None,
-        "--unparsed",
-        help="Treatment of unread replies, if not the preset's: wrong, dropped or dropped_unless_tie.",
-    ),
+    preset: str = typer.Option("recorded", "--preset", help="Preset of the choices below."),
+    choose: list[str] = CHOOSE_OPTION,
+    former_reading: Annotated[str | None, former_option("reading")] = None,
+    former_unparsed: Annotated[str | None, former_option("unparsed")] = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     picture: Path | None = typer.Option(
@@ -51,22 +49,28 @@ def personalized(
 ) -> None:
     """Measure how often a judge chooses as people do, whether it knows when, and what is wrong with the data."""
     from eval.recorded.personalized.pictures import personalized_figure
-    from eval.recorded.personalized.presets import chosen
     from eval.recorded.personalized.report import PersonalizedOptions, personalized_report
     from eval.recorded.personalized.tables import personalized_tables, sweep_tables
+    from eval.report.head import Head
     from eval.report.page import write_page
     from eval.report.pictures import check_format, draw, svg
-    from pearl import __version__
 
     check_format(picture)
     for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
         check_writable(option, target)
-    options = PersonalizedOptions(threshold, chosen(preset, reading, unparsed), resamples, seed)
-    words = ["pearl", "eval", "personalized", *(word for path in records for word in ("--records", str(path)))]
-    words += ["--threshold", f"{threshold:g}", "--preset", preset, "--reading", options.preset.reading]
-    words += ["--unparsed", options.preset.unparsed, "--resamples", str(resamples), "--seed", str(seed)]
-    made_by = {"command": shlex.join(words), "version": __version__}
-    result = made_by | personalized_report(records, options)
+    chosen = PRESETS.chosen(preset, choose)
+    head = Head.of(
+        "eval",
+        "personalized",
+        records=records,
+        threshold=threshold,
+        preset=preset,
+        choose=[f"{name}={value}" for name, value in chosen.items()],
+        resamples=resamples,
+        seed=seed,
+    )
+    options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)
+    result = head.to_json() | personalized_report(records, options)
     if picture:
         draw(personalized_figure, result, picture)
     if report:

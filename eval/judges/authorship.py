@@ -1,7 +1,5 @@
 """The authorship judge (papers/pearl.txt, section 5, table 2, prompts 7 and 8): which of two drafts did the author of a
 reference more likely write? How often each system's drafts pass for the author's, and what the judge is worth.
-
-Dimensions in comments: N judgements.
 """
 
 from __future__ import annotations
@@ -14,26 +12,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
+from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.grammar import Grammar, line_of
 from eval.asking.json_lines import check_fields, optional_id, optional_string, read_items
 from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
-from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, counts, kind
+from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
 from eval.judges import pairwise
 from eval.judges.items import Items
-from eval.judges.judge import Judge, Judgement, Judgements, SecondRound, Trial
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
-from eval.judges.self_preference import (
-    Ability,
-    Itself,
-    SideChoices,
-    families_of,
-    self_preference,
-    self_preference_tables,
-)
+from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, shown
 from pearl.chat.base import Decoding, Message, Reply
@@ -62,11 +53,7 @@ PRESETS = Presets(
         ),
     ),
     (
-        Preset(
-            "corrected",
-            "Both orders, and every judgement counted.",
-            {"order": pairwise.BOTH, "unparsed": COUNTED},
-        ),
+        Preset("corrected", "Both orders, and every judgement counted.", {"order": pairwise.BOTH, "unparsed": COUNTED}),
         Preset(
             "as_published",
             "Table 2: one random order a run, unread replies left out.",
@@ -83,14 +70,12 @@ class AuthorshipOptions:
     unparsed: str = COUNTED
     seed: int = 0
     systems: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--systems", metavar="P B", help="Systems to compare, if the items have more than two."),
+        tuple[str, str] | None, Option(metavar="P B", help="Systems to compare, if the items have more than two.")
     ] = None
-    prompt: Annotated[str, typer.Option("--prompt", help="Prompt of the paper: comment or post.")] = "comment"
-    runs: Annotated[int, typer.Option("--runs", min=1, help="Runs over all items.")] = 3
+    prompt: Annotated[str, Option(help="Prompt of the paper: comment or post.")] = "comment"
+    runs: Annotated[int, Option(min=1, help="Runs over all items.")] = 3
     ask_again: Annotated[
-        bool,
-        typer.Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate."),
+        bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
     ] = False
     ability: Ability = None
 
@@ -195,9 +180,8 @@ def _check_draft(text: Any, *, param: str) -> str:
 
 
 def _only_two(candidates: Mapping[str, Any]) -> tuple[str, str]:
-    names = tuple(candidates)
+    names, has = tuple(candidates), f"has {', '.join(candidates) or 'none'}; two are needed to compare."
     if len(names) < 2:
-        has = f"has {', '.join(names) or 'none'}; two are needed to compare."
         raise InputError(has, param="candidates", code="missing_candidate")
     if len(names) > 2:
         raise InputError(f"has {', '.join(names)}; choose two with --systems.", param="candidates", code="several")
@@ -264,16 +248,14 @@ def trials(items: Sequence[AuthorshipItem], options: AuthorshipOptions) -> Itera
     return pairwise.in_orders(items, options.runs, options.order, options.seed)
 
 
-def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> tuple[Message, ...]:
+def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
     item = trial.item
     reference, first, second = (_MARK.sub("< ", text.strip()) for text in (item.reference, *trial.shown(item.texts)))
     texts = _TEXTS.format(reference=reference, first=first, second=second)
     return Message("system", _SYSTEM.format(looks_at=LOOKS_AT[options.prompt])), Message("user", texts)
 
 
-def ask_again(
-    judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions
-) -> tuple[Message, ...] | None:
+def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions) -> Messages | None:
     """Ask for the verdict alone, after the judge's reply so far."""
     if not isinstance(judgement.verdict, Invalid):
         return None
@@ -325,26 +307,15 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
     alphas = {"alpha": pairwise.alpha_over_runs(columns, options.seed)}
     if in_both:
         alphas["alpha_within_order"] = pairwise.alpha_over_runs(columns, options.seed, by_order=True)
-    itself = Itself(judgements.names, families_of(options.ability))
-    generators = [each.trial.item.generators for each in every]
     return {
         "systems": dict(zip(("proposed", "baseline"), options.systems, strict=True)),
-        "prompt": options.prompt,
-        "preset": options.preset,
-        "runs": options.runs,
-        "order": options.order,
-        "unparsed": options.unparsed,
-        "lines": judgements.items.lines,
-        **judgements.items.about,
-        "passed_over": dict(judgements.items.passed_over),
-        "preflight": [finding.to_json() for finding in judgements.findings],
+        **{name: getattr(options, name) for name in ("prompt", "preset", "runs", "order", "unparsed")},
+        **judgements.about_items(),
         "n": len(every),
         "items": len(items),
         "users": users,
         "resampled": "users" if users < len(items) else "items",
-        "verdicts": counts(kind(each.verdict) for each in every),
-        "invalid": counts(each.verdict.reason for each in every if isinstance(each.verdict, Invalid)),
-        "failed": counts(each.verdict.reason for each in every if isinstance(each.verdict, Failed)),
+        **verdict_counts(every),
         "rates": dropped if options.unparsed == DROPPED else counted,
         "rates_invalid_counted": counted,
         "rates_invalid_dropped": dropped,
@@ -355,7 +326,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
         "prefers_longer": pairwise.prefers_longer(columns, [item.texts for item in items], options.seed),
-        "self_preference": self_preference(itself, SideChoices(generators, columns.taken, None, bootstrap)),
+        "self_preference": preference_of(judgements.names, options.ability, every, columns.taken, None, bootstrap),
         "baselines": rules(every, columns, bootstrap),
     }
 
@@ -409,10 +380,7 @@ RULES: Mapping[str, tuple[str, Callable[[Trial[AuthorshipItem]], float]]] = {
     "second": ("always POST TWO", lambda trial: 1 if trial.swapped else -1),
     "longer": ("the draft with more characters", lambda trial: _longer(trial.item)),
     "shorter": ("the draft with fewer characters", lambda trial: -_longer(trial.item)),
-    "nearer_length": (
-        "the draft whose length is nearer to the reference's",
-        lambda trial: _nearer(trial.item),
-    ),
+    "nearer_length": ("the draft whose length is nearer to the reference's", lambda trial: _nearer(trial.item)),
 }
 
 
@@ -422,7 +390,7 @@ def rules(
     """The rates of each rule, and how often the judge says the same, of the judgements with an answer."""
     says = {name: np.array([rule(each.trial) for each in every]) for name, (_, rule) in RULES.items()}
     codes = {
-        name: (RULES[name][0], np.where(side == 0, TIE, np.where(side > 0, FIRST, SECOND)))  # (N,)
+        name: (RULES[name][0], np.where(side == 0, TIE, np.where(side > 0, FIRST, SECOND)))
         for name, side in says.items()
     }
     answered = columns.answered > 0
@@ -444,13 +412,12 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
     """A line a trial: the item, the run, what came first, what was read, and the reply."""
     columns = PairColumns.of(judgements.every, lambda item: item.owner)
     for judgement, code, reply in zip(judgements.every, columns.code, judgements.first.replies(), strict=True):
-        verdict = judgement.verdict
         yield {
             "item": judgement.trial.item.id,
             "run": judgement.trial.run,
             "first": "baseline" if judgement.trial.swapped else "proposed",
-            "verdict": kind(verdict),
-            "reason": verdict.reason if isinstance(verdict, (Invalid, Failed)) else None,
+            "verdict": kind(judgement.verdict),
+            "reason": reason_of(judgement.verdict),
             "outcome": OUTCOMES.get(int(code)),
             "reply": reply.text if isinstance(reply, Reply) else None,
         }

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from eval.asking.bench import Bench
 from eval.asking.choices import Presets
 from eval.asking.kept import Question
 from eval.asking.reply import CUT_OFF
-from eval.asking.verdict import Answer, Failed, Given, Invalid
+from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind
 from eval.judges.items import Item, Items
 from eval.report.checks import Check, Finding, preflight
 from eval.report.tables import Json, Table
@@ -23,6 +23,7 @@ from pearl.chat.base import Decoding, Message, Reply
 
 ItemT = TypeVar("ItemT", bound=Item)
 OptionsT = TypeVar("OptionsT")
+Messages: TypeAlias = tuple[Message, ...]
 OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in the other order
 
 
@@ -57,6 +58,16 @@ class Judgement(Generic[ItemT]):
         return verdict
 
 
+def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str, int]]:
+    """The number of verdicts of each kind, and of each reason why a reply is invalid or there is none."""
+    verdicts = [judgement.verdict for judgement in judgements]
+    return {
+        "verdicts": counts(map(kind, verdicts)),
+        "invalid": counts(verdict.reason for verdict in verdicts if isinstance(verdict, Invalid)),
+        "failed": counts(verdict.reason for verdict in verdicts if isinstance(verdict, Failed)),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Round(Generic[ItemT]):
     """The judgements of all trials that were asked at once; ``replies`` goes through their replies once more."""
@@ -78,6 +89,15 @@ class Judgements(Generic[ItemT]):
     names: frozenset[str]
     elicitation: Mapping[str, Any]
 
+    def about_items(self) -> dict[str, Any]:
+        """What the reader and the checks found in the items."""
+        return {
+            "lines": self.items.lines,
+            **self.items.about,
+            "passed_over": dict(self.items.passed_over),
+            "preflight": [finding.to_json() for finding in self.findings],
+        }
+
     @property
     def every(self) -> tuple[Judgement[ItemT], ...]:
         return self.first.judgements
@@ -94,7 +114,7 @@ class SecondRound(Generic[ItemT, OptionsT]):
     name: str
     label: str
     wanted: Callable[[OptionsT], bool]
-    ask: Callable[[Judgement[ItemT], str, OptionsT], tuple[Message, ...] | None]
+    ask: Callable[[Judgement[ItemT], str, OptionsT], Messages | None]
     replaces: bool
     decoding: Decoding | None = None
 
@@ -120,7 +140,7 @@ class Judge(Generic[ItemT, OptionsT]):
     load: Callable[[Path, OptionsT], tuple[Items[ItemT], OptionsT]]
     checks: Sequence[Check[Sequence[ItemT]]]
     trials: Callable[[Sequence[ItemT], OptionsT], Iterable[Trial[ItemT]]]
-    ask: Callable[[Trial[ItemT], OptionsT], tuple[Message, ...]]
+    ask: Callable[[Trial[ItemT], OptionsT], Messages]
     read: Callable[[str, Trial[ItemT], OptionsT], Any]
     figures: Callable[[Judgements[ItemT], OptionsT], dict[str, Any]]
     tables: Callable[[Json], Iterable[Table]]
@@ -160,7 +180,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     first: Round[ItemT]
     options: OptionsT
 
-    def each(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, tuple[Message, ...] | None]]:
+    def each(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
         for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
             messages = self.again.ask(judgement, reply.text, self.options) if isinstance(reply, Reply) else None
             yield judgement, reply, messages

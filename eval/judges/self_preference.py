@@ -8,15 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 import typer
 
+from eval.judges.items import Item
+from eval.judges.judge import Judgement
 from eval.report.tables import Json, Table, shown
 from pearl.stats import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where nobody says
+
+
+class AuthoredItem(Item, Protocol):
+    @property
+    def generators(self) -> Generators: ...
+
+
+AuthoredT = TypeVar("AuthoredT", bound=AuthoredItem)
 OWN = {"own": "the judge's own", "family": "its family's"}
 Ability = Annotated[
     Path | None,
@@ -64,6 +74,19 @@ class SideChoices:
     taken: Floats
     right: Floats | None
     bootstrap: Bootstrap
+
+
+def preference_of(
+    names: frozenset[str],
+    ability: Path | None,
+    judgements: Sequence[Judgement[AuthoredT]],
+    taken: Floats,
+    right: Floats | None,
+    bootstrap: Bootstrap,
+) -> dict[str, Any]:
+    """The self-preference of the judge with these ``names``, in judgements of items that say what wrote their texts."""
+    generators = [judgement.trial.item.generators for judgement in judgements]
+    return self_preference(Itself(names, families_of(ability)), SideChoices(generators, taken, right, bootstrap))
 
 
 def self_preference(itself: Itself, choices: SideChoices) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,14 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     command: str = ""
+
+    @classmethod
+    def of(
+        cls, caption: str, rows: Iterable[Json], columns: Mapping[str, Callable[[Json], str]], command: str = ""
+    ) -> Table:
+        """A line for each of the rows; ``columns`` make a cell from a row, by the title above it."""
+        cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
+        return cls(caption, tuple(columns), cells, command)
 
 
 def markdown(table: Table) -> str:

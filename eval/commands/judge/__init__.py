@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.judge import personalized, style_detect, style_pairs, style_prompts, style_rank
+from eval.commands.judge import style_detect, style_pairs, style_prompts, style_rank
 from eval.commands.judge.made import register
-from eval.judges import authorship
+from eval.judges import authorship, personalized
 
 app = typer.Typer(
     add_completion=False,
@@ -15,7 +15,7 @@ app = typer.Typer(
     help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
 )
 register(app, authorship.JUDGE)
-app.command(epilog=personalized.EXAMPLES)(personalized.personalized)
+register(app, personalized.JUDGE)
 app.command(epilog=style_detect.EXAMPLES)(style_detect.style_detect)
 app.command(epilog=style_rank.EXAMPLES)(style_rank.style_rank)
 app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)

@@ -104,19 +104,18 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
             write_json(shared.json or "-", head.to_json() | at.estimate(questions))
             return
         judgements = run(judge, items, options, at)
+        # within the bench, for the replies are read from its store again
+        figures = judge.figures(judgements, options)
         if shared.judgements:
             written = judge.lines(judgements, options)
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
-    figures = judge.figures(judgements, options) | {"elicitation": dict(judgements.elicitation)}
-    write_or_show(shared.json, head.to_json() | figures, judge.tables)
+    result = head.to_json() | figures | {"elicitation": dict(judgements.elicitation)}
+    write_or_show(shared.json, result, judge.tables)
 
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
     """The command with every option that its result depends on, and the judge's model."""
-    own = [
-        _flag(parameter.annotation.__metadata__[0], getattr(options, name))
-        for name, parameter in _parameters(judge.options)
-    ]
+    own = [_flag(parameter, getattr(options, name)) for name, parameter in _parameters(judge.options)]
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
     return Head.of(
         "judge",
@@ -133,10 +132,13 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
     )
 
 
-def _flag(option: Any, value: object) -> tuple[str, object]:
-    """The option's name and value; a switch that is off has a name of its own, if any."""
-    yes, _, no = option.default.partition("/")
-    return (no, True) if no and value is False else (yes, value)
+def _flag(parameter: Parameter, value: object) -> tuple[str, object]:
+    """The name of an option and its value; a switch that is on by default has a second name for off."""
+    (option,) = parameter.annotation.__metadata__
+    name = parameter.name.replace("_", "-")
+    if value is False and parameter.default is True:
+        return f"--no-{name}", True
+    return f"--{name}" if option.default is ... else option.default, value
 
 
 def _output(judge: Judge[Any, Any]) -> Any:

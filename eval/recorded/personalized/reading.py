@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
 from eval.asking.verdict import Given, Invalid, Tally, Verdict, certainty_of, is_correct, kind, tally
 from eval.recorded.personalized.judgements import Judgement, Recording
-from eval.recorded.personalized.presets import DROPPED, STRICT, WRONG, Preset
+from eval.recorded.personalized.presets import DROPPED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, Asked, parse_published, parse_reply
 from pearl.stats import Floats
 
@@ -49,19 +50,27 @@ class Read:
         )
 
 
-def read_verdicts(recording: Recording, preset: Preset) -> Read:
-    asked = recording.asked
-    verdicts = tuple(verdict_of(judgement, asked, preset.reading) for judgement in recording.judgements)
-    dropped = preset.unparsed == DROPPED or (preset.unparsed != WRONG and not asked.tie)
-    counted = (i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
-    return Read(recording, verdicts, tuple(counted))
+def read_verdicts(recording: Recording, reading: str, unparsed: str) -> Read:
+    """The verdicts by a reading; ``unparsed`` says which of them count."""
+    verdicts = tuple(verdict_of(judgement, recording.asked, reading) for judgement in recording.judgements)
+    return Read(recording, verdicts, counted(verdicts, recording.asked, unparsed))
+
+
+def counted(verdicts: Sequence[Verdict], asked: Asked, unparsed: str) -> tuple[int, ...]:
+    """The places of the verdicts that the accuracy is over."""
+    dropped = unparsed == DROPPED or (unparsed != WRONG and not asked.tie)
+    return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
+
+
+def read_reply(reply: str, asked: Asked, shown: Sequence[str], reading: str) -> Verdict:
+    """The verdict of a raw reply."""
+    return parse_reply(reply, asked, shown) if reading == STRICT else _on_scale(parse_published(reply, asked))
 
 
 def verdict_of(judgement: Judgement, asked: Asked, reading: str) -> Verdict:
-    if judgement.reply is not None and reading == STRICT:
-        return parse_reply(judgement.reply, asked, _shown(judgement))
-    if judgement.letter is None and judgement.said is None and judgement.reply is not None:
-        return _on_scale(parse_published(judgement.reply, asked))
+    recorded = judgement.letter is not None or judgement.said is not None
+    if judgement.reply is not None and (reading == STRICT or not recorded):
+        return read_reply(judgement.reply, asked, _shown(judgement), reading)
     answer = asked.offered.get(judgement.letter or "")
     certainty = judgement.said if asked.certainty else None
     return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
@@ -85,7 +94,7 @@ def disagreements(recording: Recording) -> dict[str, Any]:
     answers, certainties, acc = [], [], []
     raw = 0
     for judgement in recording.judgements:
-        recorded = verdict_of(judgement, asked, "recorded")
+        recorded = verdict_of(judgement, asked, RECORDED)
         if judgement.acc is not None and judgement.acc != is_correct(recorded, judgement.gold):
             acc.append(judgement.line)
         if judgement.reply is None:

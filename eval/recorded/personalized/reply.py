@@ -28,6 +28,7 @@ from eval.asking.reply import (
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
 
 LETTERS = {"A": Answer.A, "B": Answer.B, "C": Answer.TIE}
+LETTER = {answer: letter for letter, answer in LETTERS.items()}
 LOWEST, HIGHEST = 1, 100
 NO_ANSWER = frozenset({"TIE", "BOTH", "NEITHER", "NONE", "N/A", "NA", "A OR B", "A/B", "A AND B"})
 PLACEHOLDER = "X"  # the prompt's own [[X]]

@@ -12,7 +12,7 @@ from eval.asking.verdict import Given, Invalid
 from eval.recorded.personalized.baselines import baselines, preferences
 from eval.recorded.personalized.judgements import Recording, read_recording
 from eval.recorded.personalized.preflight import CHECKS
-from eval.recorded.personalized.presets import PRESETS, Preset
+from eval.recorded.personalized.presets import HISTOGRAMS, RECORDED, WHOLE_SCALE, WRONG
 from eval.recorded.personalized.reading import Read, disagreements, read_verdicts
 from eval.report.checks import BROKEN, preflight
 from eval.stats.certainty import FIGURES, Certain, bands, histogram, reliability, risk_coverage, sweep
@@ -25,7 +25,9 @@ class PersonalizedOptions:
     """A certainty of at least ``threshold`` is high."""
 
     threshold: float = 80.0
-    preset: Preset = PRESETS["recorded"]
+    preset: str = "recorded"
+    reading: str = RECORDED
+    unparsed: str = WRONG
     resamples: int = 2000
     seed: int = 0
 
@@ -35,17 +37,21 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
     recordings = [(path, read_recording(path)) for path in paths]
     return {
         "threshold": options.threshold,
-        "preset": options.preset.name,
-        "choices": {"reading": options.preset.reading, "unparsed": options.preset.unparsed},
+        "preset": options.preset,
+        "choices": {"reading": options.reading, "unparsed": options.unparsed},
         "checks": [{"check": each.name, "level": each.level, "description": each.description} for each in CHECKS],
-        "files": [{"file": str(path), **recording_report(recording, options)} for path, recording in recordings],
+        "files": [
+            {"file": str(path)} | recording_report(read_verdicts(recording, options.reading, options.unparsed), options)
+            for path, recording in recordings
+        ],
     }
 
 
-def recording_report(recording: Recording, options: PersonalizedOptions) -> dict[str, Any]:
-    """One file: what the contract names first, then all that says how far to trust it."""
-    read = read_verdicts(recording, options.preset)
-    findings = preflight(CHECKS, recording)
+def recording_report(read: Read, options: PersonalizedOptions, checked: Recording | None = None) -> dict[str, Any]:
+    """One file: what the contract names first, then all that says how far to trust it. ``checked``: the records for
+    the preflight, if not all."""
+    recording = read.recording
+    findings = preflight(CHECKS, recording if checked is None else checked)
     asked = recording.asked
     return {
         "n": len(recording.judgements),
@@ -116,7 +122,7 @@ def _judged(read: Read, options: PersonalizedOptions) -> dict[str, Any]:
         "reliability": reliability(found),
         "sweep": sweep(found, options.threshold) if found.said.any() else [],
         "risk_coverage": risk_coverage(found),
-        "histogram": histogram(found, options.preset.histogram) if found.said.any() else [],
+        "histogram": histogram(found, HISTOGRAMS.get(options.preset, WHOLE_SCALE)) if found.said.any() else [],
     }
 
 

@@ -40,7 +40,7 @@ def test_presets_and_choices(pearl_eval, judged, write_lines):
     words = ("personalized", "--records", path, "--json", "-", "--preset")
     assert pearl_eval(*words, "recorded").json["files"][0]["counted"] == 5
     assert pearl_eval(*words, "as_published").json["files"][0]["counted"] == 4
-    run = pearl_eval(*words, "corrected", "--unparsed", "dropped")
+    run = pearl_eval(*words, "corrected", "--choose", "unparsed=dropped")
     assert run.json["choices"] == {"reading": "strict", "unparsed": "dropped"}
     assert run.json["files"][0]["counted"] == 4
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eval.asking.verdict import Answer, Failed
-from eval.judges.persona_ablation import ablation_report
-from eval.judges.persona_items import PersonaItem
-from eval.judges.persona_prompt import Mode
-from eval.judges.persona_report import heard
-from eval.judges.persona_trials import PersonaTrials, told
-from eval.recorded.personalized.presets import PRESETS
-from eval.recorded.personalized.report import PersonalizedOptions
+from eval.judges.items import Items
+from eval.judges.judge import Judgement, Judgements, Round
+from eval.judges.personalized import JUDGE, PRESETS, Mode, PersonaItem, PersonaOptions, ablation
 from pearl.chat.base import Reply
 from pearl.records import Usage
 
@@ -21,15 +17,15 @@ MODES = (Mode(), Mode(fields=("age",)))
 def report(*by_mode, personas=("x", "x", "y"), preset="corrected"):
     """A reply for each item, whose right answer is A, in each order; None for one that failed."""
     items = [
-        PersonaItem(f"i{n}", {"age": "9", "home": persona}, "", (f"hills {n}", f"sea {n}"), Answer.A)
+        PersonaItem(n + 1, f"i{n}", {"age": "9", "home": persona}, "", (f"hills {n}", f"sea {n}"), Answer.A)
         for n, persona in enumerate(personas)
     ]
-    modes = []
-    for mode, said in zip(MODES, by_mode, strict=True):
-        trials = PersonaTrials(items, mode, 1, "both", 0)
-        replies = [Failed("refused") if text is None else Reply(text, "stop", Usage()) for text in said]
-        modes.append(heard(trials, told(trials, iter(replies)), PRESETS[preset]))
-    return ablation_report(modes, PersonalizedOptions(80, PRESETS[preset]))
+    options = PersonaOptions(preset=preset, modes=MODES, **(PRESETS.chosen(preset, ["order=both"])))
+    replies = [Failed("refused") if text is None else Reply(text, "stop", Usage()) for said in by_mode for text in said]
+    said = zip(JUDGE.trials(items, options), replies, strict=True)
+    judged = tuple(Judgement(trial, JUDGE.verdict(reply, trial, options)) for trial, reply in said)
+    found = Items(tuple(items), len(items), {})
+    return ablation(Judgements(found, (), Round(judged, lambda: replies), None, "mock", frozenset(), {}), options)
 
 
 def test_only_trials_that_count_in_both_are_compared():

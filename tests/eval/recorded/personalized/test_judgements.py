@@ -4,7 +4,7 @@ import pytest
 
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import read_recording
-from eval.recorded.personalized.presets import PRESETS, chosen
+from eval.recorded.personalized.presets import PRESETS
 from eval.recorded.personalized.reading import disagreements, read_verdicts
 from eval.recorded.personalized.reply import Asked
 from pearl.errors import InputError
@@ -13,7 +13,7 @@ from pearl.errors import InputError
 @pytest.fixture
 def reading(write_lines):
     def read(lines, preset="recorded"):
-        return read_verdicts(read_recording(write_lines(lines)), PRESETS[preset])
+        return read_verdicts(read_recording(write_lines(lines)), **PRESETS.chosen(preset))
 
     return read
 
@@ -103,7 +103,7 @@ def test_as_published_counts_them_as_wrong_where_a_tie_is_offered(judged, write_
     assert len(reading(lines, "as_published").counted) == 7
     assert reading(lines).tally.kinds["tie"] == 1
     recording = read_recording(write_lines(lines))
-    assert len(read_verdicts(recording, chosen("as_published", None, "dropped")).counted) == 5
+    assert len(read_verdicts(recording, **PRESETS.chosen("as_published", ["unparsed=dropped"])).counted) == 5
 
 
 def test_an_answer_of_false_is_none(judged, reading):
@@ -154,12 +154,12 @@ def test_the_corrected_preset_reads_raw_replies(judged, reading):
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (("other", None, None), "--preset other: there are recorded, as_published, corrected"),
-        (("recorded", "loose", None), "--reading loose: there are recorded, strict"),
-        (("recorded", None, "right"), "--unparsed right: there are wrong, dropped, dropped_unless_tie"),
+        (("other",), "--preset other: there are recorded, as_published, corrected"),
+        (("recorded", ["reading=loose"]), "--choose reading=loose: there are recorded, strict"),
+        (("recorded", ["unparsed=right"]), "--choose unparsed=right: there are wrong, dropped, dropped_unless_tie"),
     ],
 )
 def test_choices_that_are_not_there(names, said):
     with pytest.raises(InputError) as error:
-        chosen(*names)
+        PRESETS.chosen(*names)
     assert error.value.message.startswith(said)

@@ -51,7 +51,7 @@ def recordings(shared):
 def test_the_counts_of_the_recorded_files(recordings, preset, expected):
     assert set(recordings) == set(expected)
     for name, recording in recordings.items():
-        read = read_verdicts(recording, PRESETS[preset])
+        read = read_verdicts(recording, **PRESETS.chosen(preset))
         high = read.certainty >= 80
         found = [(int(read.correct[part].sum()), int(part.sum())) for part in (high, ~high)]
         assert tuple(found) == expected[name], name
@@ -60,7 +60,9 @@ def test_the_counts_of_the_recorded_files(recordings, preset, expected):
 
 def test_the_report_has_the_same_counts(recordings):
     name = f"{EC}_gpt-4o"
-    found = recording_report(recordings[name], PersonalizedOptions(resamples=100))
+    found = recording_report(
+        read_verdicts(recordings[name], **PRESETS.chosen("recorded")), PersonalizedOptions(resamples=100)
+    )
     assert (found["high"]["correct"], found["high"]["total"]) == (4, 4)
     assert (found["low"]["correct"], found["low"]["total"]) == (295, 503)
     assert (found["n"], found["correct"], found["counted"]) == (507, 299, 507)
@@ -141,7 +143,7 @@ def test_figures_that_are_undefined_say_why(judged, write_lines):
 
 def test_nothing_that_can_be_counted(judged, write_lines):
     path = write_lines(judged(4, answer="[", res=None))
-    found = report(path, preset=PRESETS["as_published"])
+    found = report(path, preset="as_published", **PRESETS.chosen("as_published"))
     assert (found["n"], found["counted"], found["accuracy"], found["auroc"]) == (4, 0, None, None)
     assert found["accuracies"]["invalid_wrong"]["accuracy"] == 0.0
 
