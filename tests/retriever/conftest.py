@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 import pytest
 
 from retriever.baselines.likelihood import LikelihoodRetriever
@@ -13,6 +16,16 @@ def encoder() -> SentenceEncoder:
 
 
 @pytest.fixture(scope="session")
-def likelihood() -> LikelihoodRetriever:
+def embedded_once() -> Iterator[None]:
+    """SmolLM2 is unpacked once, for commands too, which takes ten seconds."""
+    from retriever.models.causal import CausalAuxiliary
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CausalAuxiliary, "embedded", cache(CausalAuxiliary.embedded))
+        yield
+
+
+@pytest.fixture(scope="session")
+def likelihood(embedded_once: None) -> LikelihoodRetriever:
     """With the real embedded model, loaded once."""
     return LikelihoodRetriever()

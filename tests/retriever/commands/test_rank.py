@@ -39,7 +39,7 @@ def rank(run_pearl: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("model", UNTRAINED)
-def test_a_line_out_for_each_line_in(rank, write_lines, tmp_path, model):
+def test_a_line_out_for_each_line_in(embedded_once, rank, write_lines, tmp_path, model):
     output = tmp_path / "out.jsonl"
     run = rank(model=model, input=write_lines(LINES), output=output)
     assert (run.status, run.out, run.err) == (0, "", "")

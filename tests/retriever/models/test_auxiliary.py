@@ -252,7 +252,7 @@ def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint
         load_auxiliary("embedded", **options)
 
 
-def test_the_embedded_model_agrees_with_an_independent_script(shared: Path) -> None:
+def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: None, shared: Path) -> None:
     """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here its first requests."""
     prompts = json.loads((shared / "data/commits/git_gains_prompts.json").read_text())
     with gzip.open(shared / "data/commits/git_gains_sample.jsonl.gz", "rt") as lines:
