@@ -26,9 +26,10 @@ def _choices() -> str:
     from eval.judges import authorship, personalized
     from eval.recorded.personalized.presets import PRESETS
 
-    declared = {f"pearl judge {judge.name}": judge.presets for judge in (authorship.JUDGE, personalized.JUDGE)}
-    declared["pearl eval personalized"] = PRESETS
-    return "\n\n".join(f"`{command}`:\n\n{presets.markdown()}" for command, presets in declared.items())
+    judges = (authorship.JUDGE, personalized.JUDGE)
+    declared = {f"`pearl judge {judge.name}` ({judge.source})": judge.presets for judge in judges}
+    declared["`pearl eval personalized`"] = PRESETS
+    return "\n\n".join(f"{title}:\n\n{presets.markdown()}" for title, presets in declared.items())
 
 
 def _authorship(found: dict[str, Any]) -> str:

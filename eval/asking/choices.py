@@ -102,6 +102,9 @@ class Presets:
         return f" ({', '.join(presets)})" if presets else ""
 
 
+NO_CHOICES = Presets((), (Preset("default", "", {}),))
+
+
 def _fit(line: str) -> list[str]:
     """The line, broken where it is too long for the help; what follows is indented further."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+from eval.asking.json_lines import Lines
+
 
 class Item(Protocol):
     """``line`` of the file, counted from 1; ``id`` as the file has it, else "line N"."""
@@ -31,6 +33,11 @@ class Items(Generic[ItemT]):
     lines: int
     passed_over: Mapping[str, int]
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Lines[ItemT], **about: Any) -> Items[ItemT]:
+        """Every line that was read is an item."""
+        return cls(found.parsed, len(found.parsed), found.passed_over, about)
 
     def sampled(self, limit: int | None, seed: int) -> Items[ItemT]:
         return replace(self, every=sampled(self.every, limit, seed))

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from eval.asking.bench import Bench
-from eval.asking.choices import Presets
+from eval.asking.choices import NO_CHOICES, Presets
 from eval.asking.kept import Question
 from eval.asking.reply import CUT_OFF
-from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind
+from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind, reason_of
 from eval.judges.items import Item, Items
 from eval.report.checks import Check, Finding, preflight
 from eval.report.tables import Json, Table
@@ -103,6 +103,19 @@ class Judgements(Generic[ItemT]):
         return self.first.judgements
 
 
+def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[dict[str, Any]]:
+    """A line a trial: the item, the run, the order, what was read, and the reply."""
+    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
+        yield {
+            "item": judgement.trial.item.id,
+            "run": judgement.trial.run,
+            "swapped": judgement.trial.swapped,
+            "verdict": kind(judgement.verdict),
+            "reason": reason_of(judgement.verdict),
+            "reply": reply.text if isinstance(reply, Reply) else None,
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class SecondRound(Generic[ItemT, OptionsT]):
     """A question after a reply: ``ask`` returns it, or None where there is none to ask.
@@ -121,7 +134,7 @@ class SecondRound(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class Judge(Generic[ItemT, OptionsT]):
-    """``summary``, ``about_items`` and ``examples`` are the help of its command; ``source`` is a place in the papers.
+    """``summary``, ``about_items`` and ``examples`` are the help of its command, ``source`` a place in the papers.
 
     ``options`` is a frozen dataclass: a field ``Annotated`` with an option of the command line is one; ``preset``,
     ``seed`` and the names of the presets' choices are filled in. ``load`` reads the items, and returns the options as
@@ -132,19 +145,19 @@ class Judge(Generic[ItemT, OptionsT]):
 
     name: str
     summary: str
-    source: str
     about_items: str
-    examples: Sequence[str]
     options: type[OptionsT]
-    presets: Presets
     load: Callable[[Path, OptionsT], tuple[Items[ItemT], OptionsT]]
-    checks: Sequence[Check[Sequence[ItemT]]]
     trials: Callable[[Sequence[ItemT], OptionsT], Iterable[Trial[ItemT]]]
     ask: Callable[[Trial[ItemT], OptionsT], Messages]
     read: Callable[[str, Trial[ItemT], OptionsT], Any]
     figures: Callable[[Judgements[ItemT], OptionsT], dict[str, Any]]
     tables: Callable[[Json], Iterable[Table]]
-    lines: Callable[[Judgements[ItemT], OptionsT], Iterable[Mapping[str, Any]]]
+    lines: Callable[[Judgements[ItemT], OptionsT], Iterable[Mapping[str, Any]]] = judgement_lines
+    source: str = ""
+    examples: Sequence[str] = ()
+    presets: Presets = NO_CHOICES
+    checks: Sequence[Check[Sequence[ItemT]]] = ()
     max_tokens: int | Callable[[OptionsT], int] = 512
     again: SecondRound[ItemT, OptionsT] | None = None
     whole: bool = True

@@ -137,7 +137,7 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     read = read_items(path, FIELDS, _parse)
     families_of(options.ability)
     has = dict(Counter(name for item in read.parsed for name in item.persona if name))
-    items = Items(read.parsed, len(read.parsed), read.passed_over, {"file": str(path), "fields": has})
+    items = Items.of(read, file=str(path), fields=has)
     fields = _named("fields", options.fields, has) if options.fields else None
     mode = Mode(options.persona, fields, options.tie, options.certainty)
     if options.ablate and not mode.persona:

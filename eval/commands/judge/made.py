@@ -38,8 +38,9 @@ class GroupedCommand(TyperCommand):
 
 def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
     """Add the judge's command."""
-    examples = "\n".join(("Examples:\n\n\b", *(f"  pearl judge {judge.name} {words}" for words in judge.examples)))
-    epilog = "\n\n".join(filter(None, (judge.about_items, judge.presets.help(), examples)))
+    examples = "\n".join(f"  pearl judge {judge.name} {words}" for words in judge.examples)
+    parts = (judge.about_items, judge.presets.help(), f"Examples:\n\n\b\n{examples}" if examples else "")
+    epilog = "\n\n".join(filter(None, parts))
     app.command(judge.name, help=judge.summary, epilog=epilog, cls=GroupedCommand)(command_of(judge))
 
 
