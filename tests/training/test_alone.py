@@ -5,13 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from retriever.calibrated.artifact import read_manifest
 from training.gains.scores import read_scores
+from training.options import TrainingOptions
+from training.recipe import train_retriever
 
 DOCUMENTS = 40
 LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin
@@ -93,13 +97,23 @@ def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[st
     assert "1 users" in ran.err
 
 
-def test_the_budget_is_spent_on_training_before_measuring(
-    train: Callable[..., Any], alone: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any], tmp_path: Path) -> None:
     """What is measured with is scored when the artifact is there."""
-    ran = train("retriever", **alone, out=tmp_path / "model", budget_minutes=30)
-    assert ran.status == 0
-    assert ran.err.index("scoring mine-dev") < ran.err.index("signals") < ran.err.index("scoring mine-test")
+    said = StringIO()
+    options = TrainingOptions(
+        (alone["history"],),
+        tmp_path / "model",
+        tmp_path / "work",
+        str(alone["aux"]),
+        str(alone["encoder"]),
+        candidates=alone["candidates"],
+        first_stage_only=True,
+        budget_minutes=30,
+    )
+    artifact = train_retriever(options, Console(file=said, width=500))
+    assert artifact.training["test_requests"] > 0
+    steps = ["scoring mine-train", "scoring mine-dev", "signals", "scoring mine-test"]
+    assert sorted(steps, key=said.getvalue().index) == steps
 
 
 def test_a_history_without_requests_says_what_is_missing(

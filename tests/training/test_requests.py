@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -211,14 +211,19 @@ def test_the_prompts_file_is_no_template_of_the_auxiliary_model() -> None:
         auxiliary_template("letter")
 
 
+ANSWERED = 20
+
+
 class Answering(BaseHTTPRequestHandler):
-    """An endpoint that takes its time and answers every text with a request of its own."""
+    """An endpoint that answers every text with a request of its own, the first ``ANSWERED`` at once and the others
+    when it is opened."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = body["messages"][-1]["content"].split("\n")[1]
         self.server.asked.append(text)  # type: ignore[attr-defined]
-        time.sleep(0.02)
+        if next(self.server.numbers) >= ANSWERED:  # type: ignore[attr-defined]
+            self.server.opened.wait()  # type: ignore[attr-defined]
         content = f"<Instruction.Overview>About {text[:9]}</Instruction.Overview>"
         chunks = [
             {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}]},
@@ -238,51 +243,51 @@ class Answering(BaseHTTPRequestHandler):
 @contextmanager
 def endpoint() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.asked = []  # type: ignore[attr-defined]
+    server.asked, server.numbers, server.opened = [], count(), Event()  # type: ignore[attr-defined]
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
         yield server
     finally:
+        server.opened.set()  # type: ignore[attr-defined]
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path: Path, write_lines: Callable[..., Path]) -> None:
+def test_the_command_survives_kill_and_asks_for_the_rest_only(
+    tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = 60
     history = write_lines(
         {"user_id": "ann", "id": str(number), "timestamp": number, "text": f"Text {number:04d}"}
-        for number in range(150)
+        for number in range(texts)
     )
-    out = tmp_path / "out.jsonl.gz"
+    out, replies = tmp_path / "out.jsonl.gz", tmp_path / "out.jsonl.replies"
     command = [Path(sys.executable).parent / "pearl", "train", "requests", "--history", history, "--out", out]
     with endpoint() as server:
-        environment = {
-            **os.environ,
-            "PEARL_LLM_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1",
-            "PEARL_LLM_MODEL": "tiny",
-        }
-        first = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
-        replies = tmp_path / "out.jsonl.replies"
-        deadline = time.monotonic() + 60
-        while (not replies.exists() or replies.read_bytes().count(b"\n") < 20) and time.monotonic() < deadline:
+        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
+        first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        while not replies.exists() or replies.read_bytes().count(b"\n") < 1 + ANSWERED:
+            assert first.poll() is None
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
         first.wait()
         kept = replies.read_bytes().count(b"\n") - 1
         before = len(server.asked)  # type: ignore[attr-defined]
+        server.opened.set()  # type: ignore[attr-defined]
 
-        second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        second = train("requests", history=history, out=out)
 
         asked = server.asked  # type: ignore[attr-defined]
-    assert second.returncode == 0, second.stderr
-    assert second.stdout == ""
-    assert "0 requests were there, 150 are synthetic, 0 documents stay without one" in second.stderr
-    assert 19 <= kept < 150
-    assert len(asked) - before == 150 - kept
+    assert (second.status, second.out) == (0, "")
+    assert f"0 requests were there, {texts} are synthetic, 0 documents stay without one" in second.err
+    assert kept == ANSWERED
+    assert len(asked) - before == texts - kept
     assert before - kept <= 8  # only what was under way was asked for in vain
     (found,) = read_histories(out).values()
-    assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(150)]
+    assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(texts)]
 
 
 def test_the_history_itself_is_not_written_over(write_lines: Callable[..., Path], train: Callable[..., Any]) -> None:

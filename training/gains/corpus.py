@@ -57,8 +57,10 @@ class Corpus:
         normalize: str,
         least: int = 0,
     ) -> list[Example]:
-        """The examples of a split, scored now as far as they are not, and as far as it is to go on; the first ``least``
-        groups of units in any case.
+        """The examples of a split, scored now as far as they are not, and as far as it is to go on.
+
+        The first ``least`` units are scored in any case; if no group is whole by then, requests have some of their
+        candidates.
 
         None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
         """
@@ -78,7 +80,7 @@ class Corpus:
         # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
         partly = {unit.group for unit in units if unit.name not in names}
-        complete = [unit for unit in done if unit.group not in partly]
+        complete = [unit for unit in done if unit.group not in partly] or done[:least]
         merge_scores(complete, out.with_suffix(".parts"), out, description)
         return self.scored_before(options.split, folder, normalize)
 

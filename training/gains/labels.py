@@ -39,7 +39,7 @@ class SplitScoring:
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
         """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
-        and its first ``least`` groups of units are scored however little that is."""
+        and its first ``least`` units are scored however little that is."""
         options, corpora = self._options, self._corpora
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)

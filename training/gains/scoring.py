@@ -155,21 +155,20 @@ def score_units(
 ) -> list[Unit]:
     """Score what is not scored yet, as long as it is to go on; the units that are scored then.
 
-    The first ``least`` groups of units are scored in any case. ``advance`` is told of pairs, and whether they were
+    The first ``least`` units are scored in any case. ``advance`` is told of pairs, and whether they were
     computed now. Raises InputError when the folder holds scores that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
-    in_any_case = list(dict.fromkeys(unit.group for unit in units))[:least]
     ready: Scorer | None = None
     scored = []
-    for unit in units:
+    for place, unit in enumerate(units):
         target = folder / f"{unit.name}.parquet"
         if target.exists():
             advance(unit.size, False)
             scored.append(unit)
             continue
-        if unit.group not in in_any_case and not go_on():
+        if place >= least and not go_on():
             continue
         ready = ready or scorer()  # the model is loaded only if there is something to do
         with replaced_file(target) as partial:

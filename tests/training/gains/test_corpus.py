@@ -13,10 +13,10 @@ from rich.console import Console
 from pearl.errors import InputError
 from retriever.models.auxiliary import load_auxiliary
 from training.data.partition import ROLLING
-from training.data.split import BY_USERS, DEV, TEST, TRAIN
+from training.data.split import BY_TIME, BY_USERS, DEV, TEST, TRAIN
 from training.gains.corpus import Corpus, check_scored, left_unscored, scored_with
 from training.gains.scores import read_scores
-from training.gains.units import ScoringOptions
+from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
 
 SILENT = Console(file=StringIO())
 OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
@@ -72,11 +72,34 @@ def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folde
     assert none == []
 
 
-def test_the_first_user_is_scored_in_any_case(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+def test_the_first_units_are_scored_in_any_case(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    for least, users in ((1, 1), (2, 2), (3, 2)):
+    for least, users in ((0, 0), (1, 1), (2, 2), (3, 2)):
         found = corpus.scored(OPTIONS, lambda: model, tmp_path / str(least), lambda: False, SILENT, "sum", least=least)
         assert len({example.user_id for example in found}) == users
+
+
+def test_of_one_unit_alone_requests_have_some_of_their_candidates(
+    writings: Any, write_lines: Any, causal_folder: Path, tmp_path: Path
+) -> None:
+    """The whole requests of a user of many documents take several units; what a later run adds makes them whole."""
+    corpus = Corpus.read(write_lines(writings(["ann"], documents=90), "ann.jsonl"))
+    model = load_auxiliary(str(causal_folder))
+    options = replace(OPTIONS, targets=20, candidates=12, way=BY_TIME)
+    some, every, at_once = (
+        {
+            example.request_id: example.gains.tolist()
+            for example in corpus.scored(
+                options, lambda: model, tmp_path / folder, lambda go_on=go_on: go_on, SILENT, "sum", least=1
+            )
+        }
+        for folder, go_on in (("work", False), ("work", True), ("other", True))
+    )
+    assert 0 < len(some) <= TARGETS_PER_PIECE
+    assert all(set(gains) <= set(every[request]) for request, gains in some.items())
+    assert any(len(gains) < len(every[request]) for request, gains in some.items())
+    assert len(every) == 20
+    assert every == at_once
 
 
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
