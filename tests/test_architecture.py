@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,8 @@ TRAINING_LIBRARIES = {
     "wandb",
 }
 MAX_LINES = 300
+MAX_FUNCTION_LINES, MAX_PARAMETERS = 80, 12
+NOT_YET_SHORT = {"eval"}  # whose commands have up to 25 options, and whose records share names
 MAX_LINES_OF_A_JUDGE = 500  # a whole judge stands in one file
 
 
@@ -195,6 +198,34 @@ except SystemExit as end:
 print()
 """
     assert loaded_by(program) & {"fastapi", "starlette", "openai", "llama_cpp", *TRAINING_LIBRARIES} == set()
+
+
+@pytest.mark.parametrize("package", sorted(set(ALLOWED) - NOT_YET_SHORT))
+def test_functions_are_short_and_take_few_parameters(package):
+    """Migrations aside, which say what they do one table after another."""
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in (ROOT / package).rglob("*.py")
+        if "migrations" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for taken in (node.args,)
+        for number in (len([*taken.posonlyargs, *taken.args, *taken.kwonlyargs]),)
+        if (node.end_lineno or node.lineno) - node.lineno + 1 > MAX_FUNCTION_LINES
+        or number - (taken.args[:1] != [] and taken.args[0].arg in ("self", "cls")) > MAX_PARAMETERS
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("package", sorted(set(ALLOWED) - NOT_YET_SHORT))
+def test_no_class_name_is_defined_twice_in_a_package(package):
+    names = Counter(
+        node.name
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def code_lines(path: Path) -> int:

@@ -37,7 +37,7 @@ from training.fit.kept import save_cross_encoder
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, scored_with
+from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origin_of
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, write_gains_of
 from training.gains.proxy import ProxyScale
@@ -71,14 +71,13 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     with alone_in(options.work, "work"):
         check_scored(corpora, (TRAIN, DEV), options.work)
         encoder = _kept(model, options)
-        made = scored_with(corpora, (TRAIN, DEV), options.work)
-        aux, template, way = made or (options.aux, options.template, BY_USERS)
-        options = replace(options, aux=aux, template=template)
+        origin = origin_of(corpora, (TRAIN, DEV), options.work) or Origin(options.aux, options.template, BY_USERS)
+        options = replace(options, aux=origin.aux, template=origin.template)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
             for split in (TRAIN, DEV)
         }
-        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), way)
+        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
         return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console)
 
 

@@ -99,7 +99,7 @@ def read_reply(reply: Reply, text: str) -> Outcome:
         return unusable("no_overview")
     if set(found.values()) & set(_aspects(prompt_texts()["answer"]).values()):
         return unusable("repeats_example")
-    if any(_copied(aspect, text) for name, aspect in found.items() if name not in VERBATIM):
+    if any(_runs(aspect) & _runs(text) for name, aspect in found.items() if name not in VERBATIM):
         return unusable("copies_text")
     return Outcome(" ".join(found[name] for name in ASPECTS if name in found), None, said)
 
@@ -115,11 +115,8 @@ def _aspects(reply: str) -> dict[str, str]:
     return found
 
 
-def _copied(aspect: str, text: str) -> bool:
-    return bool(_runs(aspect) & _runs(text))
-
-
 def _runs(text: str) -> set[tuple[str, ...]]:
+    """Its words in runs that are long enough to be called copied."""
     words = re.findall(r"\w+", text.lower())
     return {tuple(words[start : start + COPIED_WORDS]) for start in range(len(words) - COPIED_WORDS + 1)}
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pearl.stats import Bootstrap
-from retriever.base import Retriever
 from retriever.baselines.bm25 import BM25Retriever
 from retriever.baselines.dense import DenseRetriever
 from retriever.baselines.recent import RecentRetriever
@@ -66,7 +65,7 @@ def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder,
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
     others = {
-        retriever.name: best_of([_scores(retriever, example) for example in dev], gains)[1]
+        retriever.name: best_of([retriever.index(each.documents).scores(each.request) for each in dev], gains)[1]
         for retriever in (BM25Retriever(), DenseRetriever(encoder), RecentRetriever())
     }
     best = max(others, key=lambda name: float(others[name].mean()))
@@ -80,7 +79,3 @@ def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder,
         float((more.resampled > 0).mean()),
         own,
     )
-
-
-def _scores(retriever: Retriever, example: Example) -> Floats:
-    return np.asarray(retriever.index(example.documents).scores(example.request), np.float32)

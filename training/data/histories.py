@@ -24,7 +24,8 @@ def read_histories(path: Path) -> dict[str, list[Document]]:
     known: dict[tuple[str, str], Document] = {}
 
     def add(value: dict[str, Any]) -> None:
-        user_id, document = _parse(value)
+        user_id = check_id(value.get("user_id"), param="user_id")
+        document = parse_document(value, timestamp_required=False)
         same = known.setdefault((user_id, document.id), document)
         if same is document:
             histories.setdefault(user_id, []).append(document)
@@ -36,10 +37,6 @@ def read_histories(path: Path) -> dict[str, list[Document]]:
     if not histories:
         raise InputError(f"{path}: holds no documents.", code="empty_file")
     return histories
-
-
-def _parse(value: dict[str, Any]) -> tuple[str, Document]:
-    return check_id(value.get("user_id"), param="user_id"), parse_document(value, timestamp_required=False)
 
 
 def untimed_users(histories: Mapping[str, Sequence[Document]]) -> list[str]:

@@ -120,23 +120,26 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
     return found
 
 
-def scored_with(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> tuple[str, str, str] | None:
-    """The auxiliary model, the template and the way of splitting that all scores were made with; None where there are
-    none.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The auxiliary model and the template that scores were made with, and the way of splitting."""
 
-    Raises InputError where they were made in different ways.
-    """
-    found: dict[str, tuple[str, str, str]] = {}
+    aux: str
+    template: str
+    way: str
+
+
+def origin_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> Origin | None:
+    """The origin of all scores; None where there are none. Raises InputError where they were made in different ways."""
+    found: dict[str, Origin] = {}
     for corpus in corpora:
         for split in splits:
             _, description = read_scores(scores_file(folder, corpus.name, split))
             options: Any = description.get("options")
             if options:
                 made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
-                found[made_with] = (
-                    str(description["model"]),
-                    str(options["template"]),
-                    str(options.get("way", BY_USERS)),
+                found[made_with] = Origin(
+                    str(description["model"]), str(options["template"]), str(options.get("way", BY_USERS))
                 )
     if len(found) > 1:
         raise InputError(

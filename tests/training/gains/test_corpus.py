@@ -14,7 +14,7 @@ from pearl.errors import InputError
 from retriever.models.auxiliary import load_auxiliary
 from training.data.partition import ROLLING
 from training.data.split import BY_TIME, BY_USERS, DEV, TEST, TRAIN
-from training.gains.corpus import Corpus, check_scored, left_unscored, scored_with
+from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origin_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
 
@@ -153,8 +153,8 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
     for each in corpora:
         model = load_auxiliary(str(folder))
         each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
-        assert scored_with([each], (TRAIN,), tmp_path) == (str(folder), "post", BY_USERS)
+        assert origin_of([each], (TRAIN,), tmp_path) == Origin(str(folder), "post", BY_USERS)
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(InputError, match="were not all scored in the same way"):
-        scored_with(corpora, (TRAIN,), tmp_path)
+        origin_of(corpora, (TRAIN,), tmp_path)
