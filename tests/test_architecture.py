@@ -197,7 +197,7 @@ except SystemExit as end:
     assert not end.code
 print()
 """
-    assert loaded_by(program) & {"fastapi", "starlette", "openai", "llama_cpp", *TRAINING_LIBRARIES} == set()
+    assert loaded_by(program) & {"fastapi", "starlette", "openai", "cyllama", *TRAINING_LIBRARIES} == set()
 
 
 @pytest.mark.parametrize("package", sorted(set(ALLOWED) - NOT_YET_SHORT))

@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from llama_cpp import Llama
 from rich.progress import track
 from rouge_score.rouge_scorer import RougeScorer
 
-from pearl.chat.base import Message
-from pearl.chat.embedded import EmbeddedChatModel, embedded_model_file
+from pearl.chat.base import Decoding, Message
+from pearl.chat.embedded import EmbeddedChatModel
+from pearl.chat.llama import AnswerText
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt, fenced
 from pearl.records import Document, Request
@@ -100,6 +101,23 @@ def interval(values: list[float]) -> dict[str, float]:
     return {"value": round(float(np.mean(values)), 4), "low": round(float(low), 4), "high": round(float(high), 4)}
 
 
+def answered(
+    model: EmbeddedChatModel, messages: Sequence[Message], penalty: float, window: int, frequency: float
+) -> tuple[str, str]:
+    """The text of the draft, and why it ended."""
+    weights, answer, finish_reason = model._weights, AnswerText((CLOSING,)), "length"
+    sampler = weights.sampler(Decoding(), penalty, window, frequency)
+    texts = []
+    with model._writer() as writer:
+        for token in islice(writer.write(model._prompt(list(messages)), sampler, lambda: False), MAX_TOKENS):
+            ended = weights.ends(token)
+            texts.append("" if ended else answer.add(weights.piece(token)))
+            if ended or answer.stopped:
+                finish_reason = "stop"
+                break
+    return unfenced("".join(texts) + answer.rest()), finish_reason
+
+
 def main() -> None:
     model = EmbeddedChatModel(context_tokens=CONTEXT)
     model.load()
@@ -107,24 +125,14 @@ def main() -> None:
     work = tasks()
     arms = []
     for name, frame, penalty, window, frequency in ARMS:
-        llama = Llama(str(embedded_model_file()), n_ctx=CONTEXT, last_n_tokens_size=window, verbose=False)
         figures: dict[str, list[float]] = {"rouge1": [], "rouge2": [], "repeated": [], "cut_off": [], "length": []}
         for document, brief in track(work, name):
-            answer = llama.create_completion(
-                model._prompt(list(frame(brief, model))),
-                max_tokens=MAX_TOKENS,
-                temperature=0.0,
-                repeat_penalty=penalty,
-                frequency_penalty=frequency,
-                stop=[CLOSING],
-                seed=0,
-            )["choices"][0]
-            text = unfenced(answer["text"])
+            text, finish_reason = answered(model, frame(brief, model), penalty, window, frequency)
             scores = rouge.score(document.text, text)
             figures["rouge1"].append(scores["rouge1"].fmeasure)
             figures["rouge2"].append(scores["rouge2"].fmeasure)
             figures["repeated"].append(repeated(text))
-            figures["cut_off"].append(float(answer["finish_reason"] == "length"))
+            figures["cut_off"].append(float(finish_reason == "length"))
             figures["length"].append(len(text.split()) / len(document.text.split()))
         arms.append({"arm": name, "n": len(work), **{key: interval(values) for key, values in figures.items()}})
     OUT.write_text(

