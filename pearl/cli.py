@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from pearl import __version__
 from pearl.errors import PearlError
+from pearl.extras import missing_extra
 
 # name -> (module with an ``app``, one line of help)
 COMMANDS = {
@@ -77,6 +78,15 @@ def root(
     pass
 
 
+def _run() -> None:
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        module, _ = COMMANDS.get(sys.argv[1], ("", "")) if len(sys.argv) > 1 else ("", "")
+        missing = missing_extra(error.name or "", module.partition(".")[0])
+        raise missing or error from None
+
+
 def main() -> None:
     """Run the command line; a PearlError becomes one line on standard error and its exit status."""
     # Libraries make some 100,000 objects that live until the end: without this each command would spend a tenth of a
@@ -84,7 +94,7 @@ def main() -> None:
     gc.set_threshold(COLLECTED_AFTER)
     atexit.register(gc.freeze)
     try:
-        app()
+        _run()
     except PearlError as error:
         typer.echo(f"pearl: {error.message}", err=True)
         sys.exit(error.exit_status)

@@ -125,7 +125,7 @@ class Settings(BaseSettings):
         default="memory://",
         repr=False,  # it may hold a password
         description="Storage of the counts: `memory://` (each worker process counts for itself) or e.g. `redis://host` "
-        "(install `redis` too).",
+        "(needs the extra `redis`).",
     )
     cors_origins: str = Field(
         default="", description="Origins of browser pages that may call the API, separated by commas; `*` for any."

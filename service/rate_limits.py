@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from limits import parse
 from limits.errors import ConfigurationError, StorageError
@@ -13,6 +14,7 @@ from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
 from pearl.errors import AccessError, InputError
+from pearl.extras import MissingExtra
 from pearl.settings import Settings
 
 log = logging.getLogger("pearl.service")
@@ -48,7 +50,9 @@ class RateLimits:
         self._limit = parse(settings.rate_limit) if settings.rate_limit else None
         try:
             storage = storage_from_string(settings.rate_limit_storage, wrap_exceptions=True)
-        except ConfigurationError as error:
+        except (ConfigurationError, ValueError) as error:
+            if settings.rate_limit_storage.startswith("redis") and find_spec("redis") is None:
+                raise MissingExtra("redis", "redis") from None
             raise InputError(f"PEARL_RATE_LIMIT_STORAGE cannot be used: {error}", code="invalid_setting") from error
         self._limiter = MovingWindowRateLimiter(storage)
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
+from pearl.extras import missing_extra
 from pearl.private_files import private_file, private_folder
 from service.store import erasures, schema
 
@@ -138,6 +139,8 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
             options = f"-c lock_timeout={int(timeout_s * 1000)}"
             return create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options})
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error.name or "")):
+            raise missing from None
         raise InputError(f"PEARL_DATABASE_URL cannot be used: {error}", code="invalid_database_url") from error
     raise InputError(
         f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql://...",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -45,9 +46,16 @@ def test_how_long_to_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"rate_limit": "often"}, {"rate_limit_storage": "nonsense"}, {"rate_limit_storage": "redis://nowhere"}]
+    "options",
+    [{"rate_limit": "often"}, {"rate_limit_storage": "nonsense"}, {"rate_limit_storage": "redis://host:port"}],
 )
 def test_settings_that_cannot_be_used_are_named(options: Any) -> None:
     (name,) = options
     with pytest.raises(InputError, match=f"PEARL_{name.upper()}"):
         RateLimits(load_settings(**options))
+
+
+def test_without_the_library_of_redis_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(InputError, match=r"needs redis.*pip install 'pearl-writing\[redis\]'"):
+        RateLimits(load_settings(rate_limit_storage="redis://127.0.0.1"))

@@ -280,14 +280,16 @@ def test_a_plug_in_is_a_subcommand_like_the_others(command, install, tmp_path):
     assert stored("ann") == ["Wish you were here.", "It rains."]
 
 
-def test_a_plug_in_that_does_not_load_does_not_hide_the_others(command, install, write_lines):
-    install("pearl_postcards:NoSuchImporter")
+@pytest.mark.parametrize("value", ["pearl_postcards:NoSuchImporter", "pearl_no_such_module:PostcardImporter"])
+def test_a_plug_in_that_does_not_load_does_not_hide_the_others(command, install, write_lines, value):
+    install(value)
     run = command("import", "--help")
     assert "cannot be loaded" in " ".join(run.out.split())
     assert "A history file" in run.out
     run = command("import", "postcards", "/", "--user", "ann")
     assert run.status == 2
-    assert "The importer 'postcards' (pearl_postcards:NoSuchImporter) cannot be loaded" in run.err
+    assert f"The importer 'postcards' ({value}) cannot be loaded" in run.err
+    assert run.err.count("\n") == 1
     assert command("import", "jsonl", write_lines(LINES)).status == 0
 
 

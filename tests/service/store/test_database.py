@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,6 +162,12 @@ def test_a_server_that_is_not_there():
             names(database)
         assert "secret" not in caught.value.message
         database.close()
+
+
+def test_without_the_library_of_postgresql_its_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InputError, match=r"needs psycopg.*pip install 'pearl-writing\[postgres\]'"):
+        Database("postgresql://ann@127.0.0.1/pearl")
 
 
 def test_a_database_that_is_not_there(postgres_url):

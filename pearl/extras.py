@@ -1,0 +1,36 @@
+"""The extras of the package, and the error of a command whose extra is not installed."""
+
+from __future__ import annotations
+
+from pearl.errors import InputError
+
+# extra -> the modules that the base does without and that it brings
+EXTRAS = {
+    "train": (
+        *("accelerate", "datasets", "filelock", "gguf", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
+        *("torch", "transformers"),
+    ),
+    "eval": (
+        *("accelerate", "bert_score", "gguf", "krippendorff", "matplotlib", "rouge_score", "scipy", "sklearn"),
+        *("sentence_transformers", "statsmodels", "torch", "transformers"),
+    ),
+    "postgres": ("psycopg",),
+    "redis": ("redis",),
+}
+
+
+class MissingExtra(InputError):
+    default_code = "missing_extra"
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"This needs {module}, which is not installed: pip install 'pearl-writing[{extra}]'")
+
+
+def missing_extra(module: str, package: str = "") -> MissingExtra | None:
+    """The error of a module that is not installed, when an extra brings it. Where several do, the one that is named as
+    ``package``, ours in use, comes first."""
+    top = module.partition(".")[0]
+    extras = [extra for extra, modules in EXTRAS.items() if top in modules]
+    if not extras:
+        return None
+    return MissingExtra(top, package if package in extras else extras[0])

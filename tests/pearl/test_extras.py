@@ -1,0 +1,70 @@
+"""Commands without the extra that they need. tests/deploy/test_locks.py holds the extras against pyproject.toml."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from pearl.extras import EXTRAS, missing_extra
+
+
+@pytest.fixture
+def without_extras(monkeypatch):
+    """An environment in which only the base is installed."""
+    for module in {module for modules in EXTRAS.values() for module in modules}:
+        for loaded in [name for name in sys.modules if name.partition(".")[0] == module]:
+            monkeypatch.delitem(sys.modules, loaded)
+        monkeypatch.setitem(sys.modules, module, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "extra"),
+    [
+        (["train", "retriever", "--history", "H", "--out", "model"], "torch", "train"),
+        (["train", "score", "--history", "H", "--out", "scores"], "torch", "train"),
+        (["eval", "personalized", "--records", "H", "--threshold", "80", "--json", "-"], "scipy", "eval"),
+        (["eval", "retrieval", "--gains", "G", "--model", "likelihood", "--json", "-"], "torch", "eval"),
+    ],
+)
+def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, run_pearl, without_extras, tmp_path):
+    history = tmp_path / "history.jsonl"
+    text = {"text": "Tea at nine.", "request": "When?"}
+    lines = (json.dumps({"user_id": f"u{n % 3}", "id": str(n), "timestamp": n, **text}) for n in range(90))
+    history.write_text("\n".join(lines))
+    gains = tmp_path / "gains.jsonl"
+    gains.write_text(json.dumps({"request": "When?", "documents": [text, text], "gain": [1.0, 2.0]}))
+    files = {"H": history, "G": gains}
+    run = run_pearl(*(files.get(word, word) for word in words))
+    assert (run.status, run.out) == (2, "")
+    said = run.err.splitlines()[-1]
+    assert said.startswith(f"pearl: This needs {module}")
+    assert said.endswith(f"which is not installed: pip install 'pearl-writing[{extra}]'")
+    assert "Traceback" not in run.err
+
+
+def test_help_needs_no_extra(run_pearl, without_extras):
+    for words in (["train"], ["train", "retriever"], ["eval"], ["eval", "generation"], ["judge"], ["judge", "authorship"]):
+        run = run_pearl(*words, "--help")
+        assert (run.status, run.err) == (0, ""), words
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [
+        ("torch", "training", "train"),
+        ("torch.nn", "eval", "eval"),
+        ("psycopg", "service", "postgres"),
+        ("redis", "", "redis"),
+    ],
+)
+def test_the_extra_of_a_module(module, package, extra):
+    error = missing_extra(module, package)
+    assert error is not None
+    assert error.message.endswith(f"pip install 'pearl-writing[{extra}]'")
+    assert error.code == "missing_extra"
+
+
+def test_another_module_is_of_no_extra():
+    assert missing_extra("pearl_postcards") is None
