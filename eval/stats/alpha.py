@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import krippendorff
 import numpy as np
 
 from pearl.stats import Bootstrap, Estimate, Floats, or_nan
@@ -81,6 +80,8 @@ def alpha(
     ``values`` are the labels as numbers, of which a nominal one takes no notice.
     """
     domain = list(range(counts.shape[1])) if values is None or level == "nominal" else list(values)
+    import krippendorff  # of an extra, which help does without
+
     value = float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))  # type: ignore[arg-type]
     features, fold = _FOLDS[level](counts, counts.sum(axis=1), np.array(domain, float))
     return Estimate(value, bootstrap.sums(features, fold).resampled)

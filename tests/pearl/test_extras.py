@@ -45,7 +45,14 @@ def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, 
 
 
 def test_help_needs_no_extra(run_pearl, without_extras):
-    for words in (["train"], ["train", "retriever"], ["eval"], ["eval", "generation"], ["judge"], ["judge", "authorship"]):
+    for words in (
+        ["train"],
+        ["train", "retriever"],
+        ["eval"],
+        ["eval", "generation"],
+        ["judge"],
+        ["judge", "authorship"],
+    ):
         run = run_pearl(*words, "--help")
         assert (run.status, run.err) == (0, ""), words
 
