@@ -167,6 +167,7 @@ def dependencies() -> str:
     """Each direct dependency with its reason, from docs/dependencies.toml and pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     reasons = tomllib.loads((ROOT / "docs" / "dependencies.toml").read_text(encoding="utf-8"))
+    weighed = reasons.pop("weighed")
     lines = [
         "# Dependencies\n",
         "What PEARL is not about is done by well-kept libraries. Versions are pinned in `pyproject.toml`, everything "
@@ -193,7 +194,7 @@ def dependencies() -> str:
     unknown = set(reasons) - {pin.split("==")[0] for pins in groups.values() for pin in pins}
     if unknown:
         raise SystemExit(f"docs/dependencies.toml gives reasons for what is not a dependency: {sorted(unknown)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_weighed(weighed)])
 
 
 def readme() -> str:
@@ -221,6 +222,22 @@ def _side_by_side() -> str:
 
 def _paragraphs(text: str) -> str:
     return html.escape(text, quote=False).replace("\n", "<br>")
+
+
+def _weighed(parts: list[dict[str, str]]) -> list[str]:
+    """A row a part that is written by hand, with the figures of docs/experiments/weighed.json."""
+    figures = json.loads((ROOT / "docs" / "experiments" / "weighed.json").read_text(encoding="utf-8"))
+    lines = [
+        "## Weighed, and written by hand\n",
+        "Where a kept library does the same, ours stays for what it gains. Measured in one process of one machine, so "
+        f"the ratios count: `{figures['command']}`.\n",
+        "| part | instead of | what ours gains | what it costs |",
+        "| --- | --- | --- | --- |",
+    ]
+    for part in parts:
+        cells = (part[name].format(**figures) for name in ("part", "instead", "gains", "costs"))
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def flow() -> str:
