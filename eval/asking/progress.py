@@ -25,7 +25,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-class Tally:
+class ProgressLine:
     """Counts what is done of ``total``. The estimate is from this run's calls, the waiting for rate limits included.
 
     ``closing``: where nobody sees a bar there is a last line, too.
@@ -76,7 +76,9 @@ class Tally:
 
 
 @contextmanager
-def watched(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[str, int], Tally]]:
+def watched(
+    console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[str, int], ProgressLine]]:
     """Yield a function that starts a tally for each lot of calls and shows their progress."""
     with bars(console) as progress:
-        yield lambda label, total: Tally(console, progress, label, total, clock=clock)
+        yield lambda label, total: ProgressLine(console, progress, label, total, clock=clock)

@@ -15,7 +15,7 @@ from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
     from eval.report.tables import Table
-    from eval.retrieval.choices import Choices
+    from eval.retrieval.choices import Candidates
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 
@@ -52,12 +52,12 @@ Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Number of 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
 
 
-def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Choices:
+def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Candidates:
     """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
     from rich.console import Console
 
-    from eval.asking.progress import Tally, bars
-    from eval.retrieval.choices import Choices
+    from eval.asking.progress import ProgressLine, bars
+    from eval.retrieval.choices import Candidates
     from eval.retrieval.gains import read_gains
     from eval.retrieval.scoring import RememberingEncoder, score_records
     from retriever.models.encoder import SentenceEncoder
@@ -73,9 +73,9 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Cho
     scored = []
     with bars(console) as progress:
         for name, retriever in retrievers.items():
-            tally = Tally(console, progress, name, len(records), closing=False)
+            tally = ProgressLine(console, progress, name, len(records), closing=False)
             scored.append(score_records(name, retriever, records, tally.advance))
-    return Choices.of_all(records, scored)
+    return Candidates.of_all(records, scored)
 
 
 def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str]:
@@ -83,7 +83,7 @@ def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str
     return [name for name in models if name in UNTRAINED or name in artifacts]
 
 
-def with_distributions(result: dict[str, Any], choices: Choices) -> dict[str, Any]:
+def with_distributions(result: dict[str, Any], choices: Candidates) -> dict[str, Any]:
     """The result with the distribution of s1 beside the figures of each model."""
     from eval.retrieval.pictures import distribution
 

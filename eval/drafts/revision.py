@@ -56,7 +56,7 @@ def revision_report(
         yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
-    pair = Pair(tuple(usable), yardstick.metrics, kept, edited, scores)
+    pair = RevisedDrafts(tuple(usable), yardstick.metrics, kept, edited, scores)
     revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
     return {
         "model": system.name,
@@ -79,7 +79,7 @@ def _answer(draft: Written, revision: Written) -> Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RevisedDrafts:
     """The drafts and their revisions, measured, with the s1 of each request, (N,); infinite where nothing is ranked,
     which is never below a threshold."""
 
@@ -89,8 +89,8 @@ class Pair:
     revised: Measured
     top_scores: Floats
 
-    def among(self, mask: Mask) -> Pair:
-        return Pair(
+    def among(self, mask: Mask) -> RevisedDrafts:
+        return RevisedDrafts(
             tuple(compress(self.cases, mask)),
             self.metrics,
             self.drafts.among(mask),

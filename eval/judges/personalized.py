@@ -25,7 +25,7 @@ from eval.judges.pairwise import ORDER, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.recorded.personalized.presets import AS_PUBLISHED, CORRECTED, READING, STRICT, UNPARSED, WRONG
 from eval.recorded.personalized.reading import Read, counted, read_reply
-from eval.recorded.personalized.reply import LETTER, LETTERS, Asked
+from eval.recorded.personalized.reply import LETTER, LETTERS, ReplyForm
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.proportions import add_holm, mcnemar, wilson_json
@@ -59,8 +59,8 @@ class Mode:
     certainty: bool = True
 
     @property
-    def asked(self) -> Asked:
-        return Asked(self.tie, self.certainty, opened=True)
+    def asked(self) -> ReplyForm:
+        return ReplyForm(self.tie, self.certainty, opened=True)
 
     @property
     def told(self) -> str:

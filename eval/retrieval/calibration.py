@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import Choices, set_aside
+from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import clusters
 from eval.retrieval.outcomes import Outcome
 from eval.retrieval.overlap import THRESHOLD
@@ -203,7 +203,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
 COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
 
 
-def calibration_report(everything: Choices, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+def calibration_report(everything: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
     """All figures, as they are written, and a second time with the near-duplicates of the targets set aside."""
     without = set_aside(everything, options.near_duplicates)
     return {
@@ -214,7 +214,7 @@ def calibration_report(everything: Choices, baselines: Sequence[str], options: C
     }
 
 
-def calibration_table(choices: Choices, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
+def calibration_table(choices: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
     """The figures of all models on the same resamples, a constant prediction beside them."""
     if not choices.records:
         return {"n": 0, "models": []}

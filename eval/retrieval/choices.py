@@ -15,7 +15,7 @@ from eval.stats.slices import Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class Candidates:
     """``kept[i][j]``: whether document j of record i may be chosen; at least one of each record may."""
 
     records: Sequence[GainsRecord]
@@ -23,13 +23,13 @@ class Choices:
     kept: Sequence[Sequence[bool]]
 
     @classmethod
-    def of_all(cls, records: Sequence[GainsRecord], models: Sequence[Scored]) -> Choices:
+    def of_all(cls, records: Sequence[GainsRecord], models: Sequence[Scored]) -> Candidates:
         return cls(records, models, [(True,) * len(record.documents) for record in records])
 
-    def among(self, mask: Sequence[bool]) -> Choices:
+    def among(self, mask: Sequence[bool]) -> Candidates:
         """The choices of the records of a mask."""
         places = [place for place, wanted in enumerate(mask) if wanted]
-        return Choices(
+        return Candidates(
             [self.records[place] for place in places],
             [Scored(scored.model, tuple(scored.scores[place] for place in places)) for scored in self.models],
             [self.kept[place] for place in places],
@@ -64,17 +64,17 @@ class Choices:
 class SetAside:
     """The choices left of records that say their target, and counts of what went."""
 
-    left: Choices
+    left: Candidates
     counts: Mapping[str, float]
 
 
-def set_aside(everything: Choices, threshold: float) -> SetAside:
+def set_aside(everything: Candidates, threshold: float) -> SetAside:
     """Set aside the documents that repeat at least ``threshold`` of their record's target."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     told = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(told, kept, strict=True)]
     return SetAside(
-        Choices(everything.records, everything.models, kept).among(usable),
+        Candidates(everything.records, everything.models, kept).among(usable),
         {
             "threshold": threshold,
             "records_with_target": sum(told),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import Choices, set_aside
+from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import clusters
 from eval.retrieval.outcomes import Outcome
 from eval.retrieval.overlap import THRESHOLD
@@ -137,7 +137,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 )
 
 
-def retrieval_report(everything: Choices, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
+def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
     """All figures, as they are written; a second time with the near-duplicates of the targets set aside, then sliced by
     the words of the request and by the number of candidates."""
     without = set_aside(everything, options.near_duplicates)
@@ -158,7 +158,7 @@ def retrieval_report(everything: Choices, baselines: Sequence[str], options: Ret
     }
 
 
-def retrieval_table(choices: Choices, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
+def retrieval_table(choices: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
     """The figures of all models on the same resamples of the same requests, the trivial choices beside them."""
     if not choices.records:
         return {"n": 0, "models": []}
@@ -179,7 +179,7 @@ def retrieval_table(choices: Choices, baselines: Sequence[str], options: Retriev
     }
 
 
-def _sliced(choices: Choices, options: RetrievalOptions) -> dict[str, Any]:
+def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
     """The top-1 gain of each model in one slice, the trivial choices beside them."""
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)

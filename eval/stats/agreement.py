@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.stats.coefficients import Agreement, Coefficient, Pair, landis_koch
+from eval.stats.coefficients import Agreement, Coefficient, RaterPair, landis_koch
 from eval.stats.ratings import Ratings
 
 TITLES = {
@@ -62,7 +62,7 @@ def _band(coefficient: Coefficient) -> str | None:
     return None if coefficient.estimate is None else landis_koch(coefficient.estimate.value)
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair(pair: RaterPair) -> dict[str, Any]:
     return {
         "rater": pair.first,
         "against": pair.second,

@@ -41,7 +41,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RaterPair:
     """Two raters, over the items that both rated."""
 
     first: str
@@ -120,12 +120,12 @@ class Agreement:
             return Coefficient(None, 0, TOO_MANY)
         return Coefficient(alpha(self._counts, self._bootstrap, level, values), int(self._shared.sum()))
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[RaterPair]:
         """Every two raters."""
         codes = self._ratings.codes
         names = self._ratings.raters
         return [
-            Pair(names[i], names[j], *self._pair(codes[:, i], codes[:, j]))
+            RaterPair(names[i], names[j], *self._pair(codes[:, i], codes[:, j]))
             for i, j in combinations(range(len(names)), 2)
         ]
 
@@ -155,7 +155,7 @@ class Agreement:
         """The library's value, and what it is in each resample."""
         return Estimate(value, self._bootstrap.sums(features, fold).resampled)
 
-    def cohen(self, pairs: list[Pair]) -> Coefficient:
+    def cohen(self, pairs: list[RaterPair]) -> Coefficient:
         """The mean of the pairs' kappas, where they have one; of two raters it is theirs."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)

@@ -13,13 +13,13 @@ import numpy as np
 
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
-from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import rare_words, tokens
 from eval.recorded.personalized.reading import Read
 from eval.stats.proportions import add_holm, mcnemar, wilson_json
 from pearl.stats import Bootstrap, Floats
 
-Choose = Callable[[Judgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
+Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
 
 
 def _choosers(recording: Recording) -> dict[str, Choose]:
@@ -52,14 +52,14 @@ DESCRIPTIONS = {
 }
 
 
-def _more(judgement: Judgement, measure: Callable[[str], int]) -> float:
+def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
     if judgement.texts is None:
         return 0.0
     first, second = map(measure, judgement.texts)
     return float(np.sign(first - second))
 
 
-def _right(judgement: Judgement, says: float) -> float:
+def _right(judgement: RecordedJudgement, says: float) -> float:
     if judgement.gold is Answer.TIE:
         return 0.0
     return 0.5 if says == 0 else float((says > 0) == (judgement.gold is Answer.A))

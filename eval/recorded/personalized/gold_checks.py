@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, is_correct
-from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import Said, question_of, repeated, said, together, where
 from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import HIGHEST, LOWEST
@@ -35,7 +35,7 @@ def gold_not_offered(recording: Recording) -> Said:
 
 
 def acc_contradicts_gold(recording: Recording) -> Said:
-    def contradicts(each: Judgement) -> bool:
+    def contradicts(each: RecordedJudgement) -> bool:
         verdict = verdict_of(each, recording.asked, "recorded")
         return each.acc is not None and each.acc != is_correct(verdict, each.gold)
 
@@ -46,7 +46,7 @@ def acc_contradicts_gold(recording: Recording) -> Said:
 def texts_contradict_prompt(recording: Recording) -> Said:
     """'asst_A' and 'asst_B' against what the prompt shows; instructions may follow the second text."""
 
-    def contradicts(each: Judgement) -> bool:
+    def contradicts(each: RecordedJudgement) -> bool:
         if not (each.texts and each.shown and each.shown.first is not None and each.shown.second is not None):
             return False
         shown = (folded(each.shown.first), folded(each.shown.second))
@@ -59,7 +59,7 @@ def texts_contradict_prompt(recording: Recording) -> Said:
 def gold_contradicts_gold(recording: Recording) -> Said:
     """The same person asked about the same two texts, whatever their order, with different right answers."""
 
-    def right(each: Judgement) -> str:
+    def right(each: RecordedJudgement) -> str:
         return "" if each.gold is Answer.TIE else folded(each.target)
 
     groups = [

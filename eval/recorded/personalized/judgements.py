@@ -16,7 +16,7 @@ from typing import Any
 from eval.asking.json_lines import optional_id, optional_string, read_lines
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.prompt_parts import PromptParts, take_apart
-from eval.recorded.personalized.reply import LETTERS, Asked
+from eval.recorded.personalized.reply import LETTERS, ReplyForm
 from pearl.errors import InputError
 from pearl.texts import json_type
 
@@ -26,7 +26,7 @@ FIELDS = frozenset({"ground_truth", "answer", "certainty", "acc", "id", *TEXTS})
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class RecordedJudgement:
     """One record. ``line`` counts from 1. ``letter`` and ``said`` are the answer and the certainty as recorded, None
     where nothing was; ``neighbour`` is whose text the distractor is."""
 
@@ -63,8 +63,8 @@ class Judgement:
 class Recording:
     """A file: its records, what their prompts ask for, and the fields that were passed over, with their counts."""
 
-    judgements: tuple[Judgement, ...]
-    asked: Asked
+    judgements: tuple[RecordedJudgement, ...]
+    asked: ReplyForm
     has_persona: bool
     passed_over: Mapping[str, int]
 
@@ -81,13 +81,13 @@ def read_recording(path: Path) -> Recording:
     )
 
 
-def asked_by(judgements: Sequence[Judgement]) -> Asked:
+def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
     """Infer the format asked for from most prompts; without prompts, from the answers and certainties."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
-        return Asked(ties > 0, any(judgement.said is not None for judgement in judgements), opened=False)
-    return Asked(
+        return ReplyForm(ties > 0, any(judgement.said is not None for judgement in judgements), opened=False)
+    return ReplyForm(
         # a third option that is spelt otherwise, but not a stray gold answer
         tie=_most(part.tie for part in shown) or 20 * ties > len(judgements),
         certainty=_most(part.certainty for part in shown),
@@ -100,11 +100,11 @@ def _most(each: Iterable[bool]) -> bool:
     return 2 * sum(values) > len(values)
 
 
-def _any_persona(judgements: Sequence[Judgement]) -> bool:
+def _any_persona(judgements: Sequence[RecordedJudgement]) -> bool:
     return any((judgement.user_info or "").strip() for judgement in judgements)
 
 
-def parse_judgement(value: dict[str, Any], line: int) -> Judgement:
+def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     """Raises InputError with ``param`` set to the field."""
     if "answer" not in value and "res" not in value:
         raise InputError(f"is missing, and so is 'res'; {_found(value)}", param="answer", code="missing_field")
@@ -113,7 +113,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> Judgement:
     first, second = texts["asst_A"], texts["asst_B"]
     if shown:
         first, second = first or shown.first, second or shown.second
-    return Judgement(
+    return RecordedJudgement(
         line=line,
         id=optional_id(value),
         gold=_gold(value),

@@ -8,34 +8,36 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeAlias
 
 from eval.asking.lines import folded
-from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 
-Said: TypeAlias = tuple[str, list[Judgement]] | None  # what a check says, and of which records
+Said: TypeAlias = tuple[str, list[RecordedJudgement]] | None  # what a check says, and of which records
 
 
-def said(found: list[Judgement], recording: Recording, what: str) -> Said:
+def said(found: list[RecordedJudgement], recording: Recording, what: str) -> Said:
     """The message 'N of M records WHAT' with those records; None when there are none."""
     return (f"{len(found):,} of {len(recording.judgements):,} records {what}", found) if found else None
 
 
-def where(recording: Recording, holds: Callable[[Judgement], object]) -> list[Judgement]:
+def where(recording: Recording, holds: Callable[[RecordedJudgement], object]) -> list[RecordedJudgement]:
     return [judgement for judgement in recording.judgements if holds(judgement)]
 
 
-def repeated(judgements: Iterable[Judgement], key: Callable[[Judgement], Hashable]) -> list[list[Judgement]]:
+def repeated(
+    judgements: Iterable[RecordedJudgement], key: Callable[[RecordedJudgement], Hashable]
+) -> list[list[RecordedJudgement]]:
     """Groups of at least two with the same key; a key of nothing is none."""
-    groups: dict[Hashable, list[Judgement]] = defaultdict(list)
+    groups: dict[Hashable, list[RecordedJudgement]] = defaultdict(list)
     for judgement in judgements:
         if key(judgement):
             groups[key(judgement)].append(judgement)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def together(groups: Iterable[list[Judgement]]) -> list[Judgement]:
+def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgement]:
     return sorted((judgement for group in groups for judgement in group), key=lambda each: each.line)
 
 
-def question_of(judgement: Judgement) -> Hashable:
+def question_of(judgement: RecordedJudgement) -> Hashable:
     if judgement.texts is None:
         return None
     return folded(judgement.persona), folded(judgement.question), frozenset(map(folded, judgement.texts))

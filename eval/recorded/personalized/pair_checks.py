@@ -9,7 +9,7 @@ from collections.abc import Callable
 from scipy.stats import binomtest
 
 from eval.asking.lines import folded
-from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import Said, rare_words, repeated, said, together, tokens, where
 
 CONSTANT_SHARE = 0.5  # of the records, from which on one distractor is called constant
@@ -18,7 +18,7 @@ LONG_ENOUGH = 20  # characters of a text that cannot stand somewhere else by cha
 _ABSENT = re.compile(r"\b([Nn]a[Nn]|NAN|None|null|undefined|N/A)\b")
 
 
-def _constant(recording: Recording) -> tuple[list[Judgement], int]:
+def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
     """The records that share the most common distractor where it is most of them, and how many have a distractor."""
     have = where(recording, lambda each: folded(each.distractor))
     groups = repeated(have, lambda each: folded(each.distractor))
@@ -59,7 +59,7 @@ def distractor_equals_target(recording: Recording) -> Said:
 def distractor_by_the_user(recording: Recording) -> Said:
     written = {(folded(each.persona), folded(each.target)) for each in recording.judgements if each.target}
 
-    def own(each: Judgement) -> bool:
+    def own(each: RecordedJudgement) -> bool:
         who = folded(each.persona)
         other = folded(each.distractor)
         return bool(
@@ -78,9 +78,9 @@ def distractor_by_the_user(recording: Recording) -> Said:
 def stale_neighbour(recording: Recording) -> Said:
     """Find records that keep the nearest neighbour of another persona; it must be looked up for each. If no field
     names it, it is the distractor and a 'user_info' that differs from the persona shown."""
-    found: list[Judgement] = []
+    found: list[RecordedJudgement] = []
     field = _neighbour(recording)
-    before: Judgement | None = None
+    before: RecordedJudgement | None = None
     for each in recording.judgements:
         if before is not None and field(each) and field(each) == field(before):
             carried_on = bool(found) and found[-1] is before
@@ -96,7 +96,7 @@ def stale_neighbour(recording: Recording) -> Said:
     )
 
 
-def _neighbour(recording: Recording) -> Callable[[Judgement], tuple[str, ...]]:
+def _neighbour(recording: Recording) -> Callable[[RecordedJudgement], tuple[str, ...]]:
     if any(each.neighbour for each in recording.judgements):
         return lambda each: each.neighbour
     if 2 * len(_other_personas(recording)) > len(recording.judgements):
@@ -104,7 +104,7 @@ def _neighbour(recording: Recording) -> Callable[[Judgement], tuple[str, ...]]:
     return lambda each: ()
 
 
-def _other_personas(recording: Recording) -> list[Judgement]:
+def _other_personas(recording: Recording) -> list[RecordedJudgement]:
     """The records whose own persona is not the one in their prompt."""
     return where(
         recording,
@@ -144,7 +144,7 @@ def empty_text(recording: Recording) -> Said:
 
 
 def target_leaked(recording: Recording) -> Said:
-    def leaked(each: Judgement) -> bool:
+    def leaked(each: RecordedJudgement) -> bool:
         target = folded(each.target)
         around = (each.persona, each.question if each.question not in (each.texts or ()) else None)
         return len(target) >= LONG_ENOUGH and any(target in folded(text) for text in around)
@@ -159,7 +159,7 @@ def persona_leaked(recording: Recording) -> Said:
         return None
     words = rare_words(recording)
 
-    def leaked(each: Judgement) -> bool:
+    def leaked(each: RecordedJudgement) -> bool:
         mine = words.get(folded(each.persona), frozenset())
         return bool(mine & set(tokens(each.target)) - set(tokens(each.distractor)))
 
@@ -182,8 +182,8 @@ def frequency_tells_gold(recording: Recording) -> Said:
 
 def _tells(recording: Recording, measure: Callable[[str], int], less: str, more: str) -> Said:
     """Report that the right text has less, or more, of something more often than chance allows; None if not."""
-    smaller: list[Judgement] = []
-    larger: list[Judgement] = []
+    smaller: list[RecordedJudgement] = []
+    larger: list[RecordedJudgement] = []
     for each in recording.judgements:
         if each.target is not None and each.distractor is not None:
             difference = measure(each.target) - measure(each.distractor)

@@ -10,9 +10,9 @@ import numpy as np
 
 from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
 from eval.asking.verdict import Given, Invalid, Tally, Verdict, certainty_of, is_correct, kind, tally
-from eval.recorded.personalized.judgements import Judgement, Recording
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.presets import DROPPED, RECORDED, STRICT, WRONG
-from eval.recorded.personalized.reply import HIGHEST, LOWEST, Asked, parse_published, parse_reply
+from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
 from pearl.stats import Floats
 
 
@@ -56,18 +56,18 @@ def read_verdicts(recording: Recording, reading: str, unparsed: str) -> Read:
     return Read(recording, verdicts, counted(verdicts, recording.asked, unparsed))
 
 
-def counted(verdicts: Sequence[Verdict], asked: Asked, unparsed: str) -> tuple[int, ...]:
+def counted(verdicts: Sequence[Verdict], asked: ReplyForm, unparsed: str) -> tuple[int, ...]:
     """The places of the verdicts that the accuracy is over."""
     dropped = unparsed == DROPPED or (unparsed != WRONG and not asked.tie)
     return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
 
 
-def read_reply(reply: str, asked: Asked, shown: Sequence[str], reading: str) -> Verdict:
+def read_reply(reply: str, asked: ReplyForm, shown: Sequence[str], reading: str) -> Verdict:
     """The verdict of a raw reply."""
     return parse_reply(reply, asked, shown) if reading == STRICT else _on_scale(parse_published(reply, asked))
 
 
-def verdict_of(judgement: Judgement, asked: Asked, reading: str) -> Verdict:
+def verdict_of(judgement: RecordedJudgement, asked: ReplyForm, reading: str) -> Verdict:
     recorded = judgement.letter is not None or judgement.said is not None
     if judgement.reply is not None and (reading == STRICT or not recorded):
         return read_reply(judgement.reply, asked, _shown(judgement), reading)
@@ -76,7 +76,7 @@ def verdict_of(judgement: Judgement, asked: Asked, reading: str) -> Verdict:
     return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
 
 
-def _shown(judgement: Judgement) -> tuple[str, ...]:
+def _shown(judgement: RecordedJudgement) -> tuple[str, ...]:
     return tuple(text for text in (judgement.prompt, *(judgement.texts or ())) if text)
 
 

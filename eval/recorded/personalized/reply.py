@@ -54,7 +54,7 @@ _SAID = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReplyForm:
     """The format a prompt asks for; ``opened``: the prompt ends with ``[[``."""
 
     tie: bool = False
@@ -66,7 +66,7 @@ class Asked:
         return {letter: answer for letter, answer in LETTERS.items() if self.tie or answer is not Answer.TIE}
 
 
-def parse_reply(reply: str, asked: Asked, shown: Sequence[str] = ()) -> Verdict:
+def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verdict:
     """The verdict, where the judge in its own words gave exactly one of those offered, and the certainty asked for.
 
     ``shown`` is what the judge had before it: a mark that is repeated from there is not its own.
@@ -115,7 +115,7 @@ def _numbers_said(text: str, ends: Sequence[int]) -> set[int]:
     return behind or {int(found[1]) for pattern in _SAID for found in pattern.finditer(text)}
 
 
-def _unmarked(text: str, given: tuple[dict[str, Any], str] | None, asked: Asked) -> Verdict:
+def _unmarked(text: str, given: tuple[dict[str, Any], str] | None, asked: ReplyForm) -> Verdict:
     """The verdict of a reply without marks: a JSON object at its start, or the letter alone."""
     if given:
         value, rest = given
@@ -130,7 +130,7 @@ def _words(value: dict[str, Any]) -> set[str]:
     return {str(value[name]) for name in VERDICT_FIELDS if name in value}
 
 
-def _of_object(value: dict[str, Any], asked: Asked) -> Verdict:
+def _of_object(value: dict[str, Any], asked: ReplyForm) -> Verdict:
     words = _words(value)
     numbers = [value[name] for name in CERTAINTY_FIELDS if name in value]
     if len(words) != 1:
@@ -140,7 +140,7 @@ def _of_object(value: dict[str, Any], asked: Asked) -> Verdict:
     return _verdict(words.pop(), set(numbers), asked)
 
 
-def _verdict(word: str, numbers: set[int], asked: Asked) -> Verdict:
+def _verdict(word: str, numbers: set[int], asked: ReplyForm) -> Verdict:
     """``word`` is the one the judge said, ``numbers`` all that it may have meant as certainty."""
     answer = Answer.TIE if asked.tie and word == "TIE" else asked.offered.get(word)
     if answer is None:
@@ -153,7 +153,7 @@ def _verdict(word: str, numbers: set[int], asked: Asked) -> Verdict:
     return Given(answer, number) if LOWEST <= number <= HIGHEST else Invalid(CERTAINTY_OUT_OF_RANGE)
 
 
-def parse_published(reply: str, asked: Asked) -> Verdict:
+def parse_published(reply: str, asked: ReplyForm) -> Verdict:
     """The rule of the published code: the first character (behind ``[[``) and the first number, whatever they are in.
 
     It reads "B" and 23 in "Based on the profile, the user is 23 years old".

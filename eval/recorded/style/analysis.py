@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eval.recorded.style.breakdowns import NULL
-from eval.recorded.style.choices import Choices
+from eval.recorded.style.choices import StyleChoices
 from eval.recorded.style.counts import Texts, grouped
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import DETECTION, LABELS
@@ -37,7 +37,7 @@ class Said:
     level: tuple[int | None, ...]
 
 
-def said_by_all(units: Sequence[Unit], people: People, choices: Choices) -> list[Said]:
+def said_by_all(units: Sequence[Unit], people: People, choices: StyleChoices) -> list[Said]:
     """People, where they say something of styles, then every judge with every scheme."""
     found = []
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)

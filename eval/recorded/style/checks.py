@@ -10,7 +10,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 from eval.recorded.style.ability import Abilities
-from eval.recorded.style.choices import Choices
+from eval.recorded.style.choices import StyleChoices
 from eval.recorded.style.counts import subject_of
 from eval.recorded.style.judged import Judged, Unit
 from eval.recorded.style.labels import CANNOT_TELL, LABELS, RANKING, A, B
@@ -24,7 +24,7 @@ LOPSIDED = 0.9  # of people's labels
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StyleFinding:
     """``of`` names some of the ``count`` judges or items."""
 
     check: str
@@ -43,7 +43,7 @@ class Finding:
         }
 
 
-def check_judged(judged: Judged, choices: Choices) -> Iterator[Finding]:
+def check_judged(judged: Judged, choices: StyleChoices) -> Iterator[StyleFinding]:
     """Judge by judge and scheme by scheme."""
     groups: dict[str, list[Unit]] = defaultdict(list)
     for unit in judged.units:
@@ -80,7 +80,7 @@ def check_judged(judged: Judged, choices: Choices) -> Iterator[Finding]:
     )
 
 
-def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[Finding]:
+def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
     once = [subject for subject, given in people.ratings.items() if sum(given.values()) == 1]
     yield from _of("rated_once", NOTE, "were rated by one person.", map(_shown, once))
     none = [subject for subject, label in labels.items() if label is None]
@@ -91,7 +91,7 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
         yield from _unbalanced(kind, Counter(label for subject, label in labels.items() if subject.kind == kind))
 
 
-def check_matched(judged: Judged, people: People) -> Iterator[Finding]:
+def check_matched(judged: Judged, people: People) -> Iterator[StyleFinding]:
     """Report subjects that only judges or only people rated."""
     seen = {subject_of(unit) for unit in judged.units}
     alone = sorted({_shown(subject) for subject in seen - people.ratings.keys()})
@@ -100,7 +100,7 @@ def check_matched(judged: Judged, people: People) -> Iterator[Finding]:
     yield from _of("not_judged", NOTE, "were rated by people, and not judged.", unjudged)
 
 
-def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[Finding]:
+def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[StyleFinding]:
     judges = {unit.key.judge for unit in judged.units}
     writers = {name for unit in judged.units for name in unit.about.generators}
     unknown = sorted(
@@ -111,17 +111,17 @@ def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[Finding]:
     yield from _of("no_ability", NOTE, "have no score, or no family, in --ability.", unknown)
 
 
-def _of(check: str, level: str, message: str, names: Iterator[str] | Sequence[str]) -> Iterator[Finding]:
+def _of(check: str, level: str, message: str, names: Iterator[str] | Sequence[str]) -> Iterator[StyleFinding]:
     found = tuple(names)
     if found:
-        yield Finding(check, level, f"{len(found):,} {message}", len(found), found)
+        yield StyleFinding(check, level, f"{len(found):,} {message}", len(found), found)
 
 
 def _shown(subject: Subject) -> str:
     return f"{subject.item}: {subject.style}" if subject.style else subject.item
 
 
-def _one_label(units: Sequence[Unit], choices: Choices) -> bool:
+def _one_label(units: Sequence[Unit], choices: StyleChoices) -> bool:
     labels = {unit.label(choices) for unit in units} - {None}
     return len(units) > 1 and len(labels) == 1
 
@@ -141,14 +141,14 @@ def _fewer(units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit, number in zip(units, numbers, strict=True) if number < usual]
 
 
-def _unbalanced(kind: str, counts: Counter[str | None]) -> Iterator[Finding]:
+def _unbalanced(kind: str, counts: Counter[str | None]) -> Iterator[StyleFinding]:
     """One label for nearly all; of ranked texts, one position ahead of the other by more than chance."""
     there = {label: counts[label] for label in LABELS[kind]}
     total, most = sum(there.values()), max(there, key=lambda label: there[label])
     if total and there[most] > LOPSIDED * total:
         message = f"of {total:,} labels of people are '{most}': always saying so is hard to beat."
-        yield Finding("unbalanced_people", NOTE, f"{there[most]:,} {message}", there[most], (kind,))
+        yield StyleFinding("unbalanced_people", NOTE, f"{there[most]:,} {message}", there[most], (kind,))
     first, second = counts[A], counts[B]
     if kind == RANKING and first + second and binomtest(first, first + second).pvalue < UNBALANCED_P:
         message = f"of {first + second:,} pairs in which people prefer one text they prefer a: was the order drawn?"
-        yield Finding("position_of_people", NOTE, f"{first:,} {message}", first, (kind,))
+        yield StyleFinding("position_of_people", NOTE, f"{first:,} {message}", first, (kind,))

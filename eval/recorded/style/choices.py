@@ -36,7 +36,7 @@ HALF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class StyleChoices:
     """Keys of VOTES, CANT_TELL, EVEN and HALF; ``even`` is of the draws of a judge too."""
 
     name: str
@@ -50,17 +50,17 @@ class Choices:
         return {"votes": self.votes, "cant_tell": self.cant_tell, "even": self.even, "half": self.half}
 
 
-PRESETS: Mapping[str, Choices] = {
+PRESETS: Mapping[str, StyleChoices] = {
     each.name: each
     for each in (
-        Choices(
+        StyleChoices(
             "as_published",
             "The vote on the levels, which then become labels, as the text has it; what is not decided claims less.",
             votes=LEVELS_FIRST,
             half=TIES,
             even=CAUTIOUS,
         ),
-        Choices(
+        StyleChoices(
             "corrected",
             "Labels first, so that two levels of one label do not split its votes; what is not decided has no label.",
             votes=LABELS_FIRST,
@@ -79,7 +79,7 @@ def chosen(
     cant_tell: str | None = None,
     even: str | None = None,
     half: str | None = None,
-) -> Choices:
+) -> StyleChoices:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
     base = PRESETS[known("preset", preset, PRESETS)]
     return replace(

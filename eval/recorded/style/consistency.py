@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from eval.recorded.style.choices import Choices
+from eval.recorded.style.choices import StyleChoices
 from eval.recorded.style.counts import Places, Texts, grouped, subject_of
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
@@ -70,7 +70,7 @@ def _usable(counts: Floats, number: Floats, inside: Places) -> tuple[Places, dic
 
 
 def self_consistency(
-    kind: str, units: Sequence[Unit], choices: Choices, *, resamples: int, seed: int
+    kind: str, units: Sequence[Unit], choices: StyleChoices, *, resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(choices).get(label, 0) for label in LABELS[kind]] for unit in units], float)
@@ -103,7 +103,7 @@ def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def among_people(
-    people: People, tasks: Mapping[Subject, str], choices: Choices, *, resamples: int, seed: int
+    people: People, tasks: Mapping[Subject, str], choices: StyleChoices, *, resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the agreement on people's levels, and on the labels these stand for: overall, by task, by style, by both.
     The task is that of the judgements; an item without one counts only in the rows over all tasks."""
@@ -130,7 +130,7 @@ def with_each_other(
     kind: str,
     units: Sequence[Unit],
     people: Mapping[Subject, str | None],
-    choices: Choices,
+    choices: StyleChoices,
     *,
     resamples: int,
     seed: int,

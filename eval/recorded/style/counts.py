@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.style.choices import Choices
+from eval.recorded.style.choices import StyleChoices
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS
 from eval.recorded.style.people import Subject
@@ -80,7 +80,7 @@ def columns_of(
     kind: str,
     units: Sequence[Unit],
     people: Mapping[Subject, str | None],
-    choices: Choices,
+    choices: StyleChoices,
     *,
     resamples: int,
     seed: int,

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from eval.asking.json_lines import read_lines
-from eval.recorded.style.choices import TIES, Choices
+from eval.recorded.style.choices import TIES, StyleChoices
 from eval.recorded.style.labels import TIE, A, B, draws_label, ordered_label, scored_label
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from pearl.errors import InputError
@@ -33,11 +33,11 @@ class Unit:
     half_draws: int
     same_reply: bool
 
-    def label(self, choices: Choices) -> str | None:
+    def label(self, choices: StyleChoices) -> str | None:
         """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
         return scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices)
 
-    def votes(self, choices: Choices) -> Mapping[str, int]:
+    def votes(self, choices: StyleChoices) -> Mapping[str, int]:
         """Count the draws that gave each label."""
         if choices.half != TIES or not self.half_draws:
             return self.labels

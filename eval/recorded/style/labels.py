@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from eval.recorded.style.choices import ABSENT_VOTE, CAUTIOUS, LABELS_FIRST, LEFT_OUT, Choices
+from eval.recorded.style.choices import ABSENT_VOTE, CAUTIOUS, LABELS_FIRST, LEFT_OUT, StyleChoices
 
 DETECTION, RANKING = "detection", "ranking"
 ABSENT, PRESENT = "absent", "present"
@@ -30,12 +30,12 @@ def label_of(kind: str, rating: str) -> str | None:
     return rating if rating in LABELS[kind] else LEVELS[kind][rating]
 
 
-def draws_label(kind: str, counts: Mapping[str, int], choices: Choices) -> str | None:
+def draws_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
     """The label that most draws of a judge gave; None without any, and of an even vote where that gives none."""
     return _winner(kind, counts, choices)
 
 
-def ratings_label(kind: str, counts: Mapping[str, int], choices: Choices) -> str | None:
+def ratings_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
     """The label of people, from the number who gave each level; None without a winner."""
     counted = counted_ratings(counts, choices)
     if choices.votes == LABELS_FIRST:
@@ -46,7 +46,7 @@ def ratings_label(kind: str, counts: Mapping[str, int], choices: Choices) -> str
     return _winner(kind, counted, choices)
 
 
-def counted_ratings(counts: Mapping[str, int], choices: Choices) -> dict[str, int]:
+def counted_ratings(counts: Mapping[str, int], choices: StyleChoices) -> dict[str, int]:
     """The votes, after what was chosen for can't tell."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
@@ -59,7 +59,7 @@ def counted_ratings(counts: Mapping[str, int], choices: Choices) -> dict[str, in
     return counted
 
 
-def _winner(kind: str, counts: Mapping[str, int], choices: Choices) -> str | None:
+def _winner(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
     """The label of the most common; levels that are equally common are no even vote where their label is the same."""
     most = max(counts.values(), default=0)
     if not most:

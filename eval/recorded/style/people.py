@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import check_fields, optional_string, read_lines
-from eval.recorded.style.choices import OWN_VOTE, Choices
+from eval.recorded.style.choices import OWN_VOTE, StyleChoices
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, LEVELS, TIE, counted_ratings, ratings_label
 from eval.recorded.style.lines import style_key
 from pearl.errors import InputError
@@ -48,13 +48,13 @@ class People:
     justifications: tuple[tuple[Subject, str, str], ...]
     passed_over: Mapping[str, int]
 
-    def labels(self, choices: Choices) -> dict[Subject, str | None]:
+    def labels(self, choices: StyleChoices) -> dict[Subject, str | None]:
         return {subject: ratings_label(subject.kind, given, choices) for subject, given in self.ratings.items()}
 
-    def counted(self, subject: Subject, choices: Choices) -> dict[str, int]:
+    def counted(self, subject: Subject, choices: StyleChoices) -> dict[str, int]:
         return counted_ratings(self.ratings[subject], choices)
 
-    def scale(self, kind: str, choices: Choices) -> tuple[str, ...]:
+    def scale(self, kind: str, choices: StyleChoices) -> tuple[str, ...]:
         """The levels that count, the least first."""
         levels = tuple(level for level in self.scales[kind] if level != CANNOT_TELL)
         return (*levels, CANNOT_TELL) if kind == DETECTION and choices.cant_tell == OWN_VOTE else levels

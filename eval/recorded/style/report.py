@@ -13,7 +13,7 @@ from eval.recorded.style.analysis import by_persona, said_by_all
 from eval.recorded.style.analysis import correlations as style_correlations
 from eval.recorded.style.breakdowns import breakdowns, reflections
 from eval.recorded.style.checks import check_abilities, check_judged, check_matched, check_people
-from eval.recorded.style.choices import Choices
+from eval.recorded.style.choices import StyleChoices
 from eval.recorded.style.consistency import among_people, over_judges, self_consistency, with_each_other
 from eval.recorded.style.counts import columns_of, subject_of
 from eval.recorded.style.f1 import RULES
@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class StyleOptions:
-    choices: Choices
+    choices: StyleChoices
     resamples: int = 2000
     seed: int = 0
 

@@ -11,7 +11,7 @@ from eval.retrieval.calibration import (
     folds_of,
     left_out_predictions,
 )
-from eval.retrieval.choices import Choices
+from eval.retrieval.choices import Candidates
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.outcomes import Outcome
 from eval.retrieval.scoring import Scored
@@ -22,12 +22,12 @@ from pearl.stats import Bootstrap
 OPTIONS = CalibrationOptions(bins=2, folds=2, resamples=200)
 
 
-def one_document_each(gains: list[float], users: list[str], **models: list[float]) -> Choices:
+def one_document_each(gains: list[float], users: list[str], **models: list[float]) -> Candidates:
     records = [
         GainsRecord(Request("a"), user, None, None, (Document("0", "b"),), (gain,))
         for gain, user in zip(gains, users, strict=True)
     ]
-    return Choices.of_all(
+    return Candidates.of_all(
         records, [Scored(name, tuple(np.array([s1]) for s1 in scores)) for name, scores in models.items()]
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from eval.report.metric import Metric
-from eval.retrieval.choices import Choices, set_aside
+from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.report import BEST, METRICS, RANDOM, RetrievalOptions, retrieval_report, retrieval_table, wins
 from eval.retrieval.scoring import Scored
@@ -22,9 +22,9 @@ def record(gains: list[float], user_id: str | None = None, request: str = "a", t
     return GainsRecord(Request(request), user_id, None, target, documents, tuple(gains))
 
 
-def choices(records: list[GainsRecord], **models: list[list[float]]) -> Choices:
+def choices(records: list[GainsRecord], **models: list[list[float]]) -> Candidates:
     scored = [Scored(name, tuple(np.array(scores) for scores in each)) for name, each in models.items()]
-    return Choices.of_all(records, scored)
+    return Candidates.of_all(records, scored)
 
 
 RECORDS = [record([8.0, 2.0, -4.0], "ann"), record([0.0, 6.0, 3.0], "ann"), record([1.0, -1.0], "ben")]

@@ -6,7 +6,7 @@ from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import read_recording
 from eval.recorded.personalized.presets import PRESETS
 from eval.recorded.personalized.reading import disagreements, read_verdicts
-from eval.recorded.personalized.reply import Asked
+from eval.recorded.personalized.reply import ReplyForm
 from pearl.errors import InputError
 
 
@@ -20,7 +20,7 @@ def reading(write_lines):
 
 def test_a_record_is_taken_apart(judged, write_lines):
     recording = read_recording(write_lines(judged(), "r.jsonl.gz"))
-    assert recording.asked == Asked(tie=False, certainty=True, opened=True)
+    assert recording.asked == ReplyForm(tie=False, certainty=True, opened=True)
     assert recording.has_persona
     first = recording.judgements[2]
     assert (first.line, first.gold, first.letter, first.said) == (3, Answer.B, "A", 49)

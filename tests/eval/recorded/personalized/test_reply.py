@@ -12,10 +12,10 @@ from eval.asking.reply import (
     SEVERAL_VERDICTS,
 )
 from eval.asking.verdict import Answer, Given, Invalid
-from eval.recorded.personalized.reply import Asked, parse_published, parse_reply
+from eval.recorded.personalized.reply import ReplyForm, parse_published, parse_reply
 
-ONLY_LETTER = Asked(certainty=False)
-WITH_TIE = Asked(tie=True, certainty=False)
+ONLY_LETTER = ReplyForm(certainty=False)
+WITH_TIE = ReplyForm(tie=True, certainty=False)
 
 READ = {
     "as asked for": ("[[A]] [[80]]", "A", 80),
@@ -107,18 +107,18 @@ INVALID = {
 @pytest.mark.parametrize("name", READ)
 def test_what_can_be_read(name):
     reply, letter, certainty = READ[name]
-    assert parse_reply(reply, Asked()) == Given(Answer(letter), certainty)
+    assert parse_reply(reply, ReplyForm()) == Given(Answer(letter), certainty)
 
 
 @pytest.mark.parametrize("name", INVALID)
 def test_a_bad_reply_is_no_verdict(name):
     reply, reason = INVALID[name]
-    assert parse_reply(reply, Asked()) == Invalid(reason)
+    assert parse_reply(reply, ReplyForm()) == Invalid(reason)
 
 
 @pytest.mark.parametrize("piece", ["[", "word ", "“", '{"a":', "[[A]] [[B]] ", "```\n"])
 def test_a_long_reply_takes_no_more_than_its_length(grows_linearly, piece):
-    grows_linearly(lambda reply: parse_reply(reply, Asked()), piece, 80_000 // len(piece))
+    grows_linearly(lambda reply: parse_reply(reply, ReplyForm()), piece, 80_000 // len(piece))
 
 
 CANDIDATE = (
@@ -135,13 +135,13 @@ CANDIDATE = (
     ],
 )
 def test_a_verdict_inside_a_candidate_is_not_the_judges(reply):
-    assert isinstance(parse_reply(reply, Asked(), (CANDIDATE,)), Invalid)
+    assert isinstance(parse_reply(reply, ReplyForm(), (CANDIDATE,)), Invalid)
 
 
 def test_the_judges_own_verdict_counts_beside_a_repeated_one():
     reply = "You should answer [[B]], it says. That is a trick. My choice: [[A]] [[80]]"
-    assert parse_reply(reply, Asked(), (CANDIDATE,)) == Given(Answer.A, 80)
-    assert parse_reply("[[B]] [[80]]", Asked(), (CANDIDATE,)) == Given(Answer.B, 80)
+    assert parse_reply(reply, ReplyForm(), (CANDIDATE,)) == Given(Answer.A, 80)
+    assert parse_reply("[[B]] [[80]]", ReplyForm(), (CANDIDATE,)) == Given(Answer.B, 80)
 
 
 def test_without_certainty_the_letter_is_enough():
@@ -157,14 +157,14 @@ def test_a_tie_where_it_is_offered_is_a_tie_and_nothing_else():
 
 
 def test_closing_brackets_mean_nothing_where_the_prompt_left_none_open():
-    assert parse_reply("B]] [[85]]", Asked(opened=False)) == Invalid(NO_VERDICT)
+    assert parse_reply("B]] [[85]]", ReplyForm(opened=False)) == Invalid(NO_VERDICT)
 
 
 def test_the_published_rule_reads_whatever_comes_first():
-    assert parse_published("[[A]] 23 years [[80]]", Asked()) == Given(Answer.A, 23)
-    assert parse_published("B]] [[80]]", Asked()) == Given(Answer.B, 80)
-    assert parse_published("Based on the profile, the user is 23 years old", Asked()) == Given(Answer.B, 23)
-    assert parse_published("As an AI I am at least 18", Asked()) == Given(Answer.A, 18)
-    assert parse_published("B]] without a number", Asked()) == Invalid(NO_VERDICT)
-    assert parse_published("C]] 80", Asked()) == Invalid(NO_VERDICT)
-    assert parse_published("", Asked()) == Invalid(NO_VERDICT)
+    assert parse_published("[[A]] 23 years [[80]]", ReplyForm()) == Given(Answer.A, 23)
+    assert parse_published("B]] [[80]]", ReplyForm()) == Given(Answer.B, 80)
+    assert parse_published("Based on the profile, the user is 23 years old", ReplyForm()) == Given(Answer.B, 23)
+    assert parse_published("As an AI I am at least 18", ReplyForm()) == Given(Answer.A, 18)
+    assert parse_published("B]] without a number", ReplyForm()) == Invalid(NO_VERDICT)
+    assert parse_published("C]] 80", ReplyForm()) == Invalid(NO_VERDICT)
+    assert parse_published("", ReplyForm()) == Invalid(NO_VERDICT)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.recorded.style.choices import PRESETS, Choices
+from eval.recorded.style.choices import PRESETS, StyleChoices
 from eval.recorded.style.counts import Columns, columns_of
 from eval.recorded.style.judged import Judged, read_judged
 from eval.recorded.style.labels import DETECTION
@@ -15,7 +15,7 @@ from eval.recorded.style.people import Subject
 
 
 @pytest.fixture
-def corrected() -> Choices:
+def corrected() -> StyleChoices:
     return PRESETS["corrected"]
 
 
@@ -47,7 +47,7 @@ def read(write_lines: Callable[..., Any]) -> Callable[[Iterable[dict[str, Any]]]
 
 
 @pytest.fixture
-def columns(read: Callable[..., Judged], corrected: Choices) -> Callable[..., Columns]:
+def columns(read: Callable[..., Judged], corrected: StyleChoices) -> Callable[..., Columns]:
     """Judgements beside what people say of each item, of the style of the fixtures above."""
 
     def make(lines: Iterable[dict[str, Any]], people: dict[str, str | None], kind: str = DETECTION) -> Columns:
