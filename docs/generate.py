@@ -388,7 +388,8 @@ def _same_requests(result: dict[str, Any]) -> str:
     """Tables of the choices for the same requests, and the paired differences."""
     from results_page import short
 
-    from eval.report.tables import figures_table, markdown, pairs_tables
+    from eval.report.render import markdown
+    from eval.report.tables import figures_table, pairs_tables
     from eval.retrieval.report import METRICS
 
     _, differences = pairs_tables(result)
@@ -400,7 +401,8 @@ def _from_baseline(result: dict[str, Any]) -> str:
     from results_page import short
 
     from eval.drafts.comparison import METRICS
-    from eval.report.tables import differences_table, markdown
+    from eval.report.render import markdown
+    from eval.report.tables import differences_table
 
     metrics = [metric for metric in METRICS if metric.name in result["models"][0]]
     return markdown(short(differences_table(result, metrics)))
@@ -409,7 +411,7 @@ def _from_baseline(result: dict[str, Any]) -> str:
 def _shown_documents(result: dict[str, Any]) -> str:
     """Margins and counts of documents, on dev."""
     from eval.drafts.shown import shown_tables
-    from eval.report.tables import markdown
+    from eval.report.render import markdown
 
     return "\n".join(markdown(table) for table in shown_tables(result))
 

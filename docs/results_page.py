@@ -14,7 +14,8 @@ from benchmarks.figures import Result, read_result
 from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
-from eval.report.tables import Table, markdown, metrics_table, shown
+from eval.report.render import markdown
+from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
 from eval.retrieval.tables import calibration_tables, retrieval_tables

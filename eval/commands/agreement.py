@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import typer
 
-from eval.commands.scored import Resamples, Seed, write_or_show
-from pearl.options import JSON_OPTION, check_writable
+from eval.commands.scored import Resamples, Seed
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """The file is CSV, a rating a line; other columns are passed over:
 
@@ -42,22 +41,16 @@ def agreement(
 ) -> None:
     """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
     from eval.report.agreement import agreement_tables
-    from eval.report.page import write_page
-    from eval.report.pictures import agreement_figure, check_format, draw, svg
+    from eval.report.head import Head
+    from eval.report.pictures import agreement_figure
+    from eval.report.report import Outputs, Report
     from eval.stats.agreement import AgreementOptions, agreement_report
     from eval.stats.ratings import read_ratings
-    from pearl import __version__
 
-    check_format(picture)
-    for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
-        check_writable(option, target)
+    outputs = Outputs(json, picture, report)
+    outputs.check()
     offered = [label.strip() for label in labels.split(",") if label.strip()] if labels else []
-    words = ["pearl", "eval", "agreement", "--ratings", str(ratings), *(["--labels", labels] if labels else [])]
-    words += ["--resamples", str(resamples), "--seed", str(seed)]
-    made_by = {"command": shlex.join(words), "version": __version__, "file": str(ratings)}
-    result = made_by | agreement_report(read_ratings(ratings, offered), AgreementOptions(resamples, seed))
-    if picture:
-        draw(agreement_figure, result, picture)
-    if report:
-        write_page(report, "Agreement", result["command"], [svg(agreement_figure, result)], agreement_tables(result))
-    write_or_show(json, result, agreement_tables)
+    head = Head.of("eval", "agreement", ratings=ratings, labels=labels or None, resamples=resamples, seed=seed)
+    found = agreement_report(read_ratings(ratings, offered), AgreementOptions(resamples, seed))
+    figures = {"file": str(ratings), **found}
+    outputs.write(Report(head, figures, agreement_tables, "Agreement", agreement_figure))

@@ -14,12 +14,10 @@ from eval.commands.scored import (
     Resamples,
     Seed,
     baselines_among,
-    described,
     score_all,
     with_distributions,
-    write_or_show,
 )
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable
+from pearl.options import ENCODER_OPTION, JSON_OPTION
 
 EXAMPLES = """Examples:
 
@@ -42,24 +40,25 @@ def calibration(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Measure how well a request's best score s1 predicts how much the chosen document helps."""
-    from eval.report.pictures import check_format
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
     from eval.retrieval.calibration import CalibrationOptions, calibration_report
-    from eval.retrieval.pictures import draw_reliability
+    from eval.retrieval.pictures import reliability_figure
     from eval.retrieval.tables import calibration_tables
     from pearl.settings import load_settings
 
-    check_format(picture)
-    check_writable("--picture", picture)
-    check_writable("--json", json)
+    outputs = Outputs(json, picture)
+    outputs.check()
     models = [*model, *baseline]
     encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
     choices = score_all(gains, models, encoder)
     options = CalibrationOptions(bins=bins, near_duplicates=near_duplicates, resamples=resamples, seed=seed)
     result = calibration_report(choices, baselines_among(models, baseline), options)
-    made_by = described(
+    head = Head.of(
+        "eval",
         "calibration",
-        gains,
-        model,
+        gains=gains,
+        model=model,
         baseline=baseline,
         bins=bins,
         near_duplicates=near_duplicates,
@@ -67,7 +66,4 @@ def calibration(
         resamples=resamples,
         seed=seed,
     )
-    result = with_distributions(made_by | result, choices)
-    if picture:
-        draw_reliability(result, picture)
-    write_or_show(json, result, calibration_tables)
+    outputs.write(Report(head, with_distributions(result, choices), calibration_tables, picture=reliability_figure))

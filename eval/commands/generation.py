@@ -19,7 +19,7 @@ from eval.commands.options import (
     TemplateName,
     WithoutNearDuplicates,
 )
-from eval.commands.scored import Baselines, GainsFiles, Models, write_or_show
+from eval.commands.scored import Baselines, GainsFiles, Models
 from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target:
@@ -74,9 +74,11 @@ def generation(
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from eval.drafts.tables import generation_tables
     from eval.drafts.write import items_of, write_drafts
+    from eval.report.report import Outputs
     from pearl.settings import load_settings
 
-    check_writable("--json", json)
+    outputs = Outputs(json)
+    outputs.check()
     check_writable("--drafts", drafts)
     plan = Plan(
         settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
@@ -111,6 +113,6 @@ def generation(
         items = items_of(cases, [system.name for system in systems], written, room.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
-        report = generation_report(cases, systems, written, room.scorer, stances=stances)
-    result = room.result("generation", report, no_zero_shot=not zero_shot, k_shot=k_shot)
-    write_or_show(json, result, generation_tables)
+        figures = generation_report(cases, systems, written, room.scorer, stances=stances)
+    flags = {"no_zero_shot": not zero_shot, "k_shot": k_shot}
+    outputs.write(room.report("generation", figures, generation_tables, **flags))

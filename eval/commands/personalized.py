@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from eval.commands.choose import CHOOSE_OPTION, former_option
-from eval.commands.scored import Resamples, Seed, write_or_show
+from eval.commands.scored import Resamples, Seed
 from eval.recorded.personalized.presets import PRESETS
-from pearl.options import JSON_OPTION, check_writable
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """A line of the records is a judge's reply to one question about one person:
 
@@ -52,12 +52,10 @@ def personalized(
     from eval.recorded.personalized.report import PersonalizedOptions, personalized_report
     from eval.recorded.personalized.tables import personalized_tables, sweep_tables
     from eval.report.head import Head
-    from eval.report.page import write_page
-    from eval.report.pictures import check_format, draw, svg
+    from eval.report.report import Outputs, Report
 
-    check_format(picture)
-    for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
-        check_writable(option, target)
+    outputs = Outputs(json, picture, report)
+    outputs.check()
     chosen = PRESETS.chosen(preset, choose)
     head = Head.of(
         "eval",
@@ -70,10 +68,6 @@ def personalized(
         seed=seed,
     )
     options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)
-    result = head.to_json() | personalized_report(records, options)
-    if picture:
-        draw(personalized_figure, result, picture)
-    if report:
-        tables = (*personalized_tables(result), *sweep_tables(result))
-        write_page(report, "A personalized judge", result["command"], [svg(personalized_figure, result)], tables)
-    write_or_show(json, result, personalized_tables)
+    figures = personalized_report(records, options)
+    parts = personalized_tables, "A personalized judge", personalized_figure, sweep_tables
+    outputs.write(Report(head, figures, *parts))

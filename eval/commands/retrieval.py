@@ -14,12 +14,10 @@ from eval.commands.scored import (
     Resamples,
     Seed,
     baselines_among,
-    described,
     score_all,
     with_distributions,
-    write_or_show,
 )
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable
+from pearl.options import ENCODER_OPTION, JSON_OPTION
 
 EXAMPLES = """A line of the gains:
 
@@ -49,24 +47,25 @@ def retrieval(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
-    from eval.report.pictures import check_format
-    from eval.retrieval.pictures import draw_distributions
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+    from eval.retrieval.pictures import distributions_figure
     from eval.retrieval.report import RetrievalOptions, retrieval_report
     from eval.retrieval.tables import retrieval_tables
     from pearl.settings import load_settings
 
-    check_format(picture)
-    check_writable("--picture", picture)
-    check_writable("--json", json)
+    outputs = Outputs(json, picture)
+    outputs.check()
     models = [*model, *baseline]
     encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
     choices = score_all(gains, models, encoder)
     options = RetrievalOptions(k, near_duplicates, resamples, seed)
     result = retrieval_report(choices, baselines_among(models, baseline), options)
-    made_by = described(
+    head = Head.of(
+        "eval",
         "retrieval",
-        gains,
-        model,
+        gains=gains,
+        model=model,
         baseline=baseline,
         k=k,
         near_duplicates=near_duplicates,
@@ -74,7 +73,4 @@ def retrieval(
         resamples=resamples,
         seed=seed,
     )
-    result = with_distributions(made_by | result, choices)
-    if picture:
-        draw_distributions(result, picture)
-    write_or_show(json, result, retrieval_tables)
+    outputs.write(Report(head, with_distributions(result, choices), retrieval_tables, picture=distributions_figure))

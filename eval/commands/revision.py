@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,9 +24,9 @@ from eval.commands.options import (
     TemplateName,
     WithoutNearDuplicates,
 )
-from eval.commands.scored import GainsFiles, Models, write_or_show
+from eval.commands.scored import GainsFiles, Models
 from pearl.errors import InputError
-from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
+from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
 if both are given the same options and --generations.
@@ -76,15 +77,14 @@ def revision(
     """
     from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts.revision import revision_report
-    from eval.drafts.revision_picture import check_metric, draw_curves
+    from eval.drafts.revision_picture import check_metric, curves_figure
     from eval.drafts.tables import revision_tables
     from eval.drafts.write import write_revised
-    from eval.report.pictures import check_format
+    from eval.report.report import Outputs
     from pearl.settings import load_settings
 
-    check_format(picture)
-    check_writable("--picture", picture)
-    check_writable("--json", json)
+    outputs = Outputs(json, picture)
+    outputs.check()
     thetas = thetas_of(threshold, model)
     plan = Plan(
         settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
@@ -114,10 +114,8 @@ def revision(
             revision_report(cases, system, drafts, revisions, room.scorer, stances=stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    result = room.result("revision", {"models": models}, threshold=threshold)
-    if picture:
-        draw_curves(models, metric, picture)
-    write_or_show(json, result, revision_tables)
+    report = room.report("revision", {"models": models}, revision_tables, threshold=list(threshold))
+    outputs.write(replace(report, picture=partial(curves_figure, metric)))
 
 
 def thetas_of(given: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:

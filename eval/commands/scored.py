@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pearl.errors import InputError
-from pearl.options import write_json
 from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
-    from eval.report.tables import Table
     from eval.retrieval.choices import Candidates
-
-FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 
 GainsFiles = Annotated[
     list[Path], typer.Option("--gains", metavar="G.jsonl.gz", help="Requests with their documents and gains.")
@@ -90,44 +85,3 @@ def with_distributions(result: dict[str, Any], choices: Candidates) -> dict[str,
     for row, scored in zip(result["models"], choices.models, strict=True):
         row["s1"] = distribution([scores.max() for scores in scored.scores])
     return result
-
-
-def described(name: str, gains: Sequence[Path], models: Sequence[str], **options: object) -> dict[str, Any]:
-    """The command that made a result, without its output files, and our version."""
-    from pearl import __version__
-
-    words = ["pearl", "eval", name]
-    for option, values in (("gains", gains), ("model", models), *options.items()):
-        given = values if isinstance(values, (list, tuple)) else [values]
-        words += [
-            word for value in given if value is not None for word in (f"--{option.replace('_', '-')}", str(value))
-        ]
-    return {"command": shlex.join(words), "version": __version__}
-
-
-def write_or_show(json: str | None, result: dict[str, Any], tables: Callable[[Any], Iterable[Table]]) -> None:
-    """Write JSON to the file that --json names, or else tables to standard output."""
-    if json:
-        write_json(json, result)
-    else:
-        _show(tables(result))
-
-
-def _show(tables: Iterable[Table]) -> None:
-    from rich import box, table
-    from rich.console import Console
-
-    from pearl.texts import storable  # for paths that are not UTF-8
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
-    for each in tables:
-        shown = table.Table(
-            *map(storable, each.columns), box=box.SIMPLE_HEAD, caption=storable(each.caption), caption_justify="left"
-        )
-        for column in shown.columns[1:]:
-            column.justify = "right"
-        for row in each.rows:
-            shown.add_row(*map(storable, row))
-        console.print(shown)

@@ -16,8 +16,8 @@ from eval.commands.options import (
     TemplateName,
     WithoutNearDuplicates,
 )
-from eval.commands.scored import GainsFiles, Models, write_or_show
-from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
+from eval.commands.scored import GainsFiles, Models
+from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation'.
 
@@ -55,10 +55,12 @@ def shown(
     from eval.commands.writing import Plan, ready, share_set_aside
     from eval.drafts.shown import by_count, shown_report, shown_tables
     from eval.drafts.write import write_drafts
+    from eval.report.report import Outputs
     from pearl.settings import load_settings
     from pearl.templates import load_template
 
-    check_writable("--json", json)
+    outputs = Outputs(json)
+    outputs.check()
     plan = Plan(
         settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
         gains=gains,
@@ -86,4 +88,4 @@ def shown(
             shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=stances)
             for system, lot in zip(room.systems, lots, strict=True)
         ]
-    write_or_show(json, room.result("shown", {"models": models}), shown_tables)
+    outputs.write(room.report("shown", {"models": models}, shown_tables))

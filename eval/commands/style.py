@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from eval.commands.scored import Resamples, Seed, write_or_show
-from pearl.options import JSON_OPTION, check_writable
+from eval.commands.choose import CHOOSE_OPTION, former_option
+from eval.commands.scored import Resamples, Seed
+from eval.recorded.style.choices import PRESETS, chosen
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
 
@@ -17,8 +19,9 @@ EXAMPLES = """The judgements are those that pearl judge style-detect and style-r
   {"item": "pair 7", "style": "storytelling", "rater": "Ben", "label": "a_slightly"}
 
 Labels: very, somewhat, not, cant_tell, or present, absent; of two texts a_much, a_slightly, tie, b_slightly, b_much, or
-a, b. Presets: as_published votes on levels before they become labels; corrected the other way round. The file of
---ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of writers.
+a, b. The file of --ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of writers.
+
+@CHOICES
 
 Examples:
 
@@ -26,7 +29,7 @@ Examples:
   pearl eval style --judgements judged.jsonl.gz --human people.jsonl
   pearl eval style --judgements a.jsonl --judgements b.jsonl --human people.jsonl --json - | jq .f1
   pearl eval style --judgements judged.jsonl --human people.jsonl --ability models.json --report style.html
-"""
+""".replace("@CHOICES", PRESETS.help())
 
 
 def style(
@@ -37,19 +40,12 @@ def style(
         None, "--human", metavar="H.jsonl", help="Labels that people gave to the same texts."
     ),
     ability: Path | None = typer.Option(None, "--ability", metavar="A.json", help="Scores and families of models."),
-    preset: str = typer.Option("corrected", "--preset", help="Preset: corrected or as_published."),
-    votes: str | None = typer.Option(
-        None, "--votes", help="Vote on levels or labels, if not the preset's: levels_first or labels_first."
-    ),
-    cant_tell: str | None = typer.Option(
-        None, "--cant-tell", help="Treatment of cant_tell, if not the preset's: left_out, absent or own."
-    ),
-    even: str | None = typer.Option(
-        None, "--even", help="Label of an even vote, if not the preset's: no_label or cautious."
-    ),
-    half: str | None = typer.Option(
-        None, "--half", help="Treatment of a draw answered in one order only, if not the preset's: dropped or tie."
-    ),
+    preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
+    choose: list[str] = CHOOSE_OPTION,
+    former_votes: Annotated[str | None, former_option("votes")] = None,
+    former_cant_tell: Annotated[str | None, former_option("cant_tell")] = None,
+    former_even: Annotated[str | None, former_option("even")] = None,
+    former_half: Annotated[str | None, former_option("half")] = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw how far judges and people agree."),
@@ -58,31 +54,27 @@ def style(
 ) -> None:
     """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.recorded.style.ability import read_abilities
-    from eval.recorded.style.choices import chosen
     from eval.recorded.style.more_tables import more_tables
     from eval.recorded.style.picture import style_figure
     from eval.recorded.style.report import StyleOptions, style_report
     from eval.recorded.style.tables import style_tables
-    from eval.report.page import write_page
-    from eval.report.pictures import check_format, draw, svg
-    from pearl import __version__
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
 
-    check_format(picture)
-    for option, target in (("--picture", picture), ("--report", report), ("--json", json)):
-        check_writable(option, target)
-    options = StyleOptions(chosen(preset, votes=votes, cant_tell=cant_tell, even=even, half=half), resamples, seed)
-    words = ["pearl", "eval", "style", *(word for path in judgements for word in ("--judgements", str(path)))]
-    words += [*(["--human", str(human)] if human else []), *(["--ability", str(ability)] if ability else [])]
-    words += ["--preset", preset]
-    for name, value in options.choices.to_json().items():
-        words += [f"--{name.replace('_', '-')}", value]
-    words += ["--resamples", str(resamples), "--seed", str(seed)]
-    made_by = {"command": shlex.join(words), "version": __version__}
+    outputs = Outputs(json, picture, report)
+    outputs.check()
+    choices = chosen(preset, choose)
+    head = Head.of(
+        "eval",
+        "style",
+        judgements=judgements,
+        human=human,
+        ability=ability,
+        preset=preset,
+        choose=[f"{name}={value}" for name, value in choices.to_json().items()],
+        resamples=resamples,
+        seed=seed,
+    )
     abilities = read_abilities(ability) if ability else {}
-    result = made_by | style_report(judgements, human, abilities, options)
-    if picture:
-        draw(style_figure, result, picture)
-    if report:
-        tables = (*style_tables(result), *more_tables(result))
-        write_page(report, "Judges of style", result["command"], [svg(style_figure, result)], tables)
-    write_or_show(json, result, style_tables)
+    figures = style_report(judgements, human, abilities, StyleOptions(choices, resamples, seed))
+    outputs.write(Report(head, figures, style_tables, "Judges of style", style_figure, more_tables))

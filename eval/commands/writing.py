@@ -13,10 +13,11 @@ from rich.console import Console
 
 from eval.asking.generations import Generations, open_generations
 from eval.asking.progress import watched
-from eval.commands.scored import described
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Desk
+from eval.report.head import Head
+from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.overlap import THRESHOLD
 from eval.retrieval.scoring import RememberingEncoder
@@ -83,13 +84,13 @@ class Plan:
             for case, shown in zip(found, system.shown, strict=True)
         ]
 
-    def head(self, name: str, *, threshold: Sequence[str] = (), **flags: bool) -> dict[str, Any]:
-        """The command that makes a result, and the values of its defaults."""
-        head = described(
-            name,
-            self.gains,
-            [model for model in self.models if model not in self.baselines],
-            baseline=self.baselines,
+    def head(self, name: str, **options: Any) -> Head:
+        """The command that makes a result; ``options`` are the command's own."""
+        return Head.of(
+            *("eval", name),
+            gains=list(self.gains),
+            model=[model for model in self.models if model not in self.baselines],
+            baseline=list(self.baselines),
             template=self.template,
             k=self.k,
             llm=self.settings.llm,
@@ -99,12 +100,15 @@ class Plan:
             near_duplicates=self.near_duplicates,
             encoder=self.settings.encoder,
             bertscore=self.bertscore,
-            threshold=threshold,
             budget_minutes=self.budget_minutes,
+            **options,
+            stances=self.stances,
+            without_near_duplicates=self.near_duplicates is not None,
         )
-        flags |= {"stances": self.stances, "without_near_duplicates": self.near_duplicates is not None}
-        head["command"] += "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
-        return head | {"llm": self.writer, "k": self.shown, "max_tokens": self.longest}
+
+    def to_json(self) -> dict[str, Any]:
+        """The values of its defaults."""
+        return {"llm": self.writer, "k": self.shown, "max_tokens": self.longest}
 
 
 def share_set_aside(share: float | None, *, wanted: bool) -> float | None:
@@ -208,10 +212,10 @@ class Room:
     def write(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         return write(self.plan, self.kept, self.model, self.console, work)
 
-    def result(self, name: str, found: dict[str, Any], **options: Any) -> dict[str, Any]:
-        """The report, headed by the command that made it; ``options`` are the command's own."""
-        head = self.plan.head(name, **options)
-        return head | {"bertscore": self.scorer.description, **self.material.counts, **found}
+    def report(self, name: str, found: dict[str, Any], tables: Tables, **options: Any) -> Report:
+        """The figures, headed by the command that made them; ``options`` are the command's own."""
+        figures = {**self.plan.to_json(), "bertscore": self.scorer.description, **self.material.counts, **found}
+        return Report(self.plan.head(name, **options), figures, tables)
 
 
 @contextmanager

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval.drafts.comparison import MACRO_F1, METRICS
 from eval.drafts.revision import NONE, SELECTIVE
-from eval.report.pictures import BLUE, GREY, draw_panels
+from eval.report.pictures import BLUE, GREY, panels
 from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Json = Mapping[str, Any]
 
@@ -27,9 +27,9 @@ def check_metric(name: str, *, stances: bool) -> None:
         raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
 
 
-def draw_curves(models: Sequence[Json], metric: str, path: Path) -> None:
+def curves_figure(metric: str, result: Json) -> Figure:
     """A panel a model: the paired difference from no revision over the share revised, with its 95% interval."""
-    draw_panels(models, (partial(_draw_curve, metric),), path, _theta)
+    return panels(result["models"], (partial(_draw_curve, metric),), _theta)
 
 
 def _theta(found: Json) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +21,9 @@ from eval.drafts.systems import Case, System
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Written
 from eval.report.metric import figures
-from eval.report.tables import Table, shown
+from eval.report.tables import Json, Table, shown
 from eval.retrieval.gains import clusters
 from pearl.stats import Bootstrap, Estimate, Floats
-
-Json = dict[str, Any]
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 

@@ -69,5 +69,5 @@ def chosen(preset: str, style_shown: str | None, headings: str | None, even: str
         base,
         style_shown=known("style-shown", style_shown or base.style_shown, STYLE_SHOWN),
         headings=known("headings", headings or base.headings, HEADINGS),
-        even=known("even", even or base.even, EVEN),
+        even=known("even", even or base.even, EVEN.values),
     )

@@ -47,7 +47,7 @@ def rank(judged: Iterable[Judged], items: int, scheme: Scheme, preset: Preset) -
 def _of_choices(draws: Iterable[Mapping[bool, Said]], preset: Preset) -> Ranked:
     labels = tuple(_by_choices(draw, preset) for draw in draws)
     counts = Counter(label for label in labels if label is not None)
-    return Ranked(draws_label(RANKING, counts, chosen("corrected", even=preset.even)), labels)
+    return Ranked(draws_label(RANKING, counts, chosen("corrected", [f"even={preset.even}"])), labels)
 
 
 def _of_scores(draws: Iterable[Mapping[bool, Said]]) -> Ranked:

@@ -45,7 +45,7 @@ def chosen(preset: str, half: str | None = None, style_shown: str | None = None,
     base = PRESETS[known("preset", preset, PRESETS)]
     return replace(
         base,
-        half=known("half", half or base.half, HALF),
+        half=known("half", half or base.half, HALF.values),
         style_shown=known("style-shown", style_shown or base.style_shown, STYLE_SHOWN),
-        even=known("even", even or base.even, EVEN),
+        even=known("even", even or base.even, EVEN.values),
     )

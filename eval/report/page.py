@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from eval.report.render import html
 from eval.report.tables import Table
 from pearl.options import writing
 
@@ -27,15 +28,8 @@ def write_page(path: Path, title: str, command: str, pictures: Iterable[str], ta
         f"<style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1><p><code>{escape(command)}</code></p>",
         *(f"<figure>{picture}</figure>" for picture in pictures),
-        *map(_table, tables),
+        *map(html, tables),
         "</body></html>\n",
     ]
     with writing(f"--report {path}"):
         path.write_text("\n".join(parts), encoding="utf-8")
-
-
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    caption = f"<caption>{escape(table.caption)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"

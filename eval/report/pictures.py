@@ -38,38 +38,31 @@ def _correlation(model: Json) -> str:
     return f"r = {'-' if r is None else format(r['value'], '.2f')}"
 
 
-def draw_panels(
+def panels(
     models: Sequence[Json],
     rows: Sequence[Callable[[Axes, Json], None]],
-    path: Path,
     said: Callable[[Json], str] = _correlation,
-) -> None:
+) -> Figure:
     """A column a model, with what is ``said`` of it, a row a way of drawing it."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
-        grid = figure.subplots(len(rows), len(models), squeeze=False, sharex="col", sharey="row")
-        for way, line in zip(rows, grid, strict=True):
-            for model, axes in zip(models, line, strict=True):
-                way(axes, model)
-                axes.spines[["top", "right"]].set_visible(False)
-                axes.label_outer()
-        for model, axes in zip(models, grid[0], strict=True):
-            axes.set_title(f"{model['model']}\n{said(model)}", fontsize=10)
-        save_figure(figure, path)
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Raises InputError when the file cannot be written."""
-    with writing(f"--picture {path}"):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
+    figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), len(models), squeeze=False, sharex="col", sharey="row")
+    for way, line in zip(rows, grid, strict=True):
+        for model, axes in zip(models, line, strict=True):
+            way(axes, model)
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.label_outer()
+    for model, axes in zip(models, grid[0], strict=True):
+        axes.set_title(f"{model['model']}\n{said(model)}", fontsize=10)
+    return figure
 
 
 def draw(figure: Draw, result: Json, path: Path) -> None:
-    with _style():
-        save_figure(figure(result), path)
+    """Raises InputError when the file cannot be written."""
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    with _style(), writing(f"--picture {path}"):
+        figure(result).savefig(path, metadata=metadata)
 
 
 def svg(figure: Draw, result: Json) -> str:

@@ -1,22 +1,63 @@
-"""A result: what made it, its figures, and the tables that show them."""
+"""A result: what made it, its figures, and the tables and the picture that show them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from eval.report.head import Head
+from eval.report.page import write_page
+from eval.report.pictures import Draw, check_format, draw, svg
+from eval.report.render import show
 from eval.report.tables import Json, Table
+from pearl.options import check_writable, write_json
+
+Tables = Callable[[Json], Iterable[Table]]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``tables`` are made from the JSON alone, so that a result file can be shown again."""
+    """``tables`` and ``picture`` are made from the JSON alone, so that a result file can be shown again. A page has a
+    ``title``, and more tables: ``appendix``."""
 
     head: Head
     figures: Mapping[str, Any]
-    tables: Callable[[Json], Iterable[Table]]
+    tables: Tables
+    title: str = ""
+    picture: Draw | None = None
+    appendix: Tables = lambda result: ()
 
     def to_json(self) -> dict[str, Any]:
         return {**self.head.to_json(), **self.figures}
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files that a command's options name; without ``json`` the tables go to standard output."""
+
+    json: str | None
+    picture: Path | None = None
+    page: Path | None = None
+
+    def check(self) -> None:
+        """Raises InputError for a file that cannot be written: better before the work than after it."""
+        check_format(self.picture)
+        for option, target in (("--picture", self.picture), ("--report", self.page), ("--json", self.json)):
+            check_writable(option, target)
+
+    def write(self, report: Report) -> None:
+        """Raises InputError when a file cannot be written."""
+        result = report.to_json()
+        if self.picture and report.picture:
+            draw(report.picture, result, self.picture)
+        if self.page and report.picture:
+            tables = (*report.tables(result), *report.appendix(result))
+            write_page(self.page, report.title, report.head.command, [svg(report.picture, result)], tables)
+        if self.json:
+            write_json(self.json, result)
+        else:
+            show(report.tables(result), Console())

@@ -1,4 +1,4 @@
-"""Result files as tables, for the terminal and for Markdown."""
+"""Result files as tables."""
 
 from __future__ import annotations
 
@@ -28,14 +28,6 @@ class Table:
         """A line for each of the rows; ``columns`` make a cell from a row, by the title above it."""
         cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
         return cls(caption, tuple(columns), cells, command)
-
-
-def markdown(table: Table) -> str:
-    """The table in Markdown, with caption and command in a paragraph below."""
-    lines = [table.columns, ("---", *("---:" for _ in table.columns[1:])), *table.rows]
-    cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    command = f" `{table.command}`" if table.command else ""
-    return "\n".join(cells) + f"\n\n{table.caption}{command}\n"
 
 
 def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:

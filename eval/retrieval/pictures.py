@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eval.report.pictures import BLUE, GREY, Json, draw_panels
+from eval.report.pictures import BLUE, GREY, Json, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 HISTOGRAM_BINS = 20
@@ -23,14 +23,14 @@ def distribution(values: ArrayLike) -> dict[str, list[float]]:
     return {"edges": edges.tolist(), "counts": counts.tolist()}
 
 
-def draw_distributions(result: Json, path: Path) -> None:
+def distributions_figure(result: Json) -> Figure:
     """The best scores s1 of every model."""
-    draw_panels(result["models"], (_draw_distribution,), path)
+    return panels(result["models"], (_draw_distribution,))
 
 
-def draw_reliability(result: Json, path: Path) -> None:
+def reliability_figure(result: Json) -> Figure:
     """The mean gain of each bin over its mean s1, with the distribution of s1 below."""
-    draw_panels(result["models"], (_draw_bins, _draw_distribution), path)
+    return panels(result["models"], (_draw_bins, _draw_distribution))
 
 
 def _draw_bins(axes: Axes, model: Json) -> None:

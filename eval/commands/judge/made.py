@@ -16,9 +16,9 @@ from eval.asking.bench import bench
 from eval.asking.json_lines import write_lines
 from eval.commands.choose import former_option
 from eval.commands.judge.shared import SharedOptions, option
-from eval.commands.scored import write_or_show
 from eval.judges.judge import Judge, Questions, run
 from eval.report.head import Head
+from eval.report.report import Outputs, Report
 from pearl.options import check_writable, write_json
 
 
@@ -86,8 +86,9 @@ def _parameter(name: str, kind: Any, option: Any, default: object) -> Parameter:
 
 def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -> None:
     """Ask the judge, and write or show what came of it."""
-    for flag, target in ((f"--{judge.output}", shared.judgements), ("--json", shared.json)):
-        check_writable(flag, target)
+    outputs = Outputs(shared.json)
+    outputs.check()
+    check_writable(f"--{judge.output}", shared.judgements)
     chosen = judge.presets.chosen(shared.preset or judge.presets.default, shared.choose)
     filled = {**chosen, "preset": shared.preset, "seed": shared.seed}
     known = {field.name for field in fields(judge.options)}
@@ -110,8 +111,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         if shared.judgements:
             written = judge.lines(judgements, options)
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
-    result = head.to_json() | figures | {"elicitation": dict(judgements.elicitation)}
-    write_or_show(shared.json, result, judge.tables)
+    outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, judge.tables))
 
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:

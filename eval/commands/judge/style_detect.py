@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -17,7 +18,6 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import write_or_show
 from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is a text, and one style to look for:
@@ -94,6 +94,7 @@ def style_detect(
     from eval.recorded.style.lines import REFLECTED
     from eval.recorded.style.roles import personas_of
     from eval.report.head import Head
+    from eval.report.report import Outputs, Report
 
     for option, target in (("--judgements", judgements), ("--json", json)):
         check_writable(option, target)
@@ -117,14 +118,14 @@ def style_detect(
         max_tokens=max_tokens,
         seed=seed,
         limit=limit,
-    ).to_json()
+    )
     asking = Asking(llm, max_in_flight, replies, replay, temperature, max_tokens, Prices(price_in, price_out), max_cost)
     trials = Trials(sampled(found.parsed, limit, seed), taken, scales, draws, personas or (None,))
     questions = Questions(trials)
     with bench(asking, Console(stderr=True)) as at:
-        head["judge"] = at.model.identity
+        head = replace(head, judge=at.model.identity)
         if dry_run:
-            write_json(json or "-", head | at.estimate(questions))
+            write_json(json or "-", head.to_json() | at.estimate(questions))
             return
         asked = at.ask("judgements", questions)
         rounds = [JudgedRound(list(trials.judged(asked.replies())), asked.replies)]
@@ -141,5 +142,5 @@ def style_detect(
     from eval.judges.style_detect import detection_report
     from eval.judges.style_detect_tables import detection_tables
 
-    result = head | detection_report(found, trials, rounds, labels, seed) | {"elicitation": elicitation}
-    write_or_show(json, result, detection_tables)
+    figures = detection_report(found, trials, rounds, labels, seed) | {"elicitation": elicitation}
+    Outputs(json).write(Report(head, figures, detection_tables))

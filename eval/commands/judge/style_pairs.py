@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import write_or_show
 from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
 
 EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
@@ -49,6 +48,7 @@ def style_pairs(
     from eval.judges.style_rank_tables import pairs_table
     from eval.judges.style_responses import detected_scores, read_responses
     from eval.report.head import Head
+    from eval.report.report import Outputs, Report
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
@@ -67,6 +67,6 @@ def style_pairs(
         targets=targets,
         encoder=encoder,
         seed=seed,
-    ).to_json()
-    result = head | {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
-    write_or_show(json, result, lambda made: [pairs_table(made)])
+    )
+    figures = {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
+    Outputs(json).write(Report(head, figures, lambda made: [pairs_table(made)]))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.scored import write_or_show
 from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """For each request, let the generator write once with a system prompt meant to steer it to the styles, and
@@ -40,8 +39,8 @@ def style_prompts(
     from eval.judges.style_prompts import prompts_report
     from eval.judges.style_rank_tables import prompts_table
     from eval.report.head import Head
+    from eval.report.report import Outputs, Report
 
     check_writable("--json", json)
     head = Head.of("judge", "style-prompts", judgements=judgements, seed=seed)
-    result = head.to_json() | prompts_report(judgements, seed)
-    write_or_show(json, result, lambda made: [prompts_table(made)])
+    Outputs(json).write(Report(head, prompts_report(judgements, seed), lambda made: [prompts_table(made)]))

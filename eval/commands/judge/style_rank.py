@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -17,7 +18,6 @@ from eval.commands.judge.options import (
     Seed,
     Temperature,
 )
-from eval.commands.scored import write_or_show
 from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable, write_json
 
 EXAMPLES = """A line of the items is two texts for one request, and the style, or styles, they should have:
@@ -89,6 +89,7 @@ def style_rank(
     from eval.judges.style_rank_prompt import scheme_named
     from eval.judges.style_rank_trials import Questions, Trials, judgement_lines
     from eval.report.head import Head
+    from eval.report.report import Outputs, Report
 
     for option, target in (("--judgements", judgements), ("--json", json)):
         check_writable(option, target)
@@ -109,14 +110,14 @@ def style_rank(
         max_tokens=longest,
         seed=seed,
         limit=limit,
-    ).to_json()
+    )
     asking = Asking(llm, max_in_flight, replies, replay, temperature, longest, Prices(price_in, price_out), max_cost)
     trials = Trials(sampled(found.parsed, limit, seed), way, taken, draws)
     questions = Questions(trials)
     with bench(asking, Console(stderr=True)) as at:
-        head["judge"] = at.model.identity
+        head = replace(head, judge=at.model.identity)
         if dry_run:
-            write_json(json or "-", head | at.estimate(questions))
+            write_json(json or "-", head.to_json() | at.estimate(questions))
             return
         asked = at.ask("judgements", questions)
         judged = list(trials.judged(asked.replies()))
@@ -127,5 +128,5 @@ def style_rank(
     from eval.judges.style_rank import ranking_report
     from eval.judges.style_rank_tables import ranking_tables
 
-    result = head | ranking_report(found, judged, trials, seed) | {"elicitation": asked.to_json()}
-    write_or_show(json, result, ranking_tables)
+    figures = ranking_report(found, judged, trials, seed) | {"elicitation": asked.to_json()}
+    Outputs(json).write(Report(head, figures, ranking_tables))

@@ -7,85 +7,79 @@ say that the style is there. Nor does it say what becomes of "can't tell", and o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from pearl.options import known
+from eval.asking.choices import Choice, Preset, Presets
 
 LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
-VOTES = {
-    LEVELS_FIRST: "the level that most raters gave, then the label it stands for",
-    LABELS_FIRST: "the label of each rating, then the one that most raters gave",
-}
 LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
-CANT_TELL = {
-    LEFT_OUT: "can't tell is no rating",
-    ABSENT_VOTE: "can't tell is a vote for absent",
-    OWN_VOTE: "can't tell is a level of its own: where it wins, the text has no label",
-}
 NO_LABEL, CAUTIOUS = "no_label", "cautious"
-EVEN = {
-    NO_LABEL: "an even vote gives no label, and is counted",
-    CAUTIOUS: "an even vote gives the label that claims less: absent, or a tie",
-}
 DROPPED, TIES = "dropped", "tie"
-HALF = {
-    DROPPED: "a draw that was answered in one of the two orders only has no label",
-    TIES: "a draw that was answered in one of the two orders only is a tie: the orders did not agree",
-}
+VOTES = Choice(
+    "votes",
+    {
+        LABELS_FIRST: "the label of each rating, then the one that most raters gave",
+        LEVELS_FIRST: "the level that most raters gave, then the label it stands for",
+    },
+    "Of four not, three somewhat and three very, six of ten say present; the level that is most common says absent.",
+)
+CANT_TELL = Choice(
+    "cant_tell",
+    {
+        LEFT_OUT: "can't tell is no rating",
+        ABSENT_VOTE: "can't tell is a vote for absent",
+        OWN_VOTE: "can't tell is a level of its own: where it wins, the text has no label",
+    },
+    "The paper does not say.",
+)
+EVEN = Choice(
+    "even",
+    {
+        NO_LABEL: "an even vote gives no label, and is counted",
+        CAUTIOUS: "an even vote gives the label that claims less: absent, or a tie",
+    },
+    "An even vote is no evidence; the paper does not say.",
+)
+HALF = Choice(
+    "half",
+    {
+        DROPPED: "a draw that was answered in one of the two orders only has no label",
+        TIES: "a draw that was answered in one of the two orders only is a tie: the orders did not agree",
+    },
+    "The orders did not disagree, one is missing.",
+)
+PRESETS = Presets(
+    (VOTES, CANT_TELL, EVEN, HALF),
+    (
+        Preset(
+            "corrected",
+            "Labels first, so that two levels of one label do not split its votes; what is undecided has no label.",
+            {"votes": LABELS_FIRST, "cant_tell": LEFT_OUT, "even": NO_LABEL, "half": DROPPED},
+        ),
+        Preset(
+            "as_published",
+            "The vote on the levels, which then become labels, as the text has it; what is undecided claims less.",
+            {"votes": LEVELS_FIRST, "cant_tell": LEFT_OUT, "even": CAUTIOUS, "half": TIES},
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StyleChoices:
-    """Keys of VOTES, CANT_TELL, EVEN and HALF; ``even`` is of the draws of a judge too."""
+    """The values chosen; ``even`` is of the draws of a judge too."""
 
     name: str
-    description: str
     votes: str
     half: str
     even: str
-    cant_tell: str = LEFT_OUT
+    cant_tell: str
 
     def to_json(self) -> dict[str, str]:
         return {"votes": self.votes, "cant_tell": self.cant_tell, "even": self.even, "half": self.half}
 
 
-PRESETS: Mapping[str, StyleChoices] = {
-    each.name: each
-    for each in (
-        StyleChoices(
-            "as_published",
-            "The vote on the levels, which then become labels, as the text has it; what is not decided claims less.",
-            votes=LEVELS_FIRST,
-            half=TIES,
-            even=CAUTIOUS,
-        ),
-        StyleChoices(
-            "corrected",
-            "Labels first, so that two levels of one label do not split its votes; what is not decided has no label.",
-            votes=LABELS_FIRST,
-            half=DROPPED,
-            even=NO_LABEL,
-        ),
-    )
-}
-DEFAULT = "corrected"
-
-
-def chosen(
-    preset: str,
-    *,
-    votes: str | None = None,
-    cant_tell: str | None = None,
-    even: str | None = None,
-    half: str | None = None,
-) -> StyleChoices:
+def chosen(preset: str, overrides: Iterable[str] = ()) -> StyleChoices:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
-    base = PRESETS[known("preset", preset, PRESETS)]
-    return replace(
-        base,
-        votes=known("votes", votes or base.votes, VOTES),
-        cant_tell=known("cant-tell", cant_tell or base.cant_tell, CANT_TELL),
-        even=known("even", even or base.even, EVEN),
-        half=known("half", half or base.half, HALF),
-    )
+    return StyleChoices(preset, **PRESETS.chosen(preset, overrides))

@@ -9,7 +9,7 @@ from eval.drafts.generation import generation_report
 from eval.drafts.systems import BASELINE, MODEL, Case, Shown, System
 from eval.drafts.tables import generation_tables
 from eval.drafts.write import EMPTY, Written
-from eval.report.tables import markdown
+from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import ChatError
 from pearl.records import Document, Request, ScoredDocument

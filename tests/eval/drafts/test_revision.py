@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from eval.drafts.revision import revision_report
-from eval.drafts.revision_picture import check_metric, draw_curves
+from eval.drafts.revision_picture import check_metric, curves_figure
 from eval.drafts.systems import MODEL, Case, Shown, System
 from eval.drafts.tables import revision_tables
 from eval.drafts.write import EMPTY, UNREADABLE, Written
-from eval.report.tables import markdown
+from eval.report.pictures import draw
+from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import ChatError, InputError
 from pearl.records import Document, Request, ScoredDocument
@@ -135,9 +137,9 @@ def test_slices_and_tables(bertscore):
 def test_the_picture_is_the_same_every_time(bertscore, tmp_path: Path, threshold, name):
     result = report(bertscore, threshold)
     path = tmp_path / name
-    draw_curves([result, result], "rouge2", path)
+    draw(partial(curves_figure, "rouge2"), {"models": [result, result]}, path)
     first = path.read_bytes()
-    draw_curves([result, result], "rouge2", path)
+    draw(partial(curves_figure, "rouge2"), {"models": [result, result]}, path)
     assert path.read_bytes() == first
     if name.endswith("svg"):
         assert ("theta = 0.30" if threshold else "theta = never") in first.decode()

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from eval.recorded.style.choices import PRESETS
+from eval.recorded.style.choices import chosen
 from eval.recorded.style.judged import read_judged
 
 LINES = [
@@ -135,7 +135,7 @@ def test_what_is_written_gives_the_same_labels_again(style_rank, judge_endpoint,
     options = ("--scheme", scheme, "--preset", preset, "--max-in-flight", 1, "--judgements", path)
     lines = [{**LINES[n % 6], "id": str(n), "text_a": f"Once upon a time, {n}."} for n in range(24)]
     found = style_rank(*options, "--json", "-", lines=lines).json
-    again = {unit.key.item: unit.label(PRESETS[preset]) for unit in read_judged([path]).units}
+    again = {unit.key.item: unit.label(chosen(preset)) for unit in read_judged([path]).units}
     assert again == {each["item"]: each["label"] for each in found["ranked"]}
     assert {"a", "tie"} <= set(again.values())
 

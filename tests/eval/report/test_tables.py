@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from eval.report.tables import Table, differences_table, figures_table, markdown, metrics_table, pairs_tables, shown
+from eval.report.render import markdown
+from eval.report.tables import Table, differences_table, figures_table, metrics_table, pairs_tables, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION_METRICS
 from eval.retrieval.report import METRICS
 from eval.retrieval.tables import reliability_table, slices_tables

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.recorded.style.choices import PRESETS, StyleChoices
+from eval.recorded.style.choices import StyleChoices, chosen
 from eval.recorded.style.counts import Columns, columns_of
 from eval.recorded.style.judged import Judged, read_judged
 from eval.recorded.style.labels import DETECTION
@@ -16,7 +16,7 @@ from eval.recorded.style.people import Subject
 
 @pytest.fixture
 def corrected() -> StyleChoices:
-    return PRESETS["corrected"]
+    return chosen("corrected")
 
 
 @pytest.fixture

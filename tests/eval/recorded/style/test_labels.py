@@ -74,11 +74,11 @@ def test_one_draw_of_two_texts():
 
 def test_choices_by_name():
     assert chosen("as_published").votes == "levels_first"
-    assert chosen("as_published", votes="labels_first", half="dropped").to_json() == {
+    assert chosen("as_published", ["votes=labels_first", "half=dropped"]).to_json() == {
         "votes": "labels_first",
         "cant_tell": "left_out",
         "even": "cautious",
         "half": "dropped",
     }
-    with pytest.raises(InputError, match="--cant-tell never: there are left_out, absent, own"):
-        chosen("corrected", cant_tell="never")
+    with pytest.raises(InputError, match="--choose cant_tell=never: there are left_out, absent, own"):
+        chosen("corrected", ["cant_tell=never"])

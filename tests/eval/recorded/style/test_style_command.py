@@ -143,7 +143,7 @@ def test_presets_and_choices(pearl_eval, detected, write_lines):
     assert pearl_eval(*words).json["people"]["labels"]["detection"] == {"absent": 0, "present": 1, "no_label": 0}
     run = pearl_eval(*words, "--preset", "as_published")
     assert run.json["people"]["labels"]["detection"] == {"absent": 1, "present": 0, "no_label": 0}
-    run = pearl_eval(*words, "--preset", "as_published", "--votes", "labels_first", "--cant-tell", "own")
+    run = pearl_eval(*words, "--preset", "as_published", "--choose", "votes=labels_first", "--choose", "cant_tell=own")
     assert run.json["choices"]["cant_tell"] == "own"
     assert run.json["people"]["labels"]["detection"]["present"] == 1
 
@@ -159,10 +159,15 @@ def test_a_name_is_no_markup(pearl_eval, detected, write_lines, tmp_path):
     "words",
     [
         ("--preset", "none"),
-        ("--votes", "none"),
-        ("--cant-tell", "none"),
-        ("--even", "none"),
-        ("--half", "none"),
+        ("--choose", "votes=none"),
+        ("--choose", "cant_tell=none"),
+        ("--choose", "even=none"),
+        ("--choose", "half=none"),
+        ("--choose", "halves=tie"),
+        ("--votes", "labels_first"),
+        ("--cant-tell", "own"),
+        ("--even", "cautious"),
+        ("--half", "tie"),
         ("--picture", "x.gif"),
         ("--report", "no/such/folder.html"),
         ("--human", "none.jsonl"),
