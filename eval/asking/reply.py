@@ -22,6 +22,7 @@ SEVERAL_VERDICTS = "several_verdicts"
 NO_CERTAINTY = "no_certainty"
 SEVERAL_CERTAINTIES = "several_certainties"
 CERTAINTY_OUT_OF_RANGE = "certainty_out_of_range"
+SCORE_OUT_OF_RANGE = "score_out_of_range"
 
 CONTEXT = 12  # characters before a mark that tell a quotation from a judge's own words
 OWN_WORDS = 4  # with fewer of them in front it is the judge that starts so

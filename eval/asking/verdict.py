@@ -2,6 +2,7 @@
 
     Verdict
     ├── Given       one of the answers that were offered: A, B, tie, both, neither, not applicable
+    ├── Score       a number of the scale that was offered
     ├── Abstained   the judge would rather not say
     ├── Invalid     there is a reply, and no answer can be read in it
     └── Failed      there is no reply
@@ -32,7 +33,8 @@ class Answer(Enum):
 
 
 ABSTAIN, INVALID, ERROR = "abstain", "invalid", "error"
-KINDS = (*(answer.value for answer in Answer), ABSTAIN, INVALID, ERROR)
+KINDS = (*(answer.value for answer in Answer), ABSTAIN, INVALID, ERROR)  # where answers are offered
+SCORED = "scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class Given:
 
     answer: Answer
     certainty: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +69,14 @@ class Failed:
 
 
 Verdict: TypeAlias = Given | Abstained | Invalid | Failed
+Points: TypeAlias = Score | Invalid | Failed
 
 
-def kind(verdict: Verdict) -> str:
-    """Its name among KINDS."""
+def kind(verdict: Verdict | Points) -> str:
+    """Its name among KINDS, or SCORED."""
     match verdict:
+        case Score():
+            return SCORED
         case Given():
             return verdict.answer.value
         case Abstained():

@@ -17,9 +17,16 @@ from itertools import islice
 from typing import Any
 
 from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
-from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
-from eval.asking.verdict import Invalid
-from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Points, Scored
+from eval.asking.reply import (
+    EMPTY,
+    NO_VERDICT,
+    NOT_OFFERED,
+    SCORE_OUT_OF_RANGE,
+    SEVERAL_VERDICTS,
+    clean,
+    leading_object,
+)
+from eval.asking.verdict import Invalid, Points, Score
 from eval.judges.style_scales import Scale
 
 FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
@@ -194,7 +201,7 @@ def _agreed(every: Sequence[_Said], scale: Scale, rest: str, below: Sequence[str
         return Invalid(NOT_OFFERED)
     if _TAKEN_BACK.search("\n".join((rest, *below))) or _others(score, scale, rest, below):
         return Invalid(SEVERAL_VERDICTS)
-    return Scored(float(score)) if scale.lowest <= score <= scale.highest else Invalid(SCORE_OUT_OF_RANGE)
+    return Score(float(score)) if scale.lowest <= score <= scale.highest else Invalid(SCORE_OUT_OF_RANGE)
 
 
 def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:

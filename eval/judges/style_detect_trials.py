@@ -11,12 +11,11 @@ from typing import Any
 
 from eval.asking.kept import Question
 from eval.asking.reply import CUT_OFF
-from eval.asking.verdict import Failed, Invalid, kind
+from eval.asking.verdict import Failed, Invalid, Points, Score, kind
 from eval.judges.style_detect_items import StyleItem
 from eval.judges.style_detect_presets import DetectChoices
 from eval.judges.style_detect_prompt import question, reflection
 from eval.judges.style_detect_reply import parse_detection
-from eval.judges.style_rank_reply import Points, Scored
 from eval.judges.style_scales import Scale, label_of
 from pearl.chat.base import Reply
 
@@ -37,7 +36,7 @@ class Judged:
     said: Points
 
     def label(self, labels: int) -> str | None:
-        return label_of(self.trial.scale, self.said.score, labels) if isinstance(self.said, Scored) else None
+        return label_of(self.trial.scale, self.said.value, labels) if isinstance(self.said, Score) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +90,17 @@ class Reflections:
 
     @property
     def answered(self) -> Iterator[Judged]:
-        return (judged for judged in self.first if isinstance(judged.said, Scored))
+        return (judged for judged in self.first if isinstance(judged.said, Score))
 
     def __iter__(self) -> Iterator[Question]:
         for judged in self.answered:
             trial = judged.trial
-            assert isinstance(judged.said, Scored)
+            assert isinstance(judged.said, Score)
             yield reflection(
                 self.trials.choices,
                 trial.scale,
                 self.trials.items[trial.place],
-                judged.said.score,
+                judged.said.value,
                 draw=trial.draw,
                 judge_persona=trial.judge_persona,
             )
@@ -141,8 +140,8 @@ def _line(item: StyleItem, judge: str, judged: Judged, suffix: str, labels: int)
         **item.about,
         **({"judge_persona": trial.judge_persona} if trial.judge_persona else {}),
         "draw": trial.draw,
-        "verdict": kind(said) if not isinstance(said, Scored) else judged.label(2),
+        "verdict": kind(said) if not isinstance(said, Score) else judged.label(2),
         **({"label": judged.label(labels)} if labels != 2 else {}),
-        "score": said.score if isinstance(said, Scored) else None,
+        "score": said.value if isinstance(said, Score) else None,
         "reason": said.reason if isinstance(said, (Invalid, Failed)) else None,
     }

@@ -19,6 +19,7 @@ import numpy as np
 
 from eval.judges.style_responses import Response
 from eval.recorded.style.styles import names_style
+from eval.report.tables import Json, Table
 from retriever.models.encoder import Vectors
 
 EACH, OWN, NONE = "each", "own", "none"
@@ -26,6 +27,15 @@ TARGETS = {
     EACH: "each pair by the styles of every persona of its texts' group, as published",
     OWN: "each pair by the styles of its own texts' personas",
     NONE: "each pair once and by no style, for helpfulness",
+}
+COUNTED = {
+    "responses": "texts",
+    "dropped_naming_a_style": "dropped, for they name a style of their persona",
+    "dropped_as_similar": "dropped, for they resemble others of their persona",
+    "groups": "requests, each of a generator",
+    "personas_with_fewer_than_two": "personas with fewer than two texts left",
+    "personas_all_alike": "personas whose two texts have the same score",
+    "pairs": "pairs",
 }
 Encode = Callable[[Sequence[str]], Vectors]
 
@@ -120,3 +130,11 @@ def _lines(
     for persona, styles in personas.items():
         if targets == EACH or persona in (a.persona, b.persona):
             yield {"id": f"{name}, {persona}", "style": list(styles), **line}
+
+
+def pairs_table(result: Json) -> Table:
+    """A table that counts the texts used and left out in building pairs."""
+    counts = result["counts"]
+    rows = [(title, f"{counts.get(name, 0):,}") for name, title in COUNTED.items()]
+    rows.append(("items: a pair and the styles to judge it by", f"{result['lines']:,}"))
+    return Table("Pairs for the style ranking judge.", ("what", "number"), tuple(rows), result["command"])

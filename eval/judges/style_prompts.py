@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_id, read_lines
+from eval.report.tables import NOTHING, Json, Table, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Estimate, Floats
 from pearl.texts import check_id
@@ -139,3 +140,26 @@ def _rate(value: dict[str, Any]) -> str:
         return DEFAULT
     style = value.get("style")
     return ALL if isinstance(style, list) and len(style) > 1 else SINGLE
+
+
+def prompts_table(result: Json) -> Table:
+    """System prompts by how well they steer."""
+    rows = [
+        (
+            " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
+            *(_percent(row[name]) for name in ("all", "single", "default")),
+            shown(row["alignment"], 1),
+            "best" if row["best"] else row["undefined"] or "",
+        )
+        for row in result["prompts"]
+    ]
+    caption = (
+        "How often the steered text is taken, in percent: by all its styles, by each, by helpfulness; and the "
+        "alignment score, (all + single + 100 - default) / 3, with its 95% interval by bootstrap over items."
+    )
+    return Table(caption, ("prompt", "all", "single", "default", "alignment", ""), tuple(rows), result["command"])
+
+
+def _percent(rate: Json) -> str:
+    value = NOTHING if rate["percent"] is None else f"{rate['percent']:.1f}"
+    return f"{value} ({rate['taken']:,} of {rate['answered']:,})"

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import Lines
-from eval.asking.verdict import Failed, Given, Invalid, counts, kind
+from eval.asking.verdict import Failed, Given, Invalid, Score, counts, kind
 from eval.judges.pairwise import CODES, FIRST, NOTHING, SECOND, PairColumns, position, prefers_longer
 from eval.judges.pairwise import TIE as EVEN
 from eval.judges.style_rank_checks import preflight
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_labels import Ranked, rank
-from eval.judges.style_rank_reply import Scored
 from eval.judges.style_rank_trials import Judged, Trials
 from eval.recorded.style.choices import NO_LABEL
 from eval.recorded.style.labels import TIE, A, B
-from eval.recorded.style.lines import SCORED
 from eval.stats.consistency import self_consistency
 from pearl.stats import Bootstrap
 
@@ -58,7 +56,7 @@ def ranking_figures(
         "n": len(judged),
         "items": len(items),
         "requests": len({item.cluster for item in items}),
-        "verdicts": counts(SCORED if isinstance(each.said, Scored) else kind(each.said) for each in judged),
+        "verdicts": counts(kind(each.said) for each in judged),
         "invalid": counts(each.said.reason for each in judged if isinstance(each.said, Invalid)),
         "failed": counts(each.said.reason for each in judged if isinstance(each.said, Failed)),
         **_labels(items, ranked, seed),
@@ -127,8 +125,8 @@ def _scores(judged: Iterable[Judged]) -> dict[str, Any]:
     """The points that were given to text a and to text b: their mean, and how often each."""
     by_text: dict[str, list[float]] = {A: [], B: []}
     for each in judged:
-        if isinstance(each.said, Scored):
-            by_text[B if each.trial.second else A].append(each.said.score)
+        if isinstance(each.said, Score):
+            by_text[B if each.trial.second else A].append(each.said.value)
     return {
         text: {"mean": fmean(scores) if scores else None, "counts": counts(f"{score:g}" for score in scores)}
         for text, scores in by_text.items()

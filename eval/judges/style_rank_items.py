@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import Lines, check_fields, optional_id, read_items
-from eval.recorded.style.styles import TASKS, check_style
-from pearl.errors import InputError
-from pearl.texts import check_text, json_type
+from eval.recorded.style.styles import check_styles, check_task
+from pearl.texts import check_text
 
 NEEDED = ("task", "request", "text_a", "text_b")
 ABOUT = (
@@ -56,27 +55,8 @@ def _parse(value: dict[str, Any], number: int, *, styled: bool) -> RankItem:
         number,
         optional_id(value) or f"line {number}",
         check_task(value["task"]),
-        styles_of(value.get("style"), needed=styled),
+        check_styles(value.get("style"), needed=styled),
         check_text(value["request"], param="request"),
         (check_text(value["text_a"], param="text_a"), check_text(value["text_b"], param="text_b")),
         {name: said for name in ABOUT if (said := optional_id(value, name)) is not None},
     )
-
-
-def check_task(value: Any) -> str:
-    if value not in TASKS:
-        raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
-    return str(value)
-
-
-def styles_of(value: Any, *, needed: bool) -> tuple[str, ...]:
-    """A style, or several, as STYLES has them. Raises InputError."""
-    names = value if isinstance(value, list) else [] if value is None else [value]
-    if needed and not names:
-        raise InputError("names no style.", param="style", code="missing_field")
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(
-                f"must be a style or an array of styles, not {json_type(name)}.", param="style", code="wrong_type"
-            )
-    return tuple(dict.fromkeys(map(check_style, names)))

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import mean
 
-from eval.asking.verdict import Answer, Given, Verdict
+from eval.asking.verdict import Answer, Given, Points, Score, Verdict
 from eval.judges.style_rank_presets import Preset
 from eval.judges.style_rank_prompt import Scheme
-from eval.judges.style_rank_reply import Points, Scored
 from eval.judges.style_rank_trials import Judged
 from eval.recorded.style.choices import TIES, chosen
 from eval.recorded.style.labels import RANKING, TIE, A, B, draws_label, ordered_label, scored_label
@@ -54,7 +53,7 @@ def _of_scores(draws: Iterable[Mapping[bool, Said]]) -> Ranked:
     """The means are of the scores that can be read."""
     draws = list(draws)
     labels = tuple(map(_by_scores, draws))
-    first, second = ([said.score for draw in draws if isinstance(said := draw[of_b], Scored)] for of_b in (False, True))
+    first, second = ([said.value for draw in draws if isinstance(said := draw[of_b], Score)] for of_b in (False, True))
     if not (first and second):
         return Ranked(None, labels)
     means = mean(first), mean(second)
@@ -63,8 +62,8 @@ def _of_scores(draws: Iterable[Mapping[bool, Said]]) -> Ranked:
 
 def _by_scores(draw: Mapping[bool, Said]) -> str | None:
     first, second = draw[False], draw[True]
-    if isinstance(first, Scored) and isinstance(second, Scored):
-        return scored_label(first.score, second.score)
+    if isinstance(first, Score) and isinstance(second, Score):
+        return scored_label(first.value, second.value)
     return None
 
 

@@ -9,13 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from eval.asking.lines import LONGEST_LINE, is_repeated, own_lines, quotes_half
-from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS, clean, leading_object
-from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict
+from eval.asking.reply import (
+    EMPTY,
+    NO_VERDICT,
+    NOT_OFFERED,
+    SCORE_OUT_OF_RANGE,
+    SEVERAL_VERDICTS,
+    clean,
+    leading_object,
+)
+from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict
 
-SCORE_OUT_OF_RANGE = "score_out_of_range"
 LOWEST, HIGHEST = 0, 5
 ANSWERS = {"A": Answer.A, "B": Answer.B}
 CHOICE_FIELDS = ("answer", "choice", "output", "verdict", "decision", "preference", "best")
@@ -58,16 +65,6 @@ _SCORE = re.compile(
     re.IGNORECASE,
 )
 _ALONE = re.compile(rf"[\s*_`\"'“‘(\[{{<]*{_POINTS}[\s*_`\"'”’)\]}}>.]*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A number of the scale."""
-
-    score: float
-
-
-Points: TypeAlias = Scored | Invalid | Failed
 
 
 def parse_choice(reply: str, shown: Sequence[str] = ()) -> Verdict:
@@ -189,4 +186,4 @@ def _points_of_object(value: dict[str, Any], rest: str) -> Points:
 
 
 def _on_scale(score: float) -> Points:
-    return Scored(float(score)) if LOWEST <= score <= HIGHEST else Invalid(SCORE_OUT_OF_RANGE)
+    return Score(float(score)) if LOWEST <= score <= HIGHEST else Invalid(SCORE_OUT_OF_RANGE)

@@ -7,15 +7,6 @@ from collections.abc import Iterator
 from eval.report.tables import NOTHING, Json, Table, shown
 
 LABELS = ("a", "tie", "b", "no_label")
-PAIRS = {
-    "responses": "texts",
-    "dropped_naming_a_style": "dropped, for they name a style of their persona",
-    "dropped_as_similar": "dropped, for they resemble others of their persona",
-    "groups": "requests, each of a generator",
-    "personas_with_fewer_than_two": "personas with fewer than two texts left",
-    "personas_all_alike": "personas whose two texts have the same score",
-    "pairs": "pairs",
-}
 
 
 def ranking_tables(result: Json) -> Iterator[Table]:
@@ -74,37 +65,3 @@ def _reasons(result: Json) -> str:
 
 def _mean(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
-
-
-def pairs_table(result: Json) -> Table:
-    """A table that counts the texts used and left out in building pairs."""
-    counts = result["counts"]
-    rows = [(title, f"{counts.get(name, 0):,}") for name, title in PAIRS.items()]
-    return Table("Pairs for the style ranking judge.", ("what", "number"), (*rows, _lines(result)), result["command"])
-
-
-def _lines(result: Json) -> tuple[str, str]:
-    return "items: a pair and the styles to judge it by", f"{result['lines']:,}"
-
-
-def prompts_table(result: Json) -> Table:
-    """System prompts by how well they steer."""
-    rows = [
-        (
-            " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
-            *(_percent(row[name]) for name in ("all", "single", "default")),
-            shown(row["alignment"], 1),
-            "best" if row["best"] else row["undefined"] or "",
-        )
-        for row in result["prompts"]
-    ]
-    caption = (
-        "How often the steered text is taken, in percent: by all its styles, by each, by helpfulness; and the "
-        "alignment score, (all + single + 100 - default) / 3, with its 95% interval by bootstrap over items."
-    )
-    return Table(caption, ("prompt", "all", "single", "default", "alignment", ""), tuple(rows), result["command"])
-
-
-def _percent(rate: Json) -> str:
-    value = NOTHING if rate["percent"] is None else f"{rate['percent']:.1f}"
-    return f"{value} ({rate['taken']:,} of {rate['answered']:,})"

@@ -11,12 +11,11 @@ from typing import Any
 
 from eval.asking.kept import Question
 from eval.asking.reply import CUT_OFF
-from eval.asking.verdict import Failed, Invalid, Verdict, kind
+from eval.asking.verdict import Failed, Invalid, Points, Score, Verdict, kind
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_presets import Preset
 from eval.judges.style_rank_prompt import Scheme, question
-from eval.judges.style_rank_reply import Points, Scored, parse_choice, parse_points
-from eval.recorded.style.lines import SCORED
+from eval.judges.style_rank_reply import parse_choice, parse_points
 from pearl.chat.base import Reply
 
 
@@ -96,8 +95,8 @@ def judgement_lines(
             **item.about,
             "draw": each.trial.draw,
             **_which(scheme, each.trial),
-            "verdict": SCORED if isinstance(said, Scored) else kind(said),
-            "score": said.score if isinstance(said, Scored) else None,
+            "verdict": kind(said),
+            "score": said.value if isinstance(said, Score) else None,
             "reason": said.reason if isinstance(said, (Invalid, Failed)) else None,
             "reply": reply.text if isinstance(reply, Reply) else None,
         }

@@ -17,8 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from eval.asking.json_lines import Lines, check_fields, optional_id, read_items, read_lines
-from eval.judges.style_rank_items import check_task, styles_of
-from eval.recorded.style.styles import PERSONAS, check_style
+from eval.recorded.style.styles import PERSONAS, check_style, check_styles, check_task
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
 
@@ -68,7 +67,7 @@ def _styles(value: dict[str, Any], persona: str | None) -> tuple[str, ...]:
     if persona is None:
         return ()
     if value.get("styles") is not None:
-        return styles_of(value["styles"], needed=True)
+        return check_styles(value["styles"], needed=True)
     if persona not in PERSONAS:
         raise InputError(
             f"'{persona}' is none of {', '.join(PERSONAS)}; give its \"styles\".",

@@ -44,8 +44,7 @@ def style_pairs(
 ) -> None:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
-    from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs
-    from eval.judges.style_rank_tables import pairs_table
+    from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs, pairs_table
     from eval.judges.style_responses import detected_scores, read_responses
     from eval.report.head import Head
     from eval.report.report import Outputs, Report

@@ -36,8 +36,7 @@ def style_prompts(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Rank system prompts by how well they steer a generator to wanted styles, from judgements of style-rank."""
-    from eval.judges.style_prompts import prompts_report
-    from eval.judges.style_rank_tables import prompts_table
+    from eval.judges.style_prompts import prompts_report, prompts_table
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval.asking.json_lines import check_fields, optional_id, optional_string
-from eval.asking.verdict import KINDS
+from eval.asking.verdict import KINDS, SCORED
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, TIE, A, B
 from eval.recorded.style.styles import style_named
 from pearl.errors import InputError
@@ -29,7 +29,6 @@ FIELDS = frozenset(
 )
 ANSWERS = {"A": A, "B": B, TIE: TIE}
 REFLECTED = "_reflected"  # behind the name of a scheme: what was said in the second round
-SCORED = "scored"
 VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pearl.errors import InputError
+from pearl.texts import json_type
 
 TASKS = ("email", "tweet", "summary")
 REALISM = "realism"
@@ -78,6 +80,26 @@ def check_style(name: str, *, param: str = "style") -> str:
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
     return style
+
+
+def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
+    """A style, or an array of them, each once and as STYLES has it. Raises InputError."""
+    names = value if isinstance(value, list) else [] if value is None else [value]
+    if needed and not names:
+        raise InputError("names no style.", param="style", code="missing_field")
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"must be a style or an array of styles, not {json_type(name)}.", param="style", code="wrong_type"
+            )
+    return tuple(dict.fromkeys(map(check_style, names)))
+
+
+def check_task(value: Any) -> str:
+    """One of TASKS. Raises InputError."""
+    if value not in TASKS:
+        raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
+    return str(value)
 
 
 def names_style(text: str, styles: Iterable[str]) -> bool:

@@ -7,14 +7,13 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from eval.asking.json_lines import Lines
 from eval.asking.reply import NO_VERDICT
-from eval.asking.verdict import Answer, Failed, Given, Invalid
+from eval.asking.verdict import Answer, Failed, Given, Invalid, Score
 from eval.judges.style_rank import ranking_figures, ranking_report
 from eval.judges.style_rank_checks import preflight
 from eval.judges.style_rank_items import RankItem
 from eval.judges.style_rank_labels import rank
 from eval.judges.style_rank_presets import PRESETS, chosen
 from eval.judges.style_rank_prompt import SCHEMES
-from eval.judges.style_rank_reply import Scored
 from eval.judges.style_rank_trials import Judged, Questions, Trial, Trials, judgement_lines
 from pearl.chat.base import Reply
 from pearl.errors import InputError
@@ -41,7 +40,7 @@ def ab(*draws):
 
 def scored(*draws):
     """A string an item, of pairs: the points of text a, and of text b."""
-    points = {"-": Invalid(NO_VERDICT)} | {str(n): Scored(float(n)) for n in range(6)}
+    points = {"-": Invalid(NO_VERDICT)} | {str(n): Score(float(n)) for n in range(6)}
     return [
         Judged(each.trial, points[word])
         for each, word in zip(
@@ -104,7 +103,7 @@ def test_thirds_that_are_equal_tie():
     """0.1 + 0.2 is not 0.3; the means of the same points are the same all the same."""
     points = [(0.1, 0.2), (0.2, 0.3), (0.3, 0.1)]
     judged = [
-        Judged(Trial(0, draw, bool(second)), Scored(pair[second]))
+        Judged(Trial(0, draw, bool(second)), Score(pair[second]))
         for draw, pair in enumerate(points)
         for second in (0, 1)
     ]

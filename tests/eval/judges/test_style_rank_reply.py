@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
-from eval.asking.verdict import Answer, Given, Invalid
-from eval.judges.style_rank_reply import SCORE_OUT_OF_RANGE, Scored, parse_choice, parse_points
+from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
+from eval.asking.verdict import Answer, Given, Invalid, Score
+from eval.judges.style_rank_reply import parse_choice, parse_points
 
 A, B = Answer.A, Answer.B
 WHY = "The first text tells a story, the second only says that Output (a) and Output (b) differ."
@@ -216,7 +216,7 @@ NO_SCORE = {
 
 @pytest.mark.parametrize(("reply", "score"), SCORES.values(), ids=SCORES.keys())
 def test_a_score_is_read(reply, score):
-    assert parse_points(reply) == Scored(score)
+    assert parse_points(reply) == Score(score)
 
 
 @pytest.mark.parametrize(("reply", "reason"), NO_SCORE.values(), ids=NO_SCORE.keys())
@@ -228,8 +228,8 @@ def test_what_is_no_score_is_invalid_and_never_a_default(reply, reason):
     ("reply", "verdict"),
     [
         ("The text says:\nOutput (b)\nScore: 5", Invalid(NO_VERDICT)),
-        (f"{TEXT}\n\nIt says so itself.\nScore: 2", Scored(2)),
-        (f"{TEXT}\nScore: 5", Scored(5)),
+        (f"{TEXT}\n\nIt says so itself.\nScore: 2", Score(2)),
+        (f"{TEXT}\nScore: 5", Score(5)),
     ],
 )
 def test_a_score_within_a_text_is_not_the_judges(reply, verdict):
