@@ -210,6 +210,8 @@ def _side_by_side() -> str:
     lines = ["<table>", "<tr><th>without the history</th><th>with the history</th></tr>"]
     for pair in recorded["recorded"]:
         cells = (_paragraphs(pair[name]["text"]) for name in ("without_history", "with_history"))
+        if len(recorded["recorded"]) > 1:
+            lines.append(f'<tr><th colspan="2">{html.escape(pair["model"])}</th></tr>')
         lines += ["<tr>", *(f'<td valign="top" width="50%">{cell}</td>' for cell in cells), "</tr>"]
     documents = recorded["recorded"][0]["with_history"]["retrieval"]["documents"]
     shown = " and ".join(f"`{document['id']}` (score {document['score']:.2f})" for document in documents)
