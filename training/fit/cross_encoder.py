@@ -140,7 +140,7 @@ def fit_cross_encoder(
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
     """
-    from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+    from sentence_transformers.cross_encoder import CrossEncoderTrainer
     from transformers import EarlyStoppingCallback
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
@@ -151,34 +151,10 @@ def fit_cross_encoder(
     steps = planned = len(groups) // options.batch or 1
     if seconds is not None:
         steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
-    every = max(1, steps // options.evaluations)
-    arguments = CrossEncoderTrainingArguments(
-        output_dir=str(folder),
-        max_steps=steps,
-        per_device_train_batch_size=options.batch,
-        per_device_eval_batch_size=options.batch,
-        learning_rate=options.rate,
-        warmup_steps=int(steps * options.warmup),
-        bf16=has_bfloat16(model.device.type),
-        use_cpu=model.device.type == "cpu",
-        eval_strategy="steps",
-        save_strategy="steps",
-        eval_steps=every,
-        save_steps=every,
-        save_total_limit=2,
-        logging_steps=every,
-        load_best_model_at_end=True,
-        metric_for_best_model="eval_loss",
-        greater_is_better=False,
-        seed=options.seed,
-        report_to="none",
-        disable_tqdm=False,
-    )
-    place(arguments, model.device)
     stopping = EarlyStoppingCallback(options.patience)
     trainer = CrossEncoderTrainer(
         model=model,
-        args=arguments,
+        args=_arguments(model.device, options, steps, folder),
         train_dataset=_dataset(groups),
         eval_dataset=_dataset(dev),
         loss=module,
@@ -203,6 +179,37 @@ def fit_cross_encoder(
         "dev_losses": losses,
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, folder: Path) -> Any:
+    """The trainer's: steps, rates and precision, a look at dev every few steps, and the best of them kept."""
+    from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
+
+    every = max(1, steps // options.evaluations)
+    arguments = CrossEncoderTrainingArguments(
+        output_dir=str(folder),
+        max_steps=steps,
+        per_device_train_batch_size=options.batch,
+        per_device_eval_batch_size=options.batch,
+        learning_rate=options.rate,
+        warmup_steps=int(steps * options.warmup),
+        bf16=has_bfloat16(device.type),
+        use_cpu=device.type == "cpu",
+        eval_strategy="steps",
+        save_strategy="steps",
+        eval_steps=every,
+        save_steps=every,
+        save_total_limit=2,
+        logging_steps=every,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        seed=options.seed,
+        report_to="none",
+        disable_tqdm=False,
+    )
+    place(arguments, device)
+    return arguments
 
 
 def place(arguments: Any, device: torch.device) -> None:
