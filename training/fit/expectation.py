@@ -82,16 +82,16 @@ def learn_expectation(
 ) -> ExpectationFit | None:
     """None where too few histories are long enough, or where the time is up before enough was read."""
     asked = list(_asked(histories, seed))
-    heard = []
+    observations = []
     index: SignalIndex | None = None
     with progress_of("reading", len(asked), console) as advance:
         for user, request, documents in asked:
             if not go_on():
                 break
             index = SignalIndex(documents, encoder, parts.words, index)  # a user's next request has nearly the same
-            heard.append(_hear(user, request, documents, index, parts, seed))
+            observations.append(_observe(user, request, documents, index, parts, seed))
             advance(1, True)
-    return fit_expectation(heard, ExpectationOptions(seed=seed)) if len(heard) >= FEWEST else None
+    return fit_expectation(observations, ExpectationOptions(seed=seed)) if len(observations) >= FEWEST else None
 
 
 def _asked(histories: Mapping[str, Sequence[Document]], seed: int) -> Iterator[tuple[str, Request, list[Document]]]:
@@ -107,7 +107,7 @@ def _asked(histories: Mapping[str, Sequence[Document]], seed: int) -> Iterator[t
                 yield user, Request(target, documents[place].timestamp), documents[max(0, place - LONGEST) : place]
 
 
-def _hear(
+def _observe(
     user: str, request: Request, documents: list[Document], index: SignalIndex, parts: CalibratedParts, seed: int
 ) -> Observation:
     assert parts.cross_encoder is not None, "it is listened to"
@@ -127,11 +127,11 @@ def in_their_order(features: Features) -> tuple[Floats, Floats]:
     return texts, own
 
 
-def fit_expectation(heard: Sequence[Observation], options: ExpectationOptions) -> ExpectationFit:
+def fit_expectation(observations: Sequence[Observation], options: ExpectationOptions) -> ExpectationFit:
     """Fit by least squares; every eighth user is held out for ``beyond`` and the report."""
-    held = set(sorted({each.user for each in heard})[::HELD_BACK])
-    learned = [each for each in heard if each.user not in held] or list(heard)
-    others = [each for each in heard if each.user in held] or list(heard)
+    held = set(sorted({each.user for each in observations})[::HELD_BACK])
+    learned = [each for each in observations if each.user not in held] or list(observations)
+    others = [each for each in observations if each.user in held] or list(observations)
     torch.manual_seed(options.seed)
     inputs, logits = _tensors(learned)
     module = ExpectationModule(inputs[0].shape[1], inputs[1].shape[1], float(logits.mean()), options)
@@ -169,7 +169,7 @@ class ExpectationModule(nn.Module):
             }
         )
         with torch.no_grad():
-            self.weights["intercept"].fill_(mean)  # where it starts, for the layer is not heard yet
+            self.weights["intercept"].fill_(mean)  # where it starts, for the layer has no say yet
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, known: Tensor, asked: Tensor, text: Tensor, own: Tensor) -> Tensor:
@@ -202,13 +202,13 @@ def _train(module: ExpectationModule, inputs: tuple[Tensor, ...], logits: Tensor
     module.eval()
 
 
-def _tensors(heard: Sequence[Observation]) -> tuple[tuple[Tensor, ...], Tensor]:
+def _tensors(observations: Sequence[Observation]) -> tuple[tuple[Tensor, ...], Tensor]:
     """Known, asked, text, own, as the module takes them; and the logits."""
     rows = (
-        [each.known for each in heard],
-        [np.broadcast_to(each.request_vector, each.text_vectors.shape) for each in heard],
-        [each.text_vectors for each in heard],
-        [each.own_vectors for each in heard],
+        [each.known for each in observations],
+        [np.broadcast_to(each.request_vector, each.text_vectors.shape) for each in observations],
+        [each.text_vectors for each in observations],
+        [each.own_vectors for each in observations],
     )
     inputs = tuple(torch.from_numpy(np.concatenate(each).astype(np.float32)) for each in rows)
-    return inputs, torch.from_numpy(np.concatenate([each.logits for each in heard]).astype(np.float32))
+    return inputs, torch.from_numpy(np.concatenate([each.logits for each in observations]).astype(np.float32))
