@@ -123,9 +123,9 @@ def start(command: Sequence[str], environment: dict[str, str]) -> subprocess.Pop
 
 
 @contextmanager
-def serving(environment: dict[str, str], scratch: Path) -> Iterator[Server]:
+def serving(environment: dict[str, str], scratch: Path, pearl: str = PEARL, *options: str) -> Iterator[Server]:
     """A ``pearl serve`` from its first open port on."""
-    with _listening([PEARL, "serve", "--port", "0"], environment, scratch / "pearl.log") as server:
+    with _listening([pearl, "serve", "--port", "0", *options], environment, scratch / "pearl.log") as server:
         yield server
 
 

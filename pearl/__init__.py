@@ -8,4 +8,5 @@ __version__ = "0.1.0"
 OLDEST, NEWEST = (3, 11), (3, 14)
 
 if not OLDEST <= sys.version_info[:2] <= NEWEST:
-    sys.exit(f"pearl: PEARL needs Python 3.11 to 3.14; this is Python {sys.version_info[0]}.{sys.version_info[1]}.")
+    # in words that every Python reads
+    sys.exit("pearl: PEARL needs Python 3.11 to 3.14; this is Python " + ".".join(map(str, sys.version_info[:2])) + ".")

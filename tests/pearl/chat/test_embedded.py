@@ -36,7 +36,7 @@ def test_a_file_of_weights_that_is_cut_off(kept, tmp_path):
     with embedded_model_file().open("rb") as whole:
         (tmp_path / "cut.gguf").write_bytes(whole.read(kept))
     model = EmbeddedChatModel(context_tokens=512, weights=tmp_path / "cut.gguf")
-    with pytest.raises(ChatError, match=r"cut\.gguf .*cut off: reinstall"):
+    with pytest.raises(ChatError, match=r"cut\.gguf .*cut off: pip install --force"):
         asyncio.run(complete(model, ASKED, SHORT))
     asyncio.run(model.close())
 
