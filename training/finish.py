@@ -47,7 +47,7 @@ def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: flo
 def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> list[str]:
     arguments = [*_gains(options, DEV), "--model", str(options.out), "--llm", llm]
     arguments += ["--encoder", options.encoder, "--limit", str(DRAFTED)]
-    arguments += ["--generations", str(options.work / "generations.jsonl")]
+    arguments += ["--generations", str(options.work / "generations.sqlite")]
     arguments += ["--template", draft_template(options.template)]
     if metric == MACRO_F1:
         arguments += ["--stances"]

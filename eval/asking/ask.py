@@ -1,29 +1,31 @@
-"""Asking a judge many questions: those without a kept reply, several at once, every reply kept as it comes."""
+"""Asking a model many questions: those without a kept reply, several at once, every reply kept as it comes."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eval.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
 from eval.asking.kept import Question, ReplyStore, key_of
-from eval.asking.patience import Ask, Patience, Watch
+from eval.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Patience, Watch, asking
 from eval.asking.verdict import Failed
-from pearl.chat.base import Decoding, Reply
+from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
+from pearl.texts import storable
 
+EMPTY_ANSWER = "empty_answer"
 COMMIT_S = 0.002  # a reply waits no longer to be committed: what a kill can lose
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeModel:
-    """A model that judges. ``identity`` is what the keys of its replies call it: the model, and its rules where they
-    are ours; ``name`` what others call it."""
+class AskedModel:
+    """A model that judges or writes. ``identity`` is what the keys of its replies call it: the model, and its rules
+    where they are ours; ``name`` what others call it."""
 
     ask: Ask
     identity: str
@@ -46,11 +48,14 @@ class JudgeModel:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The limits of a run: calls under way at once, prices, and a cap on cost."""
+    """The limits of a run: calls under way at once, prices, and a cap on cost. Nothing is asked any more where
+    ``go_on`` says no; ``refuse_empty``: an empty reply fails, so that the next run asks again."""
 
     in_flight: int = 8
     prices: Prices = NO_PRICES
     cap: float | None = None
+    go_on: Callable[[], bool] = lambda: True
+    refuse_empty: bool = False
 
 
 @dataclass(slots=True)
@@ -76,7 +81,7 @@ class Asked:
         }
 
 
-def survey(judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore) -> Survey:
+def survey(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -> Survey:
     """Count the questions to ask, one in memory at a time; a question that is asked twice counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
@@ -102,7 +107,7 @@ def check_complete(found: Survey) -> None:
 
 
 async def elicit(
-    judge: JudgeModel,
+    judge: AskedModel,
     questions: Iterable[Question],
     kept: ReplyStore,
     terms: Terms,
@@ -118,7 +123,7 @@ async def elicit(
 
 
 def replies(
-    judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore, asked: Asked
+    judge: AskedModel, questions: Iterable[Question], kept: ReplyStore, asked: Asked
 ) -> Iterator[Reply | Failed]:
     """Yield the reply or failure of each question, in order."""
     for question in questions:
@@ -127,7 +132,37 @@ def replies(
         yield asked.failed.get(key, Failed("not_asked")) if found is None else found
 
 
-def _missing(judge: JudgeModel, questions: Iterable[Question], kept: ReplyStore) -> Iterator[tuple[bytes, Question]]:
+async def generate(
+    model: ChatModel,
+    identity: str,
+    prompts: Sequence[tuple[Message, ...]],
+    decoding: Decoding,
+    kept: ReplyStore,
+    watch: Watch = UNWATCHED,
+    go_on: Callable[[], bool] = lambda: True,
+    in_flight: int = 1,
+) -> list[Reply | Failed]:
+    """A text for each prompt, in order; what is kept is not asked again, and what is asked twice is asked once.
+
+    OUT_OF_TIME stands for a text where ``go_on`` says no. Raises ChatError when the model is down.
+    """
+    writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
+    terms = Terms(in_flight, go_on=go_on, refuse_empty=True)
+    return list(replies(writer, questions, kept, await elicit(writer, questions, kept, terms, watch)))
+
+
+def missing(
+    model: ChatModel, identity: str, prompts: Sequence[tuple[Message, ...]], decoding: Decoding, kept: ReplyStore
+) -> int:
+    """The number of different prompts without a kept text."""
+    return survey(_writer(model, identity, decoding), [Question(prompt) for prompt in prompts], kept).missing
+
+
+def _writer(model: ChatModel, identity: str, decoding: Decoding) -> AskedModel:
+    return AskedModel(asking(model), identity, decoding, len)  # its tokens are not paid for
+
+
+def _missing(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -> Iterator[tuple[bytes, Question]]:
     seen: set[bytes] = set()
     for question in questions:
         key = judge.key(question)
@@ -148,14 +183,14 @@ class _Run:
     """A run in which workers take questions from one iterator and another task commits the replies."""
 
     def __init__(
-        self, judge: JudgeModel, todo: Iterator[tuple[bytes, Question]], kept: ReplyStore, terms: Terms, watch: Watch
+        self, judge: AskedModel, todo: Iterator[tuple[bytes, Question]], kept: ReplyStore, terms: Terms, watch: Watch
     ) -> None:
         self._judge = judge
         self._todo = todo
         self._kept = kept
         self._terms = terms
         self._watch = watch
-        self._patience = Patience(judge.ask, watch.waits)
+        self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)
         self._purse = Purse(terms.prices, terms.cap)
         self._new = asyncio.Event()
         self._committed = 0.0
@@ -195,13 +230,18 @@ class _Run:
             decoding = replace(self._judge.decoding, seed=question.sample)
             reply = await self._patience.answer(question.messages, decoding)
             if isinstance(reply, Failed):
-                self._asked.failed[key] = reply
                 self._purse.settle(most, Usage())
             else:
-                self._keep(key, reply)
                 # an endpoint that does not say what it used is taken to have used all it may
                 self._purse.settle(most, reply.usage if reply.usage.total_tokens else most)
-            self._watch.advance(isinstance(reply, Failed))
+                if self._terms.refuse_empty and not storable(reply.text).strip():
+                    reply = Failed(EMPTY_ANSWER)
+            if isinstance(reply, Failed):
+                self._asked.failed[key] = reply
+            else:
+                self._keep(key, reply)
+            if reply != Failed(OUT_OF_TIME):  # nobody was asked
+                self._watch.advance(isinstance(reply, Failed))
 
     def _keep(self, key: bytes, reply: Reply) -> None:
         """Here too, for with many calls in flight one turn of the loop takes long."""

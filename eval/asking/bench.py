@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.asking.ask import Asked, JudgeModel, Terms, check_complete, elicit, replies, survey
+from eval.asking.ask import Asked, AskedModel, Terms, check_complete, elicit, replies, survey
 from eval.asking.cost import NO_PRICES, Prices, Purse, Survey
 from eval.asking.kept import Question, ReplyStore, open_replies
 from eval.asking.patience import asking
@@ -54,7 +54,7 @@ class Bench:
     """Open it with :func:`bench`."""
 
     def __init__(
-        self, asking: Asking, model: JudgeModel, kept: ReplyStore, console: Console, runner: asyncio.Runner
+        self, asking: Asking, model: AskedModel, kept: ReplyStore, console: Console, runner: asyncio.Runner
     ) -> None:
         self.model = model
         self._asking = asking
@@ -96,7 +96,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     name, identity = names_of(settings)
     model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
     ask = asking(model) if model else _unasked
-    judge_model = JudgeModel(ask, identity, decoding, model.count_tokens if model else len, name)
+    judge_model = AskedModel(ask, identity, decoding, model.count_tokens if model else len, name)
     with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as kept:
         try:
             yield Bench(options, judge_model, kept, console, runner)

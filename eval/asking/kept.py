@@ -1,4 +1,4 @@
-"""Raw replies of judges, kept in an SQLite file, so that an interrupted run goes on and every later step reruns free.
+"""Raw replies of models, kept in an SQLite file, so that an interrupted run goes on and every later step reruns free.
 
 A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages.
 Only replies are kept: what failed is asked again.
@@ -30,7 +30,7 @@ TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt for a judge; ``sample`` tells the draws of one question apart."""
+    """A prompt; ``sample`` tells the draws of one question apart."""
 
     messages: tuple[Message, ...]
     sample: int = 0
@@ -92,21 +92,21 @@ class ReplyStore:
 
 
 @contextmanager
-def open_replies(path: Path) -> Iterator[ReplyStore]:
+def open_replies(path: Path, option: str = "replies") -> Iterator[ReplyStore]:
     """The file's replies; it is made where there is none. What was committed outlives a kill of the process.
 
-    Raises InputError when it cannot be used, or holds something else.
+    Raises InputError when it cannot be used, or holds something else; ``option`` names it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
     except (OSError, sqlite3.Error) as error:
-        raise InputError(f"{path}: cannot be used: {error}; give another --replies.", param="replies") from error
+        raise InputError(f"{path}: cannot be used: {error}; give another --{option}.", param=option) from error
     with closing(connection):
         try:
-            _prepare(connection, path)
+            _prepare(connection, path, option)
         except sqlite3.Error as error:
-            raise InputError(f"{path}: {error}; give another --replies.", param="replies") from error
+            raise InputError(f"{path}: {error}; give another --{option}.", param=option) from error
         replies = ReplyStore(connection, path)
         try:
             yield replies
@@ -114,13 +114,13 @@ def open_replies(path: Path) -> Iterator[ReplyStore]:
             replies.commit()
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, option: str) -> None:
     """Two runs may open a new file at once, so the table is made where nobody else can be making it."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:
         raise InputError(
-            f"{path}: is a database, but not of replies; give another --replies.", param="replies", code="not_replies"
+            f"{path}: is a database, but not of replies; give another --{option}.", param=option, code="not_replies"
         )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # a kill loses nothing; only a power cut may lose the last ones

@@ -43,6 +43,9 @@ class Unwatched:
         pass
 
 
+UNWATCHED = Unwatched()
+
+
 def asking(model: ChatModel) -> Ask:
     """Ask the model for whole answers if it can give them: much cheaper than a stream."""
     whole: Ask | None = getattr(model, "answer", None)

@@ -37,7 +37,7 @@ NearDuplicateShare = Annotated[
 ]
 GenerationsFile = Annotated[
     Path | None,
-    typer.Option("--generations", metavar="FILE.jsonl", help="File that keeps raw answers; in PEARL_HOME by default."),
+    typer.Option("--generations", metavar="FILE.sqlite", help="File that keeps raw answers; in PEARL_HOME by default."),
 ]
 BudgetMinutes = Annotated[
     float | None,

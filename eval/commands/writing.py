@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from eval.asking.generations import Generations, open_generations
+from eval.asking.kept import ReplyStore, open_replies
 from eval.asking.progress import watched
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from eval.drafts.text_metrics import BertScore
@@ -176,12 +176,12 @@ def _retriever(name: str, seed: int, encoder: Encoder) -> Retriever:
     return RandomRetriever(seed) if name == RandomRetriever.name else make_retriever(name, encoder)
 
 
-def kept_answers(plan: Plan) -> AbstractContextManager[Generations]:
-    """The file of answers, which no other run may use meanwhile. Raises InputError where it cannot be used."""
-    return open_generations(plan.generations or plan.settings.home / "generations.jsonl")
+def kept_answers(plan: Plan) -> AbstractContextManager[ReplyStore]:
+    """The file of answers. Raises InputError where it cannot be used."""
+    return open_replies(plan.generations or plan.settings.home / "generations.sqlite", "generations")
 
 
-def write(plan: Plan, kept: Generations, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
+def write(plan: Plan, kept: ReplyStore, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
     """The result of ``work``; the plan's budget begins with it, and the model is closed after it."""
 
     async def run(desk: Desk) -> T:
@@ -206,7 +206,7 @@ class Room:
     scorer: BertScore
     material: Material
     model: ChatModel
-    kept: Generations
+    kept: ReplyStore
     systems: list[System]
 
     def write(self, work: Callable[[Desk], Awaitable[T]]) -> T:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from eval.asking.generations import EMPTY, UNWATCHED, Generation, Generations, Task, generate, missing
-from eval.asking.patience import Watch
+from eval.asking.ask import EMPTY_ANSWER, generate, missing
+from eval.asking.kept import ReplyStore
+from eval.asking.patience import UNWATCHED, Watch
+from eval.asking.verdict import Failed
 from eval.drafts.systems import Case
 from pearl.budget import Budget
-from pearl.chat.base import ChatModel, Decoding
+from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
 from pearl.marks import unfenced
 from pearl.prompts import Brief, Prompt, draft_prompt, edited_draft, revision_decoding, revision_prompt
@@ -38,7 +40,7 @@ class Desk:
     model: ChatModel
     identity: str
     decoding: Decoding
-    kept: Generations
+    kept: ReplyStore
     watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
     budget: Budget = field(default_factory=lambda: Budget(None))
     in_flight: int = 1
@@ -107,33 +109,29 @@ def _prompt(build: Callable[[], Prompt]) -> Prompt | None:
 
 async def _answers(
     desk: Desk, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
-) -> list[Generation | None]:
-    """None where the request alone does not fit the model."""
-    tasks = [Task(prompt.messages, decoding) for prompt in prompts if prompt is not None]
-    watch = desk.watch(label, missing(desk.identity, tasks, desk.kept))
-    go_on = desk.budget.until(share)
-    found = iter(await generate(desk.model, desk.identity, tasks, desk.kept, watch, go_on, desk.in_flight))
-    return [None if prompt is None else next(found) for prompt in prompts]
+) -> list[Reply | Failed]:
+    """What fits the model is asked; a request that alone does not fit it fails."""
+    fitting = [prompt.messages for prompt in prompts if prompt is not None]
+    asked = desk.model, desk.identity, fitting, decoding, desk.kept
+    watch = desk.watch(label, missing(*asked))
+    found = iter(await generate(*asked, watch, desk.budget.until(share), desk.in_flight))
+    return [Failed(ContextExceeded.default_code) if prompt is None else next(found) for prompt in prompts]
 
 
-def _draft(answer: Generation | None) -> Written:
-    if answer is None or answer.error:
-        return _failed(answer)
+def _draft(answer: Reply | Failed) -> Written:
+    if isinstance(answer, Failed):
+        return Written(None, answer.reason)
     text = unfenced(answer.text)
-    return Written(text or None, None if text else EMPTY, answer.finish_reason == CUT_OFF)
+    return Written(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
 
 
-def _revision(answer: Generation | None, begun: str) -> Written:
-    if answer is None or answer.error not in (None, EMPTY):
-        return _failed(answer)
+def _revision(answer: Reply | Failed, begun: str) -> Written:
+    if isinstance(answer, Failed):
+        return Written(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
     text = edited_draft(begun + answer.text)
     if text is None or answer.finish_reason == CUT_OFF:
         return Written(None, UNREADABLE, answer.finish_reason == CUT_OFF)
     return Written(text)
-
-
-def _failed(answer: Generation | None) -> Written:
-    return Written(None, ContextExceeded.default_code if answer is None else answer.error)
 
 
 def items_of(

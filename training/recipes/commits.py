@@ -95,7 +95,7 @@ def main() -> None:
 
     # what the embedded model writes with it
     written = ["--template", "commit", "--limit", given.drafted, "--max-tokens", DRAFT_TOKENS]
-    written += ["--generations", work / "generations.jsonl"]
+    written += ["--generations", work / "generations.sqlite"]
     drafted = [*named(shipped), *baselines, "--k-shot"]
     minutes = ("--budget-minutes", budget.minutes_until(DRAFTED))
     pearl("eval", "generation", *all_of_them, *drafted, *written, *minutes, "--json", RESULTS / "generation.json")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from eval.asking.ask import JudgeModel, Terms, check_complete, elicit, replies, survey
+from eval.asking.ask import AskedModel, Terms, check_complete, elicit, replies, survey
 from eval.asking.cost import NO_PRICES, Prices, Purse
 from eval.asking.kept import Question, open_replies
 from eval.asking.patience import asking
@@ -43,7 +43,7 @@ def judging(judge_endpoint, tmp_path):
     def run(asked, watch=None, **terms):
         async def work(kept):
             model = EndpointChatModel(model="mock", base_url=judge_endpoint.address, max_retries=0)
-            judge = JudgeModel(asking(model), "mock", DECODING, model.count_tokens)
+            judge = AskedModel(asking(model), "mock", DECODING, model.count_tokens)
             try:
                 done = await elicit(judge, asked, kept, Terms(**terms), watch or Watch())
                 return done, list(replies(judge, asked, kept, done))
@@ -57,7 +57,7 @@ def judging(judge_endpoint, tmp_path):
 
 
 def fake_judge(model):
-    return JudgeModel(asking(model), model.name, DECODING, model.count_tokens)
+    return AskedModel(asking(model), model.name, DECODING, model.count_tokens)
 
 
 def ask_fake(model, asked, path, **terms):

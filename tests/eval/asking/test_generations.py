@@ -1,15 +1,20 @@
+"""Texts of a model, asked for once and kept."""
+
 from __future__ import annotations
 
 import asyncio
-import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from eval.asking import patience
-from eval.asking.generations import EMPTY, Generation, Generations, Task, generate, key_of, missing, open_generations
+from eval.asking.ask import EMPTY_ANSWER, generate, missing
+from eval.asking.kept import open_replies
 from eval.asking.patience import DOWN, OUT_OF_TIME, TRIES, Unwatched
-from pearl.chat.base import Chunk, Decoding, Message
+from eval.asking.verdict import Failed
+from pearl.chat.base import Chunk, Decoding, Message, Reply
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
 
@@ -21,64 +26,54 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.0)
 
 
-def task(text: str, decoding: Decoding = DECODING) -> Task:
-    return Task((Message("user", text),), decoding)
+def prompt(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
 
 
-def run(model: FakeChatModel, path: Path, *texts: str) -> list[Generation]:
-    with open_generations(path) as kept:
-        return asyncio.run(generate(model, model.name, [task(text) for text in texts], kept))
+def run(model: FakeChatModel, path: Path, *texts: str) -> list[Reply | Failed]:
+    with open_replies(path, "generations") as kept:
+        return asyncio.run(generate(model, model.name, [prompt(text) for text in texts], DECODING, kept))
 
 
-def test_the_key_tells_everything_apart_that_matters():
-    same = key_of("m", task("a"))
-    assert key_of("m", task("a")) == same
-    others = [
-        key_of("n", task("a")),
-        key_of("m", task("b")),
-        key_of("m", task("a", Decoding(max_tokens=21))),
-        key_of("m", task("a", Decoding(max_tokens=20, temperature=0.5))),
-        key_of("m", task("a", Decoding(max_tokens=20, stop=("x",)))),
-        key_of("m", Task((Message("system", "a"),), DECODING)),
-        key_of("m", Task((Message("user", "a"), Message("user", "")), DECODING)),
-        key_of("m", task("\ud800")),
-    ]
-    assert len({same, *others}) == 1 + len(others)
+def said(found: list[Reply | Failed]) -> list[str]:
+    """The texts, or why there is none."""
+    return [each.reason if isinstance(each, Failed) else each.text for each in found]
+
+
+def count(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
 def test_identical_prompts_are_answered_once_and_never_again(tmp_path):
-    path = tmp_path / "new" / "kept.jsonl"
+    path = tmp_path / "new" / "kept.sqlite"
     model = FakeChatModel(["one", "two"])
-    assert [each.text for each in run(model, path, "a", "b", "a")] == ["one", "two", "one"]
+    assert said(run(model, path, "a", "b", "a")) == ["one", "two", "one"]
     assert len(model.calls) == 2
     again = FakeChatModel(["three"])
-    assert [each.text for each in run(again, path, "b", "c")] == ["two", "three"]
+    assert said(run(again, path, "b", "c")) == ["two", "three"]
     assert len(again.calls) == 1
-    assert len(path.read_text().splitlines()) == 3
+    assert count(path) == 3
 
 
 def test_when_the_time_is_up_only_what_is_kept_is_answered(tmp_path):
-    path, left = tmp_path / "kept.jsonl", iter([True, False, False])
+    path, left = tmp_path / "kept.sqlite", iter([True, False, False])
     run(FakeChatModel(["one"]), path, "a")
     model = FakeChatModel(["two"])
-    with open_generations(path) as kept:
-        tasks = [task(text) for text in ("b", "c", "a", "d")]
-        found = asyncio.run(generate(model, model.name, tasks, kept, go_on=lambda: next(left)))
-    assert [(each.text, each.error) for each in found] == [
-        ("two", None),
-        ("", OUT_OF_TIME),
-        ("one", None),
-        ("", OUT_OF_TIME),
-    ]
-    assert len(path.read_text().splitlines()) == 2  # nobody was asked, so nothing is known
+    with open_replies(path) as kept:
+        prompts = [prompt(text) for text in ("b", "c", "a", "d")]
+        found = asyncio.run(generate(model, model.name, prompts, DECODING, kept, go_on=lambda: next(left)))
+    assert said(found) == ["two", OUT_OF_TIME, "one", OUT_OF_TIME]
+    assert count(path) == 2  # nobody was asked, so nothing is known
     assert [each.text for each in run(FakeChatModel(["three"]), path, "c")] == ["three"]
 
 
 def test_an_empty_answer_is_asked_for_again_by_the_next_run(tmp_path):
-    path = tmp_path / "kept.jsonl"
-    assert [each.error for each in run(FakeChatModel(["", " \n", "two"]), path, "a", "b", "c")] == [EMPTY, EMPTY, None]
+    path = tmp_path / "kept.sqlite"
+    first = run(FakeChatModel(["", " \n", "two"]), path, "a", "b", "c")
+    assert said(first) == [EMPTY_ANSWER, EMPTY_ANSWER, "two"]
     again = FakeChatModel(["one", "more"])
-    assert [each.text for each in run(again, path, "a", "b", "c")] == ["one", "more", "two"]
+    assert said(run(again, path, "a", "b", "c")) == ["one", "more", "two"]
 
 
 def test_the_time_is_up_while_a_call_fails(tmp_path):
@@ -93,11 +88,11 @@ def test_the_time_is_up_while_a_call_fails(tmp_path):
             heard.append(seconds)
 
     model = FakeChatModel([ChatRateLimited("slow down", retry_after=0.01), ChatTimeout("late")])
-    with open_generations(tmp_path / "kept.jsonl") as kept:
-        asked = generate(model, model.name, [task("a")], kept, Heard(), go_on=lambda: next(left, False))
-        (found,) = asyncio.run(asked)
-        assert len(kept) == 0
-    assert found.error == OUT_OF_TIME
+    with open_replies(tmp_path / "kept.sqlite") as kept:
+        asked = generate(model, model.name, [prompt("a")], DECODING, kept, Heard(), go_on=lambda: next(left, False))
+        found = asyncio.run(asked)
+    assert said(found) == [OUT_OF_TIME]
+    assert count(tmp_path / "kept.sqlite") == 0
     assert heard == [0.01]
 
 
@@ -113,103 +108,73 @@ def test_so_many_calls_are_under_way_at_once(tmp_path):
             self.running -= 1
 
     model = Slow()
-    with open_generations(tmp_path / "kept.jsonl") as kept:
-        tasks = [task(text) for text in "abcbade"]
-        found = asyncio.run(generate(model, model.name, tasks, kept, in_flight=3))
+    with open_replies(tmp_path / "kept.sqlite") as kept:
+        prompts = [prompt(text) for text in "abcbade"]
+        found = asyncio.run(generate(model, model.name, prompts, DECODING, kept, in_flight=3))
     assert model.most == 3
-    assert [each.text for each in found] == [text * 2 for text in "abcbade"]
+    assert said(found) == [text * 2 for text in "abcbade"]
 
 
 def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
     model = FakeChatModel([ChatTimeout("late")] * 100)
-    with open_generations(tmp_path / "kept.jsonl") as kept, pytest.raises(ChatTimeout):
-        asyncio.run(generate(model, model.name, [task(text) for text in "abcdefghijkl"], kept, in_flight=3))
+    prompts = [prompt(text) for text in "abcdefghijkl"]
+    with open_replies(tmp_path / "kept.sqlite") as kept, pytest.raises(ChatTimeout):
+        asyncio.run(generate(model, model.name, prompts, DECODING, kept, in_flight=3))
     assert DOWN * TRIES <= len(model.calls) < (DOWN + 3) * TRIES
 
 
 def test_a_call_that_fails_for_now_is_repeated(tmp_path):
     model = FakeChatModel([ChatTimeout("late"), ChatRateLimited("slowly"), "one"])
-    assert run(model, tmp_path / "kept.jsonl", "a")[0].text == "one"
-    assert len((tmp_path / "kept.jsonl").read_text().splitlines()) == 1
-
-
-def test_a_full_disk_is_named():
-    full = Path("/dev/full")
-    with full.open("ab") as file, pytest.raises(InputError, match="/dev/full: cannot be written: No space"):
-        Generations(full, file, {}).add(Generation("k", "text"))
-
-
-@pytest.mark.parametrize("cut", [1, 5, 30, 100])
-def test_a_line_that_was_cut_off_is_done_again(tmp_path, cut):
-    path = tmp_path / "kept.jsonl"
-    run(FakeChatModel(["one", "two"]), path, "a", "b")
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
-    model = FakeChatModel(["two again"])
-    assert [each.text for each in run(model, path, "a", "b")] == ["one", "two again"]
-    assert len(model.calls) == 1
-    assert len(path.read_text().splitlines()) == 2
-
-
-@pytest.mark.parametrize("last", ["{", '{"k', '{"key": "', '{"key": "abc'])
-def test_a_line_that_has_only_begun(tmp_path, last):
-    path = tmp_path / "kept.jsonl"
-    path.write_text(last)
-    assert run(FakeChatModel(["one"]), path, "a")[0].text == "one"
-    assert len(path.read_text().splitlines()) == 1
+    assert run(model, tmp_path / "kept.sqlite", "a")[0].text == "one"
+    assert count(tmp_path / "kept.sqlite") == 1
 
 
 @pytest.mark.parametrize(
-    "content", ["something else", '{"request": "a"}', '{"request": "a"}\n', "[]\n", '{"key": 1}\n']
+    "content",
+    ["something else", '{"request": "a"}', '{"request": "a"}\n', "[]\n", '{"key": "0a", "text": "kept before"}\n' * 9],
 )
 def test_another_file_is_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    with pytest.raises(InputError, match=r"notes\.txt"):
+    with pytest.raises(InputError, match=r"notes\.txt: .*; give another --generations"):
         run(FakeChatModel(), path, "a")
     assert path.read_text() == content
 
 
-def test_a_broken_line_in_the_middle_is_named(tmp_path):
-    path = tmp_path / "kept.jsonl"
-    run(FakeChatModel(["one"]), path, "a")
-    path.write_text("{\n" + path.read_text())
-    with pytest.raises(InputError, match=r"kept\.jsonl:1: "):
-        run(FakeChatModel(), path, "a")
-
-
 def test_a_folder_cannot_be_the_file(tmp_path):
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match=r"cannot be used.*--generations"):
         run(FakeChatModel(), tmp_path, "a")
 
 
-def test_two_runs_do_not_share_a_file(tmp_path):
-    path = tmp_path / "kept.jsonl"
-    with open_generations(path), pytest.raises(InputError, match="another run"), open_generations(path):
-        pass
+def test_two_runs_share_a_file(tmp_path):
+    path = tmp_path / "kept.sqlite"
+    with open_replies(path) as kept:
+        assert said(run(FakeChatModel(["one"]), path, "a")) == ["one"]
+        again = generate(FakeChatModel(["two"]), "fake", [prompt("a"), prompt("b")], DECODING, kept)
+        assert said(asyncio.run(again)) == ["one", "two"]
 
 
-def test_a_failure_is_recorded_and_tried_again_by_the_next_run(tmp_path):
-    path = tmp_path / "kept.jsonl"
-    refused, long, fine = run(FakeChatModel([ChatRefused("no"), ContextExceeded("long"), "ok"]), path, "a", "b", "c")
-    assert (refused.error, long.error, fine.error) == ("llm_refused", "context_length_exceeded", None)
-    assert refused.text == ""
-    assert [json.loads(line)["error"] for line in path.read_text().splitlines()] == [refused.error, long.error, None]
-    with open_generations(path) as kept:
-        assert missing("fake", [task("a"), task("a"), task("c"), task("d")], kept) == 2
-    assert [each.text for each in run(FakeChatModel(["now", "yes"]), path, "a", "b", "c")] == ["now", "yes", "ok"]
-    assert run(FakeChatModel(), path, "a")[0].text == "now"
+def test_a_failure_is_not_kept_and_tried_again_by_the_next_run(tmp_path):
+    path = tmp_path / "kept.sqlite"
+    found = run(FakeChatModel([ChatRefused("no"), ContextExceeded("long"), "ok"]), path, "a", "b", "c")
+    assert said(found) == ["llm_refused", "context_length_exceeded", "ok"]
+    assert count(path) == 1
+    with open_replies(path) as kept:
+        prompts = [prompt(text) for text in "aacd"]
+        assert missing(FakeChatModel(), "fake", prompts, DECODING, kept) == 2
+    assert said(run(FakeChatModel(["now", "yes"]), path, "a", "b", "c")) == ["now", "yes", "ok"]
+    assert said(run(FakeChatModel(), path, "a")) == ["now"]
 
 
 def test_a_failed_prompt_is_asked_once_in_a_run(tmp_path):
     model = FakeChatModel([ChatTimeout("late")] * TRIES + ["ok"])
-    first, _, third = run(model, tmp_path / "kept.jsonl", "a", "b", "a")
+    first, _, third = run(model, tmp_path / "kept.sqlite", "a", "b", "a")
     assert first == third
     assert len(model.calls) == TRIES + 1
 
 
 def test_a_model_that_is_down_ends_the_run_and_keeps_what_there_is(tmp_path):
-    path = tmp_path / "kept.jsonl"
+    path = tmp_path / "kept.sqlite"
     model = FakeChatModel(["one", *(ChatTimeout("late") for _ in range(DOWN * TRIES))])
     with pytest.raises(ChatTimeout):
         run(model, path, *"abcdefghij")
@@ -219,12 +184,12 @@ def test_a_model_that_is_down_ends_the_run_and_keeps_what_there_is(tmp_path):
 
 def test_refusals_and_single_failures_do_not_end_it(tmp_path):
     replies = [reply for _ in range(DOWN) for reply in (*[ChatError("no")] * TRIES, ChatRefused("no"))]
-    found = run(FakeChatModel(replies), tmp_path / "kept.jsonl", *map(str, range(2 * DOWN)))
-    assert all(each.error for each in found)
+    found = run(FakeChatModel(replies), tmp_path / "kept.sqlite", *map(str, range(2 * DOWN)))
+    assert all(isinstance(each, Failed) for each in found)
 
 
 def test_texts_of_any_script_come_back_as_they_were(tmp_path):
-    path = tmp_path / "kept.jsonl"
+    path = tmp_path / "kept.sqlite"
     text = 'שלום \u2028 \x85 "quoted"\n\ttabs \U0001f600'
     assert run(FakeChatModel([(text,)]), path, "a")[0].text == text
     assert run(FakeChatModel(), path, "a")[0].text == text

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
-
-from eval.asking.generations import open_generations
 
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},
@@ -36,10 +37,15 @@ def generation(pearl_eval, write_lines, tmp_path):
 
     def run(*more: object, lines=LINES, models=("bm25",)):
         named = [word for model in models for word in ("--model", model)]
-        kept = tmp_path / "kept.jsonl"
+        kept = tmp_path / "kept.sqlite"
         return pearl_eval("generation", "--gains", write_lines(lines), *named, *SMALL, "--generations", kept, *more)
 
     return run
+
+
+def answers(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
 def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path):
@@ -56,14 +62,13 @@ def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path
     assert run.json["command"].startswith("pearl eval generation --gains ")
     assert run.json["command"].endswith(" --k-shot")
     assert "SmolLM2" in run.json["llm"]
-    kept = (tmp_path / "kept.jsonl").read_bytes()
-    assert kept.count(b"\n") == 9
+    assert answers(tmp_path / "kept.sqlite") == 9
 
     again = generation("--k-shot", "--json", "-")
     assert (again.json, again.err) == (run.json, "")
     # as after a kill in the middle of the seventh answer
-    lines = kept.splitlines(keepends=True)
-    (tmp_path / "kept.jsonl").write_bytes(b"".join(lines[:6]) + lines[6][:40])
+    with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM replies LIMIT 3)")
     resumed = generation("--k-shot", "--json", "-")
     assert resumed.json == run.json
     assert "3 of 3" in resumed.err
@@ -90,7 +95,7 @@ def test_drafts_go_to_a_judge(generation, run_pearl, tmp_path):
 
 def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_lines, tmp_path):
     generation("--no-zero-shot", "--json", tmp_path / "out.json")
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
     run = pearl_eval("revision", *words, "--picture", tmp_path / "curve.svg", "--json", "-")
     assert run.status == 0
     assert "revisions: 3 of 3" in run.err
@@ -107,7 +112,7 @@ def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_line
 
 
 def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lines, tmp_path):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
     run = pearl_eval("revision", *words, "--threshold", "bm25=1e6", "--json", "-")
     assert run.status == 0
     (found,) = run.json["models"]
@@ -133,13 +138,13 @@ def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lin
     ],
 )
 def test_a_threshold_that_is_none(pearl_eval, write_lines, tmp_path, options, complaint):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
     given = [word for option in options for word in ("--threshold", option)]
     run = pearl_eval("revision", *words, *given, "--json", "-")
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-    assert not (tmp_path / "kept.jsonl").exists()
+    assert not (tmp_path / "kept.sqlite").exists()
 
 
 def test_tables_for_the_eye(generation):
@@ -198,25 +203,24 @@ def test_bad_input_is_named_before_anything_is_generated(generation, tmp_path, o
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert run.err.count("\n") == 1
-    kept = tmp_path / "kept.jsonl"
-    assert not kept.exists() or kept.read_bytes() == b""
+    kept = tmp_path / "kept.sqlite"
+    assert not kept.exists() or answers(kept) == 0
 
 
 @pytest.mark.parametrize("command", ["generation", "revision"])
-def test_a_file_that_another_run_has_is_told_before_the_ranking(pearl_eval, write_lines, tmp_path, command):
-    words = (command, "--gains", write_lines(LINES), *SMALL, "--generations", tmp_path / "kept.jsonl")
-    with open_generations(tmp_path / "kept.jsonl"):
-        run = pearl_eval(*words, "--model", "no such model", "--bertscore", "./nothing")
+def test_a_file_that_cannot_be_used_is_told_before_the_ranking(pearl_eval, write_lines, tmp_path, command):
+    words = (command, "--gains", write_lines(LINES), *SMALL, "--generations", tmp_path)
+    run = pearl_eval(*words, "--model", "no such model", "--bertscore", "./nothing")
     assert (run.status, run.out) == (2, "")
-    assert "another run is using it" in run.err
+    assert "give another --generations" in run.err
 
 
 def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):
-    (tmp_path / "kept.jsonl").write_text('{"request": "a"}\n')
+    (tmp_path / "kept.sqlite").write_text('{"request": "a"}\n')
     run = generation("--json", "-")
     assert run.status == 2
-    assert "this is no file of generations" in run.err
-    assert (tmp_path / "kept.jsonl").read_text() == '{"request": "a"}\n'
+    assert "file is not a database; give another --generations" in run.err
+    assert (tmp_path / "kept.sqlite").read_text() == '{"request": "a"}\n'
 
 
 @pytest.mark.parametrize(
@@ -229,8 +233,8 @@ def test_a_file_of_something_else_is_not_written_to(generation, tmp_path):
     ],
 )
 def test_a_picture_that_cannot_be_drawn(pearl_eval, write_lines, tmp_path, options, complaint):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.jsonl")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
     run = pearl_eval("revision", *words, "--json", "-", *options)
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
-    assert not (tmp_path / "kept.jsonl").exists()
+    assert not (tmp_path / "kept.sqlite").exists()

@@ -5,10 +5,11 @@ import random
 import numpy as np
 import pytest
 
+from eval.asking.ask import EMPTY_ANSWER
 from eval.drafts.generation import generation_report
 from eval.drafts.systems import BASELINE, MODEL, Case, Shown, System
 from eval.drafts.tables import generation_tables
-from eval.drafts.write import EMPTY, Written
+from eval.drafts.write import Written
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import ChatError
@@ -31,7 +32,7 @@ ZERO = System("zero-shot", BASELINE, (Shown(),) * len(CASES))
 
 
 def written(*texts: str | None) -> list[Written]:
-    return [Written(text) if text is not None else Written(None, EMPTY) for text in texts]
+    return [Written(text) if text is not None else Written(None, EMPTY_ANSWER) for text in texts]
 
 
 def rows(result, name):
@@ -62,7 +63,7 @@ def test_all_stand_on_the_requests_that_all_have_a_draft_for(bertscore):
     result = generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=False)
     assert (result["requests"], result["n"]) == (6, 4)
     mine, plain = result["models"]
-    assert (mine["failed"], mine["failures"], mine["cut_off"]) == (1, {EMPTY: 1}, 0)
+    assert (mine["failed"], mine["failures"], mine["cut_off"]) == (1, {EMPTY_ANSWER: 1}, 0)
     assert plain["failed"] == 1
     assert (mine["rouge2"]["value"], plain["rouge2"]["value"]) == (3 / 4, 1 / 4)
 

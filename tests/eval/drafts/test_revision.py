@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from eval.asking.ask import EMPTY_ANSWER
 from eval.drafts.revision import revision_report
 from eval.drafts.revision_picture import check_metric, curves_figure
 from eval.drafts.systems import MODEL, Case, Shown, System
 from eval.drafts.tables import revision_tables
-from eval.drafts.write import EMPTY, UNREADABLE, Written
+from eval.drafts.write import UNREADABLE, Written
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
@@ -96,11 +97,11 @@ def test_an_unreadable_revision_keeps_the_draft(bertscore):
 
 
 def test_what_failed_is_left_out_of_every_policy_and_counted(bertscore):
-    drafts = [Written(None, EMPTY), *DRAFTS[1:]]
-    revisions = [Written(None, EMPTY), Written(None, "llm_timeout"), *REVISIONS[2:]]
+    drafts = [Written(None, EMPTY_ANSWER), *DRAFTS[1:]]
+    revisions = [Written(None, EMPTY_ANSWER), Written(None, "llm_timeout"), *REVISIONS[2:]]
     result = report(bertscore, 0.4, drafts, revisions)
     assert (result["requests"], result["n"]) == (4, 2)
-    assert result["drafts"]["failures"] == {EMPTY: 1}
+    assert result["drafts"]["failures"] == {EMPTY_ANSWER: 1}
     assert result["revisions"]["failures"] == {"llm_timeout": 1}
     assert {name: row["rouge2"]["value"] for name, row in policies(result).items()} == {
         "none": 1,

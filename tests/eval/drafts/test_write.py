@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from eval.asking.generations import open_generations
+from eval.asking.ask import EMPTY_ANSWER
+from eval.asking.kept import open_replies
 from eval.asking.patience import OUT_OF_TIME, Unwatched
 from eval.drafts import write as drafts_module
-from eval.drafts.write import EMPTY, UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
+from eval.drafts.write import UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
@@ -30,7 +31,7 @@ def brief(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> Brief:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    with open_generations(tmp_path / "kept.jsonl") as kept:
+    with open_replies(tmp_path / "kept.sqlite") as kept:
         yield lambda model, **options: Desk(model, model.name, DECODING, kept, **options)
 
 
@@ -66,7 +67,7 @@ def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(desk, in
 def test_nothing_and_nothing_but_marks_fail(desk, in_turn):
     model = FakeChatModel(["", "<document>\n</document>", ChatRefused("no"), "fine"])
     ((nothing, marks, refused, fine),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(4)]]))
-    assert (nothing, marks) == (Written(None, EMPTY), Written(None, EMPTY))
+    assert (nothing, marks) == (Written(None, EMPTY_ANSWER), Written(None, EMPTY_ANSWER))
     assert refused == Written(None, "llm_refused")
     assert fine == Written("fine")
 
@@ -96,9 +97,9 @@ def test_a_revision_that_was_begun_is_read_with_its_beginning(desk, in_turn):
 
 def test_an_unreadable_revision_says_so_and_a_failed_draft_is_not_revised(desk, in_turn):
     model = FakeChatModel(["Better, no mark.", ChatRefused("no")])
-    drafts = [Written("one"), Written(None, EMPTY), Written("two")]
+    drafts = [Written("one"), Written(None, EMPTY_ANSWER), Written("two")]
     found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2"), brief("3")], drafts))
-    assert found == [Written(None, UNREADABLE), Written(None, EMPTY), Written(None, "llm_refused")]
+    assert found == [Written(None, UNREADABLE), Written(None, EMPTY_ANSWER), Written(None, "llm_refused")]
     assert len(model.calls) == 2
 
 
