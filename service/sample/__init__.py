@@ -15,7 +15,7 @@ from service.store.documents import Addition
 
 USER = "sample"
 VOICES = {"email": "message", "blog": "post"}
-REQUEST = "Ask Nan Tully to lend us her costume rails again"
+REQUEST = "Ask Mr Pellow politely not to remove the bicycle rack"
 
 
 def sample_documents() -> list[Document]:
