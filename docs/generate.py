@@ -188,7 +188,7 @@ def dependencies() -> str:
     for title, pins in groups.items():
         lines += [f"## {title}\n", "| library | version | why it is here |", "| --- | --- | --- |"]
         for pin in pins:
-            name, version = pin.split("==")
+            name, version = pin.partition(";")[0].split("==")
             lines.append(f"| {name} | {version} | {reasons[name]} |")
         lines.append("")
     unknown = set(reasons) - {pin.split("==")[0] for pins in groups.values() for pin in pins}

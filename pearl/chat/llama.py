@@ -142,8 +142,8 @@ def load_engine() -> Any:
         from cyllama.llama import llama_cpp
     except ImportError as error:
         raise ChatError(
-            f"The embedded model's engine cannot be loaded ({error}); "
-            f"install it with: pip install cyllama, or {ELSEWHERE}.",
+            f"The embedded model's engine cannot be loaded ({error}); on x86-64 and macOS, "
+            f"pip install cyllama==0.2.18; elsewhere, {ELSEWHERE}.",
             code="llm_not_installed",
         ) from error
     llama_cpp.disable_logging()  # its log quotes prompts

@@ -29,7 +29,7 @@ def test_a_processor_that_the_wheel_was_not_made_for(tmp_path, monkeypatch):
 
 def test_without_the_engine_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "cyllama.llama", None)
-    with pytest.raises(ChatError, match="pip install cyllama, or name an endpoint") as caught:
+    with pytest.raises(ChatError, match=r"pip install cyllama==0\.2\.18; elsewhere, name an endpoint") as caught:
         load_engine()
     assert caught.value.code == "llm_not_installed"
 
