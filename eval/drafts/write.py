@@ -110,7 +110,7 @@ def _prompt(build: Callable[[], Prompt]) -> Prompt | None:
 async def _answers(
     desk: Desk, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
 ) -> list[Reply | Failed]:
-    """What fits the model is asked; a request that alone does not fit it fails."""
+    """Replies to the prompts that fit the model; a request that does not fit by itself fails."""
     fitting = [prompt.messages for prompt in prompts if prompt is not None]
     asked = desk.model, desk.identity, fitting, decoding, desk.kept
     watch = desk.watch(label, missing(*asked))

@@ -90,7 +90,7 @@ class Judgements(Generic[ItemT]):
     elicitation: Mapping[str, Any]
 
     def about_items(self) -> dict[str, Any]:
-        """What the reader and the checks found in the items."""
+        """The findings of the reader and of the checks about the items."""
         return {
             "lines": self.items.lines,
             **self.items.about,

@@ -26,7 +26,7 @@ class Weights:
     """A GGUF file in memory, and its tokenizer. Any number of threads may use it at once."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ChatError."""
+        """Load the engine and the file. Raises ChatError if one of them cannot be loaded."""
         self.engine = load_engine()
         try:
             self.model = self.engine.LlamaModel(str(path), self.engine.LlamaModelParams())
@@ -151,7 +151,7 @@ def load_engine() -> Any:
 
 
 def check_processor(cpu_info: Path = CPU_INFO) -> None:
-    """Raises ChatError for a processor that the engine's wheel was not made for, where the system says what it has."""
+    """Check the processor, if the system describes it. Raises ChatError if the engine's wheel cannot run on it."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return
     try:
