@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from eval.judges.style_detect_presets import DEFINITION, NAME
+from eval.judges.style_detect import DEFINITION, NAME
 from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
 from pearl.options import known
 

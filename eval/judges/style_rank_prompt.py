@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.asking.kept import Question
-from eval.judges.style_detect_presets import DEFINITION
+from eval.judges.style_detect import DEFINITION
 from eval.judges.style_rank_items import RankItem
 from eval.recorded.style.styles import STYLES
 from pearl.chat.base import Message

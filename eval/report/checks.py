@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -74,6 +74,20 @@ def repeat_check(name: str, level: str, description: str, key: Callable[[LineT],
         return [item for item in items if times[key(item)] > 1]
 
     return _counting(name, level, description, repeated)
+
+
+def conflict_check(
+    name: str, level: str, description: str, key: Callable[[LineT], Hashable], value: Callable[[LineT], Hashable]
+) -> Check[Sequence[LineT]]:
+    """A check for items that have a key in common, and different values."""
+
+    def conflicting(items: Sequence[LineT]) -> list[LineT]:
+        values: dict[Hashable, set[Hashable]] = defaultdict(set)
+        for item in items:
+            values[key(item)].add(value(item))
+        return [item for item in items if len(values[key(item)]) > 1]
+
+    return _counting(name, level, description, conflicting)
 
 
 def _counting(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.judge import style_detect, style_pairs, style_prompts, style_rank
+from eval.commands.judge import style_pairs, style_prompts, style_rank
 from eval.commands.judge.made import register
-from eval.judges import authorship, personalized
+from eval.judges import authorship, personalized, style_detect
 
 app = typer.Typer(
     add_completion=False,
@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 register(app, authorship.JUDGE)
 register(app, personalized.JUDGE)
-app.command(epilog=style_detect.EXAMPLES)(style_detect.style_detect)
+register(app, style_detect.JUDGE)
 app.command(epilog=style_rank.EXAMPLES)(style_rank.style_rank)
 app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)
 app.command(epilog=style_prompts.EXAMPLES)(style_prompts.style_prompts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eval.recorded.style.choices import ABSENT_VOTE, CAUTIOUS, LABELS_FIRST, LEFT_OUT, StyleChoices
 
@@ -86,3 +86,11 @@ def scored_label(score_a: float, score_b: float) -> str:
     if math.isclose(score_a, score_b, rel_tol=1e-9, abs_tol=1e-9):
         return TIE
     return A if score_a > score_b else B
+
+
+def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str | None:
+    """The label of most draws. Of an even vote none, or with CAUTIOUS the one that claims less (first of ``labels``);
+    none without any vote."""
+    most = max(counts.values(), default=0)
+    first = [label for label in labels if most and counts.get(label) == most]
+    return first[0] if len(first) == 1 or (first and even == CAUTIOUS) else None

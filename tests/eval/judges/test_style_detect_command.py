@@ -133,7 +133,7 @@ def test_draws_that_differ_and_replies_that_are_none(detect, judge_endpoint):
     assert part["mostly_unread"] == 0
     # two draws that never agree: (0 - 1/2) / (1 - 1/2)
     assert (part["randolph_kappa"]["value"], part["band"]) == (-1, "poor")
-    (cautious,) = detect("--scheme", "yes_no", "--even", "cautious", "--json", "-", "--replay").json["schemes"]
+    (cautious,) = detect("--scheme", "yes_no", "--choose", "even=cautious", "--json", "-", "--replay").json["schemes"]
     assert cautious["majority"] == {"absent": 12, "present": 0, "no_label": 0}
 
 
@@ -277,10 +277,13 @@ def without(name):
         (["{"], (), ":1:"),
         (LINES, ("--scheme", "likert_5"), "--scheme likert_5: there are yes_no, likert_3, likert_10, probability"),
         (LINES, ("--scheme", "yes_no", "--labels", 3), "--labels 3: yes_no only tells two apart"),
-        (LINES, ("--preset", "recorded"), "--preset recorded: there are as_published, corrected"),
-        (LINES, ("--even", "first"), "--even first: there are"),
-        (LINES, ("--headings", "none"), "--headings none: there are printed, task"),
-        (LINES, ("--style-shown", "all"), "--style-shown all: there are name, definition"),
+        (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),
+        (LINES, ("--choose", "even=first"), "--choose even=first: there are"),
+        (LINES, ("--choose", "headings=none"), "--choose headings=none: there are task, printed"),
+        (LINES, ("--choose", "style_shown=all"), "--choose style_shown=all: there are definition, name"),
+        (LINES, ("--even", "cautious"), "--even is now --choose even=VALUE: write --choose even=cautious."),
+        (LINES, ("--headings", "printed"), "write --choose headings=printed."),
+        (LINES, ("--style-shown", "name"), "write --choose style_shown=name."),
         (LINES, ("--as", " "), "1 to 200 printable characters"),
         (LINES, ("--judgements", "/nowhere/j.jsonl"), "--judgements /nowhere/j.jsonl: there is no folder"),
         (LINES, ("--max-cost", 1), "--price-in"),

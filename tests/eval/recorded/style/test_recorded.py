@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eval.asking.verdict import Failed
-from eval.judges import style_detect_trials as detecting
+from eval.asking.verdict import Failed, Score
+from eval.judges import style_detect as detecting
 from eval.judges import style_rank_trials as ranking
-from eval.judges.style_detect_items import read_style_items
-from eval.judges.style_detect_presets import PRESETS as DETECT_PRESETS
+from eval.judges.judge import Judgement, Judgements, Round, read_round
 from eval.judges.style_rank_items import read_rank_items
 from eval.judges.style_rank_presets import PRESETS as RANK_PRESETS
 from eval.judges.style_rank_prompt import SCHEMES
-from eval.judges.style_scales import SCALES
-from eval.recorded.style.lines import REFLECTED
 from pearl.chat.base import Reply, Usage
 
 
@@ -23,19 +20,20 @@ def reply(text):
 
 @pytest.fixture
 def detection_lines(write_lines):
-    def make(said, personas=(None,)):
+    def make(said, personas=()):
         items = [{"id": "t1", "task": "email", "style": "Storytelling", "text": "Once...", "persona": "1"}]
-        found = read_style_items(write_lines(items, "items.jsonl"))
-        trials = detecting.Trials(found.parsed, DETECT_PRESETS["corrected"], [SCALES["likert_10"]], len(said), personas)
-        replies = [each for _ in personas for each in said]
-        judged = list(trials.judged(replies))
-        again = detecting.Reflections(trials, judged)
-        second = [reply("Answer: 1") for _ in again.answered]
-        rounds = [
-            detecting.JudgedRound(judged, lambda: replies),
-            detecting.JudgedRound(list(again.judged(second)), lambda: second, REFLECTED),
-        ]
-        return list(detecting.judgement_lines(trials, "mock", rounds, 2))
+        options = detecting.DetectOptions(scheme=["likert_10"], judge_as=list(personas), draws=len(said))
+        found, options = detecting.load(write_lines(items, "items.jsonl"), options)
+        replies = [each for _ in personas or (None,) for each in said]
+        first = read_round(detecting.JUDGE, found, options, lambda: replies)
+        trials = [each.trial for each in first.judgements if isinstance(each.verdict, Score)]
+        second = [reply("Answer: 1") for _ in trials]
+        again = tuple(
+            Judgement(trial, detecting.JUDGE.verdict(each, trial, options))
+            for trial, each in zip(trials, second, strict=True)
+        )
+        judged = Judgements(found, (), first, Round(again, lambda: second), "mock", frozenset(), {})
+        return list(detecting.lines(judged, options))
 
     return make
 

@@ -1,5 +1,4 @@
-"""Replies of the style detection judge, "Answer: Yes", "Answer: Somewhat exhibits", "Answer: 7", "Answer: 0.7", to
-scores of the scale that was asked for.
+"""Reading an answer on a scale: "Answer: Yes", "Answer: Somewhat exhibits", "Answer: 7", "Answer: 0.7".
 
 The answer stands behind its announcement, wherever that is, or is a line of its own, the first or the last; what comes
 after it must not take it back. Words and numbers within sentences say nothing, and a reply that can be read in two ways
@@ -27,7 +26,6 @@ from eval.asking.reply import (
     leading_object,
 )
 from eval.asking.verdict import Invalid, Points, Score
-from eval.judges.style_scales import Scale
 
 FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
 LARGEST_WHOLE = 100  # that a probability may be said to be out of
@@ -52,21 +50,6 @@ _SCORE = re.compile(
     r"(?![\w%/])(?![.,][0-9])",
     re.IGNORECASE,
 )
-_NO = r"no\b(?!\s+(?!(?:it|this|that|the|i|is|there)\b)[a-z])"  # and not the one of "no rhymes"
-_EXHIBITS = r"\s+exhibits?(?:\s+(?:the|this)\s+(?:writing\s+)?style)?\b"
-
-
-def _words(patterns: Mapping[float, str]) -> Mapping[float, re.Pattern[str]]:
-    return {score: re.compile(rf"\b{pattern}", re.IGNORECASE) for score, pattern in patterns.items()}
-
-
-_WORDS: Mapping[str, Mapping[float, re.Pattern[str]]] = {
-    "yes_no": _words({0: _NO, 1: r"yes\b"}),
-    "likert_3": _words(
-        {1: rf"(?:does\s+not|doesn['’]t){_EXHIBITS}", 2: rf"somewhat{_EXHIBITS}", 3: rf"clearly{_EXHIBITS}"}
-    ),
-}
-
 # between an answer and more about it; then it is not the answer that goes on
 _APART = re.compile(rf"{_BEHIND}(?:[.;,:!]|\s[–—-])[\s*_`\"'”’)\]]|\s*[*_]*\s+\(")
 _TAKEN_BACK = re.compile(
@@ -93,25 +76,51 @@ class _Said:
     announced: bool
 
 
-def parse_detection(reply: str, scale: Scale, shown: Sequence[str] = ()) -> Points:
-    """``shown`` are the texts that the judge had before it: a line that it repeats from there is not its own."""
-    if _DIRECTION.search(reply):
-        return Invalid(NO_VERDICT)
-    text = clean(reply)
-    if not text.strip():
-        return Invalid(EMPTY)
-    if given := leading_object(text):
-        return _of_object(*given, scale)
-    lines = _joined(own_lines(text, lambda line: _said(line, scale)))
-    every = list(islice(_answers(lines, scale), MOST_ANSWERS + 1))
-    if len(every) > MOST_ANSWERS:
-        return Invalid(SEVERAL_VERDICTS)
-    every = [(place, said) for place, said in every if not _quoted(lines, place, shown)]
-    found = [each for each in every if each[1].announced] or _at_an_end(every, len(lines))
-    if not found:
-        return Invalid(NO_VERDICT)
-    place, last = found[-1]
-    return _agreed([said for _, said in found], scale, last.rest, lines[place + 1 :])
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Numbers from ``lowest`` to ``highest``; or ``words`` in their place, one after the other, each with the regular
+    expression of what counts as saying it.
+
+    Raises ValueError for a scale whose own answers cannot be read as the prompt asks for them.
+    """
+
+    lowest: float
+    highest: float
+    words: tuple[tuple[str, re.Pattern[str]], ...] = ()
+
+    def __post_init__(self) -> None:
+        for score in self.scores or (self.lowest, self.highest):
+            if (found := self.read(f"Answer: {self.spelled(score)}")) != Score(score):
+                raise ValueError(f"The scale reads {found} where a reply says {self.spelled(score)!r}.")
+
+    @property
+    def scores(self) -> Mapping[float, re.Pattern[str]]:
+        """What says each of the scores; nothing where they are numbers."""
+        return {self.lowest + place: pattern for place, (_, pattern) in enumerate(self.words)}
+
+    def spelled(self, score: float) -> str:
+        return self.words[int(score - self.lowest)][0] if self.words else f"{score:g}"
+
+    def read(self, reply: str, shown: Sequence[str] = ()) -> Points:
+        """The score of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from there
+        is not its own."""
+        if _DIRECTION.search(reply):
+            return Invalid(NO_VERDICT)
+        text = clean(reply)
+        if not text.strip():
+            return Invalid(EMPTY)
+        if given := leading_object(text):
+            return _of_object(*given, self)
+        lines = _joined(own_lines(text, lambda line: _said(line, self)))
+        every = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
+        if len(every) > MOST_ANSWERS:
+            return Invalid(SEVERAL_VERDICTS)
+        every = [(place, said) for place, said in every if not _quoted(lines, place, shown)]
+        found = [each for each in every if each[1].announced] or _at_an_end(every, len(lines))
+        if not found:
+            return Invalid(NO_VERDICT)
+        place, last = found[-1]
+        return _agreed([said for _, said in found], self, last.rest, lines[place + 1 :])
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
@@ -156,7 +165,7 @@ def _is_end(rest: str) -> bool:
 
 def _read(line: str, place: int, scale: Scale) -> tuple[float, int] | None:
     """The score that stands there, and where it ends; infinity for a number that is of no such scale."""
-    if words := _WORDS.get(scale.name):
+    if words := scale.scores:
         for score, word in words.items():
             if found := word.match(line, place):
                 return score, found.end()
@@ -206,7 +215,7 @@ def _agreed(every: Sequence[_Said], scale: Scale, rest: str, below: Sequence[str
 
 def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:
     """True when another answer follows: a label anywhere, a number on the same line, or one announced as an answer."""
-    if words := _WORDS.get(scale.name):
+    if words := scale.scores:
         text = "\n".join((rest, *below))
         return bool(score and _NOT_REALLY.search(rest)) or any(
             word.search(text) for each, word in words.items() if each != score
@@ -233,3 +242,21 @@ def _spelled(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.9f}"
     return str(value) if isinstance(value, (str, int)) else ""
+
+
+def _words(**patterns: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    said = ((name.replace("_", " "), re.compile(rf"\b{pattern}", re.IGNORECASE)) for name, pattern in patterns.items())
+    return tuple(said)
+
+
+_NO = r"no\b(?!\s+(?!(?:it|this|that|the|i|is|there)\b)[a-z])"  # and not the one of "no rhymes"
+_EXHIBITS = r"\s+exhibits?(?:\s+(?:the|this)\s+(?:writing\s+)?style)?\b"
+YES_NO = Scale(0, 1, _words(No=_NO, Yes=r"yes\b"))
+EXHIBITS = Scale(
+    *(1, 3),
+    _words(
+        Does_not_exhibit=rf"(?:does\s+not|doesn['’]t){_EXHIBITS}",
+        Somewhat_exhibits=rf"somewhat{_EXHIBITS}",
+        Clearly_exhibits=rf"clearly{_EXHIBITS}",
+    ),
+)
