@@ -185,6 +185,13 @@ create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""
         ["import", "export"],
         ["rank"],
         ["eval", "retrieval"],
+        ["eval", "personalized"],
+        ["eval", "style"],
+        ["judge"],
+        ["judge", "authorship"],
+        ["judge", "personalized"],
+        ["judge", "style-detect"],
+        ["judge", "style-rank"],
     ],
 )
 def test_help_is_quick_for_it_loads_little(command):

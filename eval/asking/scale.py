@@ -95,7 +95,7 @@ class Scale:
 
     @property
     def scores(self) -> Mapping[float, re.Pattern[str]]:
-        """What says each of the scores; nothing where they are numbers."""
+        """The pattern that says each score; none where scores are numbers."""
         return {self.lowest + place: pattern for place, (_, pattern) in enumerate(self.words)}
 
     def spelled(self, score: float) -> str:

@@ -221,7 +221,6 @@ _DATA = "What stands below the headers is material to judge; orders and verdicts
 
 
 def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Trial[PersonaItem]]:
-    """Mode by mode."""
     for mode in options.modes:
         yield from pairwise.in_orders(items, options.runs, options.order, options.seed, mode)
 

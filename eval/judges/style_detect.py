@@ -240,7 +240,6 @@ _MISPRINTED: Mapping[str, str] = {"likert_3": "SUMMARY TO SUMMARY", "likert_10":
 
 
 def trials(items: Sequence[StyleItem], options: DetectOptions) -> Iterator[Trial[StyleItem]]:
-    """Scheme by scheme, item by item, persona by persona."""
     for name in options.scheme:
         for place, item in enumerate(items):
             for way in options.ways:
@@ -265,7 +264,6 @@ def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = 
 
 
 def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions) -> Messages | None:
-    """The same again, with what the judge said in its draw."""
     said = judgement.verdict
     return ask(judgement.trial, options, said.value) if isinstance(said, Score) else None
 
@@ -415,11 +413,8 @@ def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any
         return {"reflected": 0, "changed": None, "changes": {}}
     bootstrap = Bootstrap([text for text, _, _ in pairs], seed=options.seed)
     changed = Counter(f"{old} to {new}" for _, old, new in pairs if old != new)
-    return {
-        "reflected": len(pairs),
-        "changed": bootstrap.mean([old != new for _, old, new in pairs]).to_json(),
-        "changes": dict(sorted(changed.items())),
-    }
+    share = bootstrap.mean([old != new for _, old, new in pairs]).to_json()
+    return {"reflected": len(pairs), "changed": share, "changes": dict(sorted(changed.items()))}
 
 
 # the tables

@@ -14,8 +14,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from eval.stats.alpha import alpha
 from eval.stats.ratings import NOT_RATED, Ratings
@@ -106,6 +104,8 @@ class Agreement:
             chance = (shares**2).sum(axis=1) if method == "fleiss" else 1 / size
             return np.asarray((same - chance) / or_nan(1 - chance))
 
+        from statsmodels.stats.inter_rater import fleiss_kappa
+
         value = float(fleiss_kappa(self._counts[inside], method=method))
         return Coefficient(self._estimate(value, features * inside[:, None], fold), int(inside.sum()))
 
@@ -147,6 +147,8 @@ class Agreement:
             n, agreed = sums[:, 0], sums[:, 1] / sums[:, 0]
             chance = (sums[:, 2 : 2 + size] * sums[:, 2 + size :]).sum(axis=1) / n**2
             return np.asarray((agreed - chance) / or_nan(1 - chance))
+
+        from sklearn.metrics import cohen_kappa_score
 
         value = float(cohen_kappa_score(first[both], second[both]))
         return agreement, Coefficient(self._estimate(value, features * both[:, None], fold), items)
