@@ -11,7 +11,7 @@ from pearl.errors import NotFound
 from pearl.settings import EMBEDDED
 from retriever.base import Retriever
 from retriever.baselines.bm25 import BM25Retriever
-from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever
+from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
 from retriever.baselines.fusion import FusionRetriever
 from retriever.baselines.likelihood import LikelihoodRetriever
 from retriever.baselines.random_order import RandomRetriever
@@ -48,6 +48,7 @@ ENTRIES = (
     Entry("bm25", "BM25", lambda _: BM25Retriever()),
     Entry("dense", "cosine with the document", DenseRetriever, needs_encoder=True),
     Entry("dense-requests", "cosine between the requests", DenseRequestsRetriever, needs_encoder=True),
+    Entry("dense-sum", "sum of both cosines", DenseSumRetriever, needs_encoder=True),
     Entry(
         "fusion",
         "BM25 and dense, fused by reciprocal rank",

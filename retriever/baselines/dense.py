@@ -38,6 +38,32 @@ class DenseRequestsRetriever(Retriever):
         return DenseRetriever(self._encoder).index(asked)
 
 
+class DenseSumRetriever(Retriever):
+    """Adds the request's cosine with the document's text and its cosine with the request that the document answered.
+
+    A document without a request has only the first, which then counts twice: counted once it would stand behind
+    nearly every document with a request, for lacking one and not for being unlike what is asked.
+    """
+
+    name = "dense-sum"
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._parts = (DenseRetriever(encoder), DenseRequestsRetriever(encoder))
+
+    def index(self, documents: Sequence[Document]) -> Index:
+        texts, requests = (part.index(documents) for part in self._parts)
+        return DenseSumIndex(texts, requests)
+
+
+class DenseSumIndex:
+    def __init__(self, texts: Index, requests: Index) -> None:
+        self._texts = texts
+        self._requests = requests
+
+    def scores(self, request: Request, clock: Clock | None = None) -> Scores:
+        return self._texts.scores(request, clock) + self._requests.scores(request, clock)
+
+
 class DenseIndex:
     def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
         """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0: the

@@ -15,7 +15,7 @@ from pearl.errors import InputError, NotFound
 from pearl.records import Document, Request, ScoredDocument
 from retriever.base import UNCALIBRATED, Index, Retriever, order
 from retriever.baselines.bm25 import BM25Retriever
-from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever
+from retriever.baselines.dense import DenseRequestsRetriever, DenseRetriever, DenseSumRetriever
 from retriever.baselines.fusion import DAMPING, FusionRetriever, ranks
 from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
 from retriever.baselines.random_order import RandomRetriever
@@ -61,7 +61,8 @@ def test_its_name_is_the_one_it_is_asked_for_by(encoder):
 
 
 def test_a_name_that_is_not_there(encoder):
-    with pytest.raises(NotFound, match="bm25, dense, dense-requests, fusion, likelihood, random, recent") as caught:
+    others = "bm25, dense, dense-requests, dense-sum, fusion, likelihood, random, recent"
+    with pytest.raises(NotFound, match=others) as caught:
         make_retriever("BM25", encoder)
     assert (caught.value.exit_status, caught.value.param) == (2, "model")
 
@@ -122,7 +123,7 @@ def test_of_equal_documents_the_newest_comes_first(retriever):
     assert [found.document.id for found in retriever.rank(REQUEST, documents)] == ["3", "2", "1", "0"]
 
 
-@pytest.mark.parametrize("retriever", ["bm25", "dense", "dense-requests", "fusion"], indirect=True)
+@pytest.mark.parametrize("retriever", ["bm25", "dense", "dense-requests", "dense-sum", "fusion"], indirect=True)
 def test_what_is_asked_for_is_found(retriever):
     best = retriever.rank(Request("bread in a cold kitchen"), history(TEXTS))[0]
     assert best.document.text == TEXTS[4]
@@ -255,6 +256,16 @@ def test_dense_requests_is_dense_over_the_requests_and_texts_without_one(encoder
     scores = DenseRequestsRetriever(encoder).index(documents).scores(REQUEST)
     expected = DenseRetriever(encoder).index(history(["bread", TEXTS[1], TEXTS[4]])).scores(REQUEST)
     assert np.array_equal(scores, expected)
+
+
+def test_the_sum_of_both_cosines_counts_the_text_twice_where_there_is_no_request(encoder):
+    asked = [("to me", "bread"), ("a loaf", None), (TEXTS[4], "something else")]
+    documents = [Document(str(number), text, request=request) for number, (text, request) in enumerate(asked)]
+    scores = DenseSumRetriever(encoder).index(documents).scores(REQUEST)
+    texts = DenseRetriever(encoder).index(documents).scores(REQUEST)
+    requests = DenseRetriever(encoder).index(history(["bread", "a loaf", "something else"])).scores(REQUEST)
+    assert scores.tolist() == pytest.approx((texts + requests).tolist())
+    assert scores[1] == pytest.approx(2 * texts[1])
 
 
 def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(causal_folder):

@@ -76,7 +76,7 @@ def test_with_no_time_at_all_one_is(pearl: Any, slow: Any) -> None:
     assert clock.not_embedded == 0
 
 
-@pytest.mark.parametrize("name", ["artifact", "fusion", "dense", "dense-requests"])
+@pytest.mark.parametrize("name", ["artifact", "fusion", "dense", "dense-requests", "dense-sum"])
 def test_what_is_not_embedded_is_ranked_all_the_same(pearl: Any, slow: Any, make_artifact: Any, name: str) -> None:
     pearl.add("ann", *history())
     limited, clock = stored(pearl, slow(), 0.0)
