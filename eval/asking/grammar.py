@@ -52,6 +52,8 @@ class Grammar(Generic[VerdictT]):
     ``verdict`` says what a match means, Invalid for words that were not offered. ``spelled``: the verdicts as the
     prompt asks for them. ``sections``: what headings without a colon say, in order, above what is written of each text.
     ``leads``: the verdict may be the first line, too; ``takes_back`` tells if the lines below may mean another one.
+    ``once``: said again, even the same, it is none. ``alone``: a whole reply, or field, that is a verdict, too;
+    ``number``: the verdict of a number in a field.
 
     Raises ValueError for a grammar that reads no verdict, or another one, where it is spelled as asked for.
     """
@@ -63,6 +65,9 @@ class Grammar(Generic[VerdictT]):
     sections: Sequence[VerdictT] = ()
     leads: bool = False
     takes_back: Callable[[VerdictT | Invalid, Sequence[str]], bool] = lambda verdict, below: False
+    once: bool = False
+    alone: re.Pattern[str] | None = None
+    number: Callable[[float], VerdictT | Invalid] | None = None
 
     def __post_init__(self) -> None:
         if not self.spelled:
@@ -81,10 +86,14 @@ class Grammar(Generic[VerdictT]):
         if given := leading_object(text):
             return self._of_object(*given, shown)
         lines = own_lines(text, self.line.fullmatch)
+        if self.alone and len(lines) == 1 and (match := self.alone.fullmatch(lines[0])):
+            return self.verdict(match)
         labels = [label for label in self._labels(lines, shown) if label.announced or not label.heading]
         if not labels:
             return Invalid(NO_VERDICT)
         *others, last = labels
+        if self.once and others:
+            return Invalid(SEVERAL_VERDICTS)
         ends = last.place == len(lines) - 1 and not last.heading
         if not ends and not (self.leads and labels[0].place == 0):
             return Invalid(NO_VERDICT)
@@ -100,7 +109,7 @@ class Grammar(Generic[VerdictT]):
             match = self.line.fullmatch(line) if len(line) < LONGEST_LINE else None
             if match and not quotes_half(line) and not (shown and is_repeated(lines, place, shown)):
                 announced = bool(match.groupdict().get("says"))
-                yield Label(place, self.verdict(match), announced, ":" in match["tail"])
+                yield Label(place, self.verdict(match), announced, ":" in match.groupdict().get("tail", ""))
 
     def _are_sections(self, bare: Sequence[Label[VerdictT]]) -> bool:
         """One for each text, in their order, with something written between them; the verdict comes further down."""
@@ -109,13 +118,23 @@ class Grammar(Generic[VerdictT]):
         return bool(bare) and said == list(self.sections) and apart
 
     def _of_object(self, value: dict[str, Any], rest: str, shown: Sequence[str]) -> VerdictT | Invalid:
-        said = [value[name] for name in self.fields if name in value]
-        labels = list(self._labels([text.strip() for text in said if isinstance(text, str)]))
-        if not said or len(labels) < len(said):
+        fields = [value[name] for name in self.fields if name in value]
+        said = [verdict for field in fields for verdict in self._of_field(field)]
+        if not fields or len(said) < len(fields):
             return Invalid(NO_VERDICT)
         below = own_lines(rest, self.line.fullmatch)
-        labels += [label for label in self._labels(below, shown) if label.announced or not label.heading]
-        verdict = labels[0].verdict
-        if "{" in rest or any(label.verdict != verdict for label in labels):
+        said += [label.verdict for label in self._labels(below, shown) if label.announced or not label.heading]
+        verdict = said[0]
+        if "{" in rest or any(other != verdict for other in said) or (self.once and len(said) > 1):
             return Invalid(SEVERAL_VERDICTS)
         return Invalid(SEVERAL_VERDICTS) if below and self.takes_back(verdict, below) else verdict
+
+    def _of_field(self, value: object) -> Iterator[VerdictT | Invalid]:
+        """One at most."""
+        if isinstance(value, str) and self.alone:
+            if match := self.alone.fullmatch(value):
+                yield self.verdict(match)
+        elif isinstance(value, str):
+            yield from (label.verdict for label in self._labels([value.strip()]))
+        elif self.number and isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield self.number(value)

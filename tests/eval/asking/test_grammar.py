@@ -45,6 +45,40 @@ def test_fields_of_an_object():
     assert declared.read('{"answer": "yes", "verdict": "no"}') == Invalid(SEVERAL_VERDICTS)
 
 
+def test_a_verdict_that_may_be_said_once():
+    declared = grammar(once=True, fields=("answer", "verdict"))
+    assert declared.read("It is so.\nYes") == 1
+    assert declared.read("Yes\nIt is so.\nYes") == Invalid(SEVERAL_VERDICTS)
+    assert declared.read('{"answer": "yes", "verdict": "yes"}') == Invalid(SEVERAL_VERDICTS)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("+yes", 1),
+        ("It is so.\n+yes", Invalid(NO_VERDICT)),
+        ('{"answer": "+yes"}', 1),
+        ('{"answer": "yes"}', Invalid(NO_VERDICT)),
+        ('{"answer": 1}', 1),
+        ('{"answer": 2.5}', Invalid(NOT_OFFERED)),
+        ('{"answer": true}', Invalid(NO_VERDICT)),
+    ],
+)
+def test_what_is_a_verdict_when_it_stands_alone(reply, verdict):
+    def number(value: float) -> int | Invalid:
+        return 1 if value == 1 else Invalid(NOT_OFFERED)
+
+    declared = grammar(fields=("answer",), alone=re.compile(r"\+(?P<word>yes|no)"), number=number)
+    assert declared.read(reply) == verdict
+
+
+def test_a_line_without_a_group_for_its_end():
+    bare = Grammar(
+        re.compile(r"(?P<word>yes|no):?", re.IGNORECASE), lambda match: WORDS[match["word"].lower()], {"Yes": 1}
+    )
+    assert bare.read("It is so.\nYes:") == 1
+
+
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
