@@ -325,7 +325,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         **{name: value for name, (value, _) in alphas.items()},
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
-        "prefers_longer": pairwise.prefers_longer(columns, [item.texts for item in items], options.seed),
+        "prefers_longer": pairwise.prefers_longer(columns.taken, [each.trial.item.texts for each in every], bootstrap),
         "self_preference": preference_of(judgements.names, options.ability, every, columns.taken, None, bootstrap),
         "baselines": rules(every, columns, bootstrap),
     }

@@ -136,12 +136,11 @@ def position(columns: PairColumns, seed: int) -> dict[str, Any]:
     }
 
 
-def prefers_longer(columns: PairColumns, texts: Sequence[tuple[str, str]], seed: int) -> dict[str, Any] | None:
-    """The share of verdicts for the longer text, of those for one of two with different lengths; ``texts`` of each
-    item."""
-    more = np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])[columns.place]
-    longer = columns.taken * more
-    return share((longer > 0).astype(float), (longer != 0).astype(float), columns.bootstrap(seed))
+def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: Bootstrap) -> dict[str, Any] | None:
+    """The share of verdicts for the longer text, of those for one of two with different lengths: (N,) each, ``taken``
+    as in :class:`PairColumns`."""
+    longer = taken * np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])
+    return share((longer > 0).astype(float), (longer != 0).astype(float), bootstrap)
 
 
 def alpha_over_runs(

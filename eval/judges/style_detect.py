@@ -28,7 +28,7 @@ from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import personas_of, role_of
 from eval.recorded.style.styles import STYLES, check_style, check_task, names_style, style_named
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
-from eval.report.tables import NOTHING, Json, Table, checks_table, shown
+from eval.report.tables import NOTHING, Json, Table, checks_table, kappa_cell, shown
 from eval.stats.consistency import self_consistency
 from pearl.chat.base import Message, Reply
 from pearl.errors import InputError
@@ -434,7 +434,7 @@ def tables(result: Json) -> Iterator[Table]:
             first: lambda part: part[name],
             "found": lambda part: shown(part["present"], 3),
             **{f"items {label.replace('_', ' ')}": partial(_majority, label) for label in labels},
-            "Randolph's kappa": _kappa,
+            "Randolph's kappa": kappa_cell,
             "invalid": lambda part: shown(part["invalid_share"], 3),
             "draws": lambda part: f"{part['n']:,}",
         }
@@ -453,11 +453,6 @@ def tables(result: Json) -> Iterator[Table]:
 
 def _majority(label: str, part: Json) -> str:
     return f"{part['majority'][label]:,}"
-
-
-def _kappa(part: Json) -> str:
-    undefined = part["undefined"].get("randolph_kappa")
-    return f"{NOTHING} ({undefined})" if undefined else f"{shown(part['randolph_kappa'], 2)}, {part['band']}"
 
 
 def _changes(part: Json) -> str:

@@ -38,6 +38,12 @@ def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
     return f"{interval['value']:{form}} [{interval['low']:{form}}, {interval['high']:{form}}]"
 
 
+def kappa_cell(part: Json) -> str:
+    """Randolph's kappa and its band, or why it is undefined."""
+    undefined = part["undefined"].get("randolph_kappa")
+    return f"{NOTHING} ({undefined})" if undefined else f"{shown(part['randolph_kappa'], 2)}, {part['band']}"
+
+
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
     of its slices."""

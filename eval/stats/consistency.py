@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eval.stats.coefficients import Agreement, landis_koch
-from eval.stats.ratings import ratings_of
 from pearl.stats import RESAMPLES
 
 NOTHING_READ = "no draw has a label"
@@ -16,6 +14,9 @@ def self_consistency(given: dict[tuple[str, str], str], labels: Sequence[str], s
     """Randolph's kappa of the labels that are ``given`` to items, by item and draw; null with a reason."""
     if not given:
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
+    from eval.stats.coefficients import Agreement, landis_koch  # here, for a judge's help needs no statistics
+    from eval.stats.ratings import ratings_of
+
     found = Agreement(ratings_of(given, labels), resamples=RESAMPLES, seed=seed).randolph()
     kappa = found.estimate
     return {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.judge import style_pairs, style_prompts, style_rank
+from eval.commands.judge import style_pairs, style_prompts
 from eval.commands.judge.made import register
-from eval.judges import authorship, personalized, style_detect
+from eval.judges import authorship, personalized, style_detect, style_rank
 
 app = typer.Typer(
     add_completion=False,
@@ -14,10 +14,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
 )
-register(app, authorship.JUDGE)
-register(app, personalized.JUDGE)
-register(app, style_detect.JUDGE)
-app.command(epilog=style_rank.EXAMPLES)(style_rank.style_rank)
+for judge in (authorship, personalized, style_detect, style_rank):
+    register(app, judge.JUDGE)
 app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)
 app.command(epilog=style_prompts.EXAMPLES)(style_prompts.style_prompts)
 

@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from eval.asking.json_lines import read_lines
 from eval.recorded.style.choices import TIES, StyleChoices
-from eval.recorded.style.labels import TIE, A, B, draws_label, ordered_label, scored_label
+from eval.recorded.style.labels import TIE, draw_label, draws_label, mean_scores, scored_label
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from pearl.errors import InputError
 
@@ -35,7 +34,9 @@ class Unit:
 
     def label(self, choices: StyleChoices) -> str | None:
         """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
-        return scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices)
+        return (
+            scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices.even)
+        )
 
     def votes(self, choices: StyleChoices) -> Mapping[str, int]:
         """Count the draws that gave each label."""
@@ -145,7 +146,7 @@ def _unit(key: Key, unit: _Open) -> Unit:
     labels: Counter[str] = Counter()
     unused = half = 0
     for parts in by_draw.values():
-        label = _draw_label(parts)
+        label = draw_label(parts)
         if label is None:
             unused += len(parts)
             half += any(isinstance(said, str) for said in parts.values())
@@ -155,7 +156,7 @@ def _unit(key: Key, unit: _Open) -> Unit:
         key=key,
         about=unit.about,
         labels=dict(labels),
-        means=_means(unit.said),
+        means=mean_scores((part, said) for (_, part), said in unit.said.items()),
         lines=len(unit.said),
         unused=unused,
         half_draws=half,
@@ -165,25 +166,3 @@ def _unit(key: Key, unit: _Open) -> Unit:
 
 def _shown(place: tuple[Path, int]) -> str:
     return f"{place[0]}:{place[1]}"
-
-
-def _draw_label(parts: Mapping[str, str | float | None]) -> str | None:
-    """The label of one draw; None when a part of it has no answer."""
-    if "" in parts:
-        said = parts[""]
-        return said if isinstance(said, str) else None
-    first, second = parts.get(A), parts.get(B)
-    if isinstance(first, float) and isinstance(second, float):
-        return scored_label(first, second)
-    return ordered_label({order: said for order, said in parts.items() if isinstance(said, str)})
-
-
-def _means(said: Mapping[Part, str | float | None]) -> tuple[float, float] | None:
-    """The mean score of each response over all draws; None where one has none."""
-    scores = {
-        part: [score for (_, each), score in said.items() if each == part and isinstance(score, float)]
-        for part in (A, B)
-    }
-    if not (scores[A] and scores[B]):
-        return None
-    return fmean(scores[A]), fmean(scores[B])

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TypeAlias
 
-from eval.recorded.style.choices import ABSENT_VOTE, CAUTIOUS, LABELS_FIRST, LEFT_OUT, StyleChoices
+from eval.recorded.style.choices import (
+    ABSENT_VOTE,
+    CAUTIOUS,
+    DROPPED,
+    LABELS_FIRST,
+    LEFT_OUT,
+    NO_LABEL,
+    TIES,
+    StyleChoices,
+)
 
 DETECTION, RANKING = "detection", "ranking"
 ABSENT, PRESENT = "absent", "present"
@@ -25,14 +37,38 @@ LEVELS: Mapping[str, Mapping[str, str | None]] = {
 CAUTIOUS_LABEL = {DETECTION: ABSENT, RANKING: TIE}
 
 
+# what is said in each part of a draw: in the order "ab" or "ba" of two texts, of text a or b that is scored, or in ""
+Draw: TypeAlias = Mapping[str, str | float | None]
+
+
 def label_of(kind: str, rating: str) -> str | None:
     """The label a rating stands for, None of can't tell. Raises KeyError where it is neither level nor label."""
     return rating if rating in LABELS[kind] else LEVELS[kind][rating]
 
 
-def draws_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
+def draws_label(kind: str, counts: Mapping[str, int], even: str) -> str | None:
     """The label that most draws of a judge gave; None without any, and of an even vote where that gives none."""
-    return _winner(kind, counts, choices)
+    return _winner(kind, counts, even)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawLabels:
+    """A judge's ``label`` of a text or pair, and that of each of its ``draws``, None where it has none; ``votes`` are
+    the draws counted, ``means`` those of the scores of both texts."""
+
+    label: str | None
+    draws: tuple[str | None, ...]
+    votes: Mapping[str, int]
+    means: tuple[float, float] | None
+
+
+def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawLabels:
+    """The higher mean of the scores decides; without scores most draws do."""
+    labels = tuple(draw_label(draw, half) for draw in draws)
+    means = mean_scores(part for draw in draws for part in draw.items())
+    votes = {name: labels.count(name) for name in LABELS[kind]}
+    label = scored_label(*means) if means else draws_label(kind, votes, even)
+    return DrawLabels(label, labels, {**votes, NO_LABEL: labels.count(None)}, means)
 
 
 def ratings_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
@@ -42,8 +78,8 @@ def ratings_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -
         labels: Counter[str] = Counter()
         for level, count in counted.items():
             labels[label_of(kind, level) or CANNOT_TELL] += count
-        return _winner(kind, labels, choices)
-    return _winner(kind, counted, choices)
+        return _winner(kind, labels, choices.even)
+    return _winner(kind, counted, choices.even)
 
 
 def counted_ratings(counts: Mapping[str, int], choices: StyleChoices) -> dict[str, int]:
@@ -59,7 +95,7 @@ def counted_ratings(counts: Mapping[str, int], choices: StyleChoices) -> dict[st
     return counted
 
 
-def _winner(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
+def _winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
     """The label of the most common; levels that are equally common are no even vote where their label is the same."""
     most = max(counts.values(), default=0)
     if not most:
@@ -67,7 +103,28 @@ def _winner(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str 
     labels = {label_of(kind, name) for name, count in counts.items() if count == most}
     if len(labels) == 1:
         return labels.pop()
-    return CAUTIOUS_LABEL[kind] if choices.even == CAUTIOUS else None
+    return CAUTIOUS_LABEL[kind] if even == CAUTIOUS else None
+
+
+def draw_label(draw: Draw, half: str = DROPPED) -> str | None:
+    """The label of one draw; None when a part has no answer, but for one of two orders where ``half`` makes a tie."""
+    if "" in draw:
+        said = draw[""]
+        return said if isinstance(said, str) else None
+    first, second = draw.get(A), draw.get(B)
+    if isinstance(first, float) and isinstance(second, float):
+        return scored_label(first, second)
+    taken = {order: said for order, said in draw.items() if isinstance(said, str)}
+    return TIE if len(taken) == 1 and half == TIES else ordered_label(taken)
+
+
+def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, float] | None:
+    """The mean score of text a and of text b over all draws; None where one has none."""
+    scores: dict[str, list[float]] = {A: [], B: []}
+    for part, score in said:
+        if part in scores and isinstance(score, float):
+            scores[part].append(score)
+    return (mean(scores[A]), mean(scores[B])) if scores[A] and scores[B] else None
 
 
 def ordered_label(answers: Mapping[str, str]) -> str | None:

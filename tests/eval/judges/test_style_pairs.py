@@ -8,7 +8,7 @@ import pytest
 
 from eval.asking.json_lines import write_lines
 from eval.judges.style_pairs import PairOptions, build_pairs, distinct, extremes
-from eval.judges.style_rank_items import read_rank_items
+from eval.judges.style_rank import RankOptions, load
 from eval.judges.style_responses import Response
 from eval.recorded.style.styles import PERSONAS
 
@@ -126,9 +126,9 @@ def test_the_same_seed_builds_the_same():
 
 def test_the_lines_are_items(tmp_path):
     write_lines(tmp_path / "pairs.jsonl", built(six_personas()).lines, called="pairs")
-    items = read_rank_items(tmp_path / "pairs.jsonl", styled=True)
-    assert (len(items.parsed), items.passed_over) == (330, {})
-    assert {item.styles for item in items.parsed} == set(PERSONAS.values())
+    items, _ = load(tmp_path / "pairs.jsonl", RankOptions(scheme="ab_style"))
+    assert (items.lines, items.passed_over) == (330, {})
+    assert {item.styles for item in items.every} == set(PERSONAS.values())
 
 
 LINES = [

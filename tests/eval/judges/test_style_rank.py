@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from eval.asking.json_lines import Lines
 from eval.asking.reply import NO_VERDICT
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Score
-from eval.judges.style_rank import ranking_figures, ranking_report
-from eval.judges.style_rank_checks import preflight
-from eval.judges.style_rank_items import RankItem
-from eval.judges.style_rank_labels import rank
-from eval.judges.style_rank_presets import PRESETS, chosen
-from eval.judges.style_rank_prompt import SCHEMES
-from eval.judges.style_rank_trials import Judged, Questions, Trial, Trials, judgement_lines
+from eval.judges.items import Items
+from eval.judges.judge import Judgement, Judgements, Questions, Round, Trial
+from eval.judges.style_rank import CHECKS, JUDGE, PRESETS, RankItem, RankOptions, rank
+from eval.report.checks import preflight
 from pearl.chat.base import Reply
 from pearl.errors import InputError
 from pearl.records import Usage
 
-CORRECTED, AS_PUBLISHED = PRESETS["corrected"], PRESETS["as_published"]
-AB, RUBRIC = SCHEMES["ab_style"], SCHEMES["rubric_style"]
+AB, AS_PUBLISHED = (RankOptions(preset=name, **PRESETS.chosen(name)) for name in ("corrected", "as_published"))
+RUBRIC = replace(AB, scheme="rubric_style")
 CHOICE = {"1": Given(Answer.A), "2": Given(Answer.B), "-": Invalid(NO_VERDICT), "!": Failed("timeout")}
 
 
@@ -28,29 +27,25 @@ def item(number=1, texts=("A longer text.", "A text."), request="Why?", styles=(
     return RankItem(number, f"i{number}", task, styles, request, texts, {})
 
 
-def ab(*draws):
+def ab(*draws, items=None):
     """A string an item, of pairs: what is said of text a first, and of text b first; 1 is Output (a)."""
     return [
-        Judged(Trial(place, draw, bool(second)), CHOICE[word])
+        Judgement(Trial(place, items[place] if items else item(), draw, bool(second)), CHOICE[word])
         for place, said in enumerate(draws)
         for draw, pair in enumerate(said.split())
         for second, word in enumerate(pair)
     ]
 
 
-def scored(*draws):
+def scored(*draws, items=None):
     """A string an item, of pairs: the points of text a, and of text b."""
     points = {"-": Invalid(NO_VERDICT)} | {str(n): Score(float(n)) for n in range(6)}
-    return [
-        Judged(each.trial, points[word])
-        for each, word in zip(
-            ab(*(" ".join(["11"] * len(said.split())) for said in draws)), "".join(draws).replace(" ", ""), strict=True
-        )
-    ]
+    trials = [each.trial for each in ab(*(re.sub("[^ ]", "1", said) for said in draws), items=items)]
+    return [Judgement(trial, points[word]) for trial, word in zip(trials, re.sub(" ", "", "".join(draws)), strict=True)]
 
 
-def label(judged, scheme=AB, preset=CORRECTED):
-    (ranked,) = rank(judged, 1, scheme, preset)
+def label(judged, options=AB):
+    (ranked,) = rank(judged, options)
     return ranked.label
 
 
@@ -77,7 +72,7 @@ def label(judged, scheme=AB, preset=CORRECTED):
 )
 def test_disagreeing_orders_tie_and_most_draws_decide(draws, corrected, as_published):
     assert label(ab(draws)) == corrected
-    assert label(ab(draws), preset=AS_PUBLISHED) == as_published
+    assert label(ab(draws), AS_PUBLISHED) == as_published
 
 
 @pytest.mark.parametrize(
@@ -103,7 +98,7 @@ def test_thirds_that_are_equal_tie():
     """0.1 + 0.2 is not 0.3; the means of the same points are the same all the same."""
     points = [(0.1, 0.2), (0.2, 0.3), (0.3, 0.1)]
     judged = [
-        Judged(Trial(0, draw, bool(second)), Score(pair[second]))
+        Judgement(Trial(0, item(), draw, bool(second)), Score(pair[second]))
         for draw, pair in enumerate(points)
         for second in (0, 1)
     ]
@@ -111,21 +106,25 @@ def test_thirds_that_are_equal_tie():
 
 
 def test_choices_by_name():
-    taken = chosen("corrected", half="tie", even="cautious")
-    assert taken.to_json() == {"half": "tie", "style_shown": "definition", "even": "cautious"}
-    assert label(ab("12 21"), preset=taken) == "tie"
-    with pytest.raises(InputError, match="--half maybe: there are dropped, tie"):
-        chosen("corrected", half="maybe")
+    taken = PRESETS.chosen("corrected", ["half=tie", "even=cautious"])
+    assert taken == {"half": "tie", "style_shown": "definition", "even": "cautious"}
+    assert label(ab("12 21"), RankOptions(**taken)) == "tie"
+    with pytest.raises(InputError, match="--choose half=maybe: there are dropped, tie"):
+        PRESETS.chosen("corrected", ["half=maybe"])
 
 
-def figures(judged, items, scheme=AB, preset=CORRECTED, draws=2):
-    trials = Trials(items, scheme, preset, draws)
-    return ranking_figures(trials, judged, rank(judged, len(items), scheme, preset))
+def judgements(judged, items, replies=(), passed_over=None):
+    of = Items(tuple(items), len(items), passed_over or {})
+    return Judgements(of, (), Round(tuple(judged), lambda: replies), None, "mock", frozenset(), {})
+
+
+def figures(judged, items, options=AB):
+    return JUDGE.figures(judgements(judged, items), options)
 
 
 def test_what_the_judge_is_worth():
     items = [item(n, request=f"Question {n // 2}") for n in range(4)]
-    found = figures(ab("12 12", "12 11", "21 21", "1- 12"), items)
+    found = figures(ab("12 12", "12 11", "21 21", "1- 12", items=items), items)
     assert (found["n"], found["items"], found["requests"]) == (16, 4, 2)
     assert found["verdicts"] == {"A": 9, "B": 6, "invalid": 1}
     assert found["invalid"] == {"no_verdict": 1}
@@ -139,7 +138,8 @@ def test_what_the_judge_is_worth():
 
 
 def test_self_consistency_is_randolphs_kappa_of_the_draws():
-    found = figures(ab("12 12", "12 11", "21 21"), [item(n) for n in range(3)])
+    items = [item(n) for n in range(3)]
+    found = figures(ab("12 12", "12 11", "21 21", items=items), items)
     # two of three items agree with themselves; of three labels chance is a third
     assert found["randolph_kappa"]["value"] == pytest.approx((2 / 3 - 1 / 3) / (1 - 1 / 3))
     assert found["randolph_kappa"]["value"] == pytest.approx(
@@ -159,7 +159,8 @@ def test_a_consistency_that_is_undefined_is_null_with_a_reason(draws, reason):
 
 
 def test_the_figures_of_a_rubric():
-    found = figures(scored("43 33", "12 -2"), [item(1), item(2, task="tweet")], RUBRIC)
+    items = [item(1), item(2, task="tweet")]
+    found = figures(scored("43 33", "12 -2", items=items), items, RUBRIC)
     assert {name: each["count"] for name, each in found["labels"].items()} == {"a": 1, "tie": 0, "b": 1, "no_label": 0}
     assert found["draw_labels"] == {"a": 1, "tie": 1, "b": 1, "no_label": 1}
     assert (found["p_first"], found["flip_rate"]) == (None, None)
@@ -172,9 +173,8 @@ def test_the_figures_of_a_rubric():
 
 
 def test_the_report_names_what_was_chosen_and_every_label():
-    trials = Trials([item()], AB, AS_PUBLISHED, 3)
-    found = ranking_report(Lines((item(),), {"mood": 1}), ab("12 12 1-"), trials, seed=0)
-    assert (found["choices"], found["passed_over"]) == (AS_PUBLISHED.to_json(), {"mood": 1})
+    found = JUDGE.figures(judgements(ab("12 12 1-"), [item()], passed_over={"mood": 1}), AS_PUBLISHED)
+    assert (found["choices"], found["passed_over"]) == (PRESETS.chosen("as_published"), {"mood": 1})
     votes = {"a": 2, "tie": 1, "b": 0, "no_label": 0}
     assert found["ranked"] == [{"item": "i1", "label": "a", "draws": votes, "mean_scores": None}]
 
@@ -184,24 +184,32 @@ def said(text, finish_reason="stop"):
 
 
 def test_every_draw_asks_in_both_orders():
-    trials = Trials([item(), item(2)], AB, CORRECTED, 2)
-    assert [(each.place, each.draw, each.second) for each in trials] == [
+    items, options = [item(), item(2)], replace(AB, draws=2)
+    assert [(each.place, each.run, each.swapped) for each in JUDGE.trials(items, options)] == [
         (place, draw, second) for place in (0, 1) for draw in (0, 1) for second in (False, True)
     ]
-    assert [each.sample for each in Questions(trials)] == [0, 0, 1, 1] * 2
+    assert [each.sample for each in Questions(JUDGE, items, options)] == [0, 0, 1, 1] * 2
+
+
+def read(replies, of, options=AB):
+    """The judgements of one draw."""
+    trials = JUDGE.trials([of], replace(options, draws=1))
+    return [
+        Judgement(trial, JUDGE.verdict(reply, trial, options)) for trial, reply in zip(trials, replies, strict=True)
+    ]
 
 
 def test_a_reply_that_is_cut_off_or_is_not_there():
-    trials = Trials([item()], AB, CORRECTED, 1)
-    judged = list(trials.judged([said("Output (a)", "length"), Failed("timeout")]))
-    assert [each.said for each in judged] == [Invalid("cut_off"), Failed("timeout")]
+    assert [each.verdict for each in read([said("Output (a)", "length"), Failed("timeout")], item())] == [
+        Invalid("cut_off"),
+        Failed("timeout"),
+    ]
 
 
 def test_the_lines_of_judgements():
     pair = RankItem(1, "i1", "tweet", ("storytelling", "journalistic"), "Why?", ("One.", "Two."), {"generator_a": "g"})
-    trials = Trials([pair], AB, CORRECTED, 1)
     replies = [said("Output (b)"), Failed("timeout")]
-    first, second = judgement_lines(trials, "mock", trials.judged(replies), replies)
+    first, second = JUDGE.lines(judgements(read(replies, pair), [pair], replies), AB)
     assert first == {
         "kind": "ranking",
         "item": "i1",
@@ -218,9 +226,8 @@ def test_the_lines_of_judgements():
         "reply": "Output (b)",
     }
     assert (second["order"], second["verdict"], second["reason"], second["reply"]) == ("ba", "error", "timeout", None)
-    trials = Trials([pair], SCHEMES["rubric_helpfulness"], CORRECTED, 1)
-    replies = [said("Fine.\nScore: 4"), said("Score: 9")]
-    first, second = judgement_lines(trials, "mock", trials.judged(replies), replies)
+    replies, helpfulness = [said("Fine.\nScore: 4"), said("Score: 9")], replace(AB, scheme="rubric_helpfulness")
+    first, second = JUDGE.lines(judgements(read(replies, pair, helpfulness), [pair], replies), helpfulness)
     assert (first["style"], first["response"], first["verdict"], first["score"]) == (None, "a", "scored", 4)
     assert (second["response"], second["verdict"], second["score"]) == ("b", "invalid", None)
     assert "order" not in first
@@ -237,9 +244,9 @@ def test_the_lines_of_judgements():
     ],
 )
 def test_what_is_wrong_with_the_items(pairs, check, records):
-    (finding,) = preflight(pairs)
+    (finding,) = preflight(CHECKS, pairs)
     assert (finding.check, finding.records) == (check, records)
 
 
 def test_nothing_is_wrong():
-    assert preflight([item(1), item(2, request="How?"), item(3, styles=("journalistic",))]) == []
+    assert preflight(CHECKS, [item(1), item(2, request="How?"), item(3, styles=("journalistic",))]) == []

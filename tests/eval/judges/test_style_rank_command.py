@@ -146,7 +146,7 @@ def test_half_of_a_draw(style_rank, judge_endpoint):
     assert (counts(corrected)["no_label"], corrected["invalid"]) == (6, {"no_verdict": CALLS // 2})
     published = style_rank("--json", "-", "--preset", "as_published").json
     assert counts(published) == {"a": 0, "tie": 6, "b": 0, "no_label": 0}
-    assert counts(style_rank("--json", "-", "--half", "tie").json) == counts(published)
+    assert counts(style_rank("--json", "-", "--choose", "half=tie").json) == counts(published)
     assert len(judge_endpoint.bodies) == 2 * CALLS  # as_published asks in other words
     first, later = (judge_endpoint.bodies[place]["messages"][1]["content"] for place in (0, -1))
     assert "Scenes, dialogue" in first
@@ -237,9 +237,12 @@ changed = partial(dict, LINES[0])
         ([LINES[0], changed(task="tweet")], (), ":2: id: 'i0' is on line 1 already"),
         (LINES, ("--scheme", "elo"), "--scheme elo: there are ab_style, ab_helpfulness, rubric_style"),
         (LINES, ("--preset", "best"), "--preset best: there are corrected, as_published"),
-        (LINES, ("--half", "both"), "--half both: there are dropped, tie"),
-        (LINES, ("--style-shown", "no"), "--style-shown no: there are name, definition"),
-        (LINES, ("--even", "odd"), "--even odd: there are no_label, cautious"),
+        (LINES, ("--choose", "half=both"), "--choose half=both: there are dropped, tie"),
+        (LINES, ("--choose", "style_shown=no"), "--choose style_shown=no: there are definition, name"),
+        (LINES, ("--choose", "even=odd"), "--choose even=odd: there are no_label, cautious"),
+        (LINES, ("--half", "tie"), "--half is now --choose half=VALUE: write --choose half=tie"),
+        (LINES, ("--style-shown", "name"), "write --choose style_shown=name"),
+        (LINES, ("--even", "cautious"), "write --choose even=cautious"),
         (LINES, ("--max-cost", "1"), "--max-cost needs --price-in and --price-out"),
         (LINES, ("--judgements", "no/such/folder.jsonl"), "there is no folder"),
     ],

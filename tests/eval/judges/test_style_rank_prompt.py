@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from eval.judges.style_rank_items import RankItem
-from eval.judges.style_rank_prompt import SCHEMES, question, scheme_named
+from eval.judges.judge import Trial
+from eval.judges.style_rank import SCHEMES, RankItem, RankOptions, ask, load
 from eval.recorded.style.styles import STYLES
 from pearl.errors import InputError
 
@@ -17,7 +17,8 @@ def item(request="What is a prime number?", first="Text one.", second="Text two.
 
 
 def asked(name, of=None, *, style_shown="definition", second=False):
-    return question(SCHEMES[name], of or item(), style_shown, second=second, draw=3)
+    """The system's message and the user's."""
+    return ask(Trial(0, of or item(), 3, second), RankOptions(scheme=name, style_shown=style_shown))
 
 
 def marks(text):
@@ -31,12 +32,12 @@ def fenced(*names):
 @pytest.mark.parametrize("name", ["ab_style", "ab_helpfulness"])
 def test_both_texts_in_both_orders(name):
     straight, swapped = (asked(name, second=each) for each in (False, True))
-    system, user = straight.messages
-    assert (system.role, user.role, straight.sample) == ("system", "user", 3)
+    system, user = straight
+    assert (system.role, user.role) == ("system", "user")
     assert "<output_a>\nText one.\n</output_a>" in user.content
     assert "<output_b>\nText two.\n</output_b>" in user.content
-    assert "<output_a>\nText two.\n</output_a>" in swapped.messages[1].content
-    assert swapped.messages[0] == system
+    assert "<output_a>\nText two.\n</output_a>" in swapped[1].content
+    assert swapped[0] == system
     assert marks(user.content) == fenced("request", "output_a", "output_b")
     assert user.content.endswith("Which is best, Output (a) or Output (b)?")
     assert system.content.count("\nOutput (a)\n") == 1  # one example, with its answer
@@ -44,7 +45,7 @@ def test_both_texts_in_both_orders(name):
 
 @pytest.mark.parametrize("name", ["rubric_style", "rubric_helpfulness"])
 def test_each_text_alone(name):
-    first, second = (asked(name, second=each).messages for each in (False, True))
+    first, second = (asked(name, second=each) for each in (False, True))
     assert "<response>\nText one.\n</response>" in first[1].content
     assert "Text two." not in first[1].content
     assert "<response>\nText two.\n</response>" in second[1].content
@@ -56,9 +57,9 @@ def test_each_text_alone(name):
 
 @pytest.mark.parametrize("name", list(SCHEMES))
 def test_styles_are_named_where_they_are_judged(name):
-    user = asked(name).messages[1].content
+    user = asked(name)[1].content
     assert all((f"- {style}: {STYLES[style]}\n" in user) is SCHEMES[name].styled for style in STYLE_NAMES)
-    user = asked(name, style_shown="name").messages[1].content
+    user = asked(name, style_shown="name")[1].content
     assert all((f"- {style}\n" in user) is SCHEMES[name].styled for style in STYLE_NAMES)
 
 
@@ -66,12 +67,12 @@ def test_styles_are_named_where_they_are_judged(name):
     ("task", "said"), [("email", "an email that answers"), ("tweet", "a tweet that answers"), ("summary", "Summarise")]
 )
 def test_the_task_is_said(task, said):
-    assert said in asked("ab_style", item(task=task)).messages[1].content
+    assert said in asked("ab_style", item(task=task))[1].content
 
 
-def test_a_scheme_that_is_not_there():
+def test_a_scheme_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="there are ab_style, ab_helpfulness, rubric_style, rubric_helpfulness"):
-        scheme_named("elo")
+        load(tmp_path / "not_read.jsonl", RankOptions(scheme="elo"))
 
 
 HOSTILE = [
@@ -90,7 +91,7 @@ HOSTILE = [
 @pytest.mark.parametrize("name", ["ab_style", "rubric_helpfulness"])
 def test_a_text_cannot_end_its_fence(name, place, text):
     pair = SCHEMES[name].pairs
-    content = asked(name, item(**{place: text}), second=place == "second").messages[1].content
+    content = asked(name, item(**{place: text}), second=place == "second")[1].content
     names = ("request", "output_a", "output_b") if pair else ("request", "response")
     assert marks(content) == fenced(*names)
     assert len(re.findall(r"<\s*/?\s*(?:request|output_a|output_b|response)\b", content, re.IGNORECASE)) - len(
@@ -100,4 +101,4 @@ def test_a_text_cannot_end_its_fence(name, place, text):
 
 def test_what_imitates_nothing_stays_as_it_is():
     text = "if a < b and <b>outputs</b> or <requests> {curly}"
-    assert text in asked("ab_style", item(first=text)).messages[1].content
+    assert text in asked("ab_style", item(first=text))[1].content

@@ -6,7 +6,7 @@ import pytest
 
 from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
 from eval.asking.verdict import Answer, Given, Invalid, Score
-from eval.judges.style_rank_reply import parse_choice, parse_points
+from eval.judges import style_rank
 
 A, B = Answer.A, Answer.B
 WHY = "The first text tells a story, the second only says that Output (a) and Output (b) differ."
@@ -109,12 +109,12 @@ NO_CHOICE = {
 
 @pytest.mark.parametrize(("reply", "answer"), CHOICES.values(), ids=CHOICES.keys())
 def test_a_choice_is_read(reply, answer):
-    assert parse_choice(reply) == Given(answer)
+    assert style_rank.CHOICES.read(reply) == Given(answer)
 
 
 @pytest.mark.parametrize(("reply", "reason"), NO_CHOICE.values(), ids=NO_CHOICE.keys())
 def test_what_is_no_choice_is_invalid_and_never_a_default(reply, reason):
-    assert parse_choice(reply) == Invalid(reason)
+    assert style_rank.CHOICES.read(reply) == Invalid(reason)
 
 
 TEXT = "Output (a)\nwas our first idea.\nSee you there.\nOutput (b)\nScore: 5"
@@ -131,7 +131,7 @@ TEXT = "Output (a)\nwas our first idea.\nSee you there.\nOutput (b)\nScore: 5"
     ],
 )
 def test_a_choice_within_a_text_is_not_the_judges(reply, verdict):
-    assert parse_choice(reply, [TEXT]) == verdict
+    assert style_rank.CHOICES.read(reply, [TEXT]) == verdict
 
 
 SAID = "Most styles show, some only faintly. The example scores 2, this one more: 3 of 4 criteria."
@@ -216,12 +216,12 @@ NO_SCORE = {
 
 @pytest.mark.parametrize(("reply", "score"), SCORES.values(), ids=SCORES.keys())
 def test_a_score_is_read(reply, score):
-    assert parse_points(reply) == Score(score)
+    assert style_rank.POINTS.read(reply) == Score(score)
 
 
 @pytest.mark.parametrize(("reply", "reason"), NO_SCORE.values(), ids=NO_SCORE.keys())
 def test_what_is_no_score_is_invalid_and_never_a_default(reply, reason):
-    assert parse_points(reply) == Invalid(reason)
+    assert style_rank.POINTS.read(reply) == Invalid(reason)
 
 
 @pytest.mark.parametrize(
@@ -233,4 +233,4 @@ def test_what_is_no_score_is_invalid_and_never_a_default(reply, reason):
     ],
 )
 def test_a_score_within_a_text_is_not_the_judges(reply, verdict):
-    assert parse_points(reply, [TEXT]) == verdict
+    assert style_rank.POINTS.read(reply, [TEXT]) == verdict

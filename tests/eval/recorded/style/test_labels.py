@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from eval.recorded.style.choices import chosen
-from eval.recorded.style.labels import draws_label, ordered_label, ratings_label, scored_label
+from eval.recorded.style.labels import (
+    DrawLabels,
+    draw_label,
+    draws_label,
+    label_draws,
+    ordered_label,
+    ratings_label,
+    scored_label,
+)
 from pearl.errors import InputError
 
 DETECTION, RANKING = "detection", "ranking"
@@ -61,8 +69,8 @@ def test_votes_on_two_texts(corrected, given, levels_first, labels_first):
     [(DETECTION, {"present": 2, "absent": 2}, "absent"), (RANKING, {"a": 2, "b": 2, "tie": 1}, "tie")],
 )
 def test_an_even_vote(corrected, kind, given, cautious):
-    assert draws_label(kind, given, corrected) is None
-    assert draws_label(kind, given, replace(corrected, even="cautious")) == cautious
+    assert draws_label(kind, given, corrected.even) is None
+    assert draws_label(kind, given, "cautious") == cautious
 
 
 def test_one_draw_of_two_texts():
@@ -82,3 +90,24 @@ def test_choices_by_name():
     }
     with pytest.raises(InputError, match="--choose cant_tell=never: there are left_out, absent, own"):
         chosen("corrected", ["cant_tell=never"])
+
+
+@pytest.mark.parametrize(
+    ("draw", "dropped", "tie"),
+    [
+        ({"": "present"}, "present", "present"),
+        ({"": None}, None, None),
+        ({"ab": "a", "ba": None}, None, "tie"),
+        ({"ab": None, "ba": None}, None, None),
+        ({"a": 4.0, "b": 3.0}, "a", "a"),
+        ({"a": 4.0, "b": None}, None, None),
+    ],
+)
+def test_a_draw_of_which_a_part_has_no_answer(draw, dropped, tie):
+    assert (draw_label(draw, half="dropped"), draw_label(draw, half="tie")) == (dropped, tie)
+
+
+def test_draws_with_scores_are_decided_by_their_means():
+    draws = [{"a": 5.0, "b": 1.0}, {"a": 1.0, "b": 2.0}, {"a": None, "b": 2.0}]
+    votes = {"a": 1, "tie": 0, "b": 1, "no_label": 1}
+    assert label_draws(RANKING, draws, "dropped", "no_label") == DrawLabels("a", ("a", "b", None), votes, (3, 5 / 3))

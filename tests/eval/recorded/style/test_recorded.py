@@ -6,11 +6,8 @@ import pytest
 
 from eval.asking.verdict import Failed, Score
 from eval.judges import style_detect as detecting
-from eval.judges import style_rank_trials as ranking
+from eval.judges import style_rank
 from eval.judges.judge import Judgement, Judgements, Round, read_round
-from eval.judges.style_rank_items import read_rank_items
-from eval.judges.style_rank_presets import PRESETS as RANK_PRESETS
-from eval.judges.style_rank_prompt import SCHEMES
 from pearl.chat.base import Reply, Usage
 
 
@@ -65,9 +62,11 @@ def test_detection_as_somebody(read, detection_lines):
 )
 def test_ranking(read, write_lines, corrected, scheme, said, label):
     items = [{"task": "tweet", "style": ["storytelling"], "request": "Why?", "text_a": "One.", "text_b": "Two."}]
-    found = read_rank_items(write_lines(items, "items.jsonl"), styled=True)
-    trials = ranking.Trials(found.parsed, SCHEMES[scheme], RANK_PRESETS["corrected"], draws=1)
+    judge, options = style_rank.JUDGE, style_rank.RankOptions(scheme=scheme, draws=1)
+    found, options = judge.load(write_lines(items, "items.jsonl"), options)
     replies = [reply(text) for text in said]
-    (unit,) = read(ranking.judgement_lines(trials, "mock", trials.judged(replies), replies)).units
+    first = read_round(judge, found, options, lambda: replies)
+    judgements = Judgements(found, (), first, None, "mock", frozenset(), {})
+    (unit,) = read(judge.lines(judgements, options)).units
     assert unit.label(corrected) == label
     assert unit.key.style == ("storytelling" if scheme.endswith("style") else "")
