@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from eval.stats.proportions import share, wilson_json
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
@@ -59,6 +58,8 @@ def auroc(found: Certain) -> Estimate:
         below = wrong.cumsum(axis=1) - wrong / 2
         return np.asarray((right * below).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1)))
 
+    from sklearn.metrics import roc_auc_score  # of an extra, and heavy: help does without
+
     return Estimate(float(roc_auc_score(correct, certainty)), found.bootstrap.sums(features, fold).resampled)
 
 
@@ -67,6 +68,8 @@ def brier(found: Certain) -> Estimate:
     said = found.said > 0
     if not said.any():
         return _undefined()
+    from sklearn.metrics import brier_score_loss
+
     value = brier_score_loss(found.correct[said], found.certainty[said] / 100, pos_label=1)
     squared = np.where(said, (np.nan_to_num(found.certainty) / 100 - found.correct) ** 2, 0.0)
     return Estimate(float(value), found.bootstrap.ratio(squared, found.said).resampled)
