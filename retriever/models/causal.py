@@ -5,12 +5,9 @@ Dimensions in comments: D documents, B sequences of a batch, P prefix and S suff
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 import torch
@@ -29,6 +26,7 @@ from retriever.models.auxiliary import (
     padded,
     sums,
 )
+from retriever.models.smollm2 import load_smollm2
 
 # what configurations call it when a causal model does more to its last layer's logits
 LOGITS_SCALED_BY = ("final_logit_softcapping", "logits_scaling", "logit_scale")
@@ -41,16 +39,8 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     @classmethod
     def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
-        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-
         file = embedded_model_file()
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the file is here, nothing is to be asked for
-        unpacked = GgufConfig(gguf_file=file.name, dequantize=True)  # packed weights would be computed in float32
-        with redirect_stderr(StringIO()):  # its progress bar asks no setting
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                file.parent, gguf_file=file.name, dtype=dtype, quantization_config=unpacked
-            )
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        model, tokenizer = load_smollm2(file, dtype)
         return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
 
     @classmethod
