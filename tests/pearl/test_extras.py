@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pearl.extras import EXTRAS, missing_extra
 
+ROOT = Path(__file__).parents[2]
 
-@pytest.fixture
-def without_extras(monkeypatch):
-    """An environment in which only the base is installed."""
-    for module in {module for modules in EXTRAS.values() for module in modules}:
-        for loaded in [name for name in sys.modules if name.partition(".")[0] == module]:
-            monkeypatch.delitem(sys.modules, loaded)
-        monkeypatch.setitem(sys.modules, module, None)
+
+# only the base is installed, as far as this process knows
+WITHOUT_EXTRAS = f"""
+import sys
+sys.modules.update(dict.fromkeys({sorted({module for modules in EXTRAS.values() for module in modules})}))
+from pearl.cli import main
+main()
+"""
+
+
+def run_without_extras(*words: object) -> subprocess.CompletedProcess[str]:
+    """A process of its own: in this one, other tests have imported what is not to be there."""
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +38,7 @@ def without_extras(monkeypatch):
         (["eval", "retrieval", "--gains", "G", "--model", "likelihood", "--json", "-"], "torch", "eval"),
     ],
 )
-def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, run_pearl, without_extras, tmp_path):
+def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, tmp_path):
     history = tmp_path / "history.jsonl"
     text = {"text": "Tea at nine.", "request": "When?"}
     lines = (json.dumps({"user_id": f"u{n % 3}", "id": str(n), "timestamp": n, **text}) for n in range(90))
@@ -36,25 +46,18 @@ def test_a_command_without_its_extra_names_it_in_one_line(words, module, extra, 
     gains = tmp_path / "gains.jsonl"
     gains.write_text(json.dumps({"request": "When?", "documents": [text, text], "gain": [1.0, 2.0]}))
     files = {"H": history, "G": gains}
-    run = run_pearl(*(files.get(word, word) for word in words))
-    assert (run.status, run.out) == (2, "")
-    said = run.err.splitlines()[-1]
+    run = run_without_extras(*(files.get(word, word) for word in words))
+    assert (run.returncode, run.stdout) == (2, "")
+    said = run.stderr.splitlines()[-1]
     assert said.startswith(f"pearl: This needs {module}")
     assert said.endswith(f"which is not installed: pip install 'pearl-writing[{extra}]'")
-    assert "Traceback" not in run.err
+    assert "Traceback" not in run.stderr
 
 
-def test_help_needs_no_extra(run_pearl, without_extras):
-    for words in (
-        ["train"],
-        ["train", "retriever"],
-        ["eval"],
-        ["eval", "generation"],
-        ["judge"],
-        ["judge", "authorship"],
-    ):
-        run = run_pearl(*words, "--help")
-        assert (run.status, run.err) == (0, ""), words
+@pytest.mark.parametrize("words", ["train", "train retriever", "eval", "eval generation", "judge", "judge authorship"])
+def test_help_needs_no_extra(words):
+    run = run_without_extras(*words.split(), "--help")
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

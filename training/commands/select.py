@@ -26,7 +26,7 @@ def select(
     seed: int = typer.Option(0, help="Seed of the negatives."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Select the requests to learn from, and of each some documents (Algorithm 1).
+    """Select the requests to learn from, and some documents of each (Algorithm 1).
 
     pearl train fit learns from the file with --groups; without it, fit selects by itself, with other negatives.
     """
