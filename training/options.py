@@ -33,6 +33,8 @@ class TrainingOptions:
 
     ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
 
+    ``scores``: files to fit on beside those in ``work``.
+
     ``work``: the folder of what an interrupted run is resumed from.
     """
 
@@ -51,6 +53,7 @@ class TrainingOptions:
     proxy_targets: int = 30
     loss: str = CALIBRATED
     groups: Path | None = None
+    scores: tuple[Path, ...] = ()
     first_stage_only: bool = False
     keep_cross_encoder: bool = False
     budget_minutes: float | None = None

@@ -37,7 +37,7 @@ from training.fit.kept import save_cross_encoder
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origin_of
+from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origin_of, take_scores
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, write_gains_of
 from training.gains.proxy import ProxyScale
@@ -66,6 +66,9 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
             negatives=chosen.negatives,
         )
     corpora, model = _read(options)
+    if options.scores:
+        with alone_in(options.work, "work"):
+            take_scores(corpora, options.scores, options.work)
     if not options.work.is_dir():  # a mistyped one is not to be made
         check_scored(corpora, (TRAIN, DEV), options.work)
     with alone_in(options.work, "work"):

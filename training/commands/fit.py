@@ -16,15 +16,22 @@ EXAMPLES = """Examples:
 \b
   pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
   pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
-  pearl train fit --history a.jsonl.gz --work MODEL.work --groups groups.parquet --out work/a-selected
+  pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
 """
 
 
 @bundled
 def fit(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="Scored history; repeatable."),
-    work: Path = typer.Option(..., metavar="FOLDER", help="Folder in which pearl train retriever left the scores."),
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
+    scores: list[Path] = typer.Option(
+        [], metavar="SCORES.parquet", help="Scores from pearl train score, of the train and dev splits; repeatable."
+    ),
+    work: Path | None = typer.Option(
+        None,
+        metavar="FOLDER",
+        help="Folder of intermediate results, where pearl train retriever left its scores; by default MODEL.work.",
+    ),
     loss: str = typer.Option("calibrated", help="Loss: calibrated, or an ablation (kl, distill, relevance)."),
     groups: Path | None = typer.Option(
         None, metavar="GROUPS.parquet", help="Learn from these groups of pearl train select; by default fit selects."
@@ -55,7 +62,8 @@ def fit(
     options = TrainingOptions(
         histories=tuple(history),
         out=out,
-        work=work,
+        work=work or out.with_name(f"{out.name}.work"),
+        scores=tuple(scores),
         loss=loss,
         groups=groups,
         keep_cross_encoder=keep_cross_encoder,

@@ -15,6 +15,7 @@ EXAMPLES = """Examples:
 
 \b
   pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
+  pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
   pearl train score --history history.jsonl.gz --aux google/flan-t5-xl --device cuda --candidates 0 --out s.parquet
 """
 
@@ -24,6 +25,9 @@ def score(
     history: Path = typer.Option(..., metavar="H.jsonl.gz", help="History file."),
     out: Path = typer.Option(
         ..., metavar="SCORES.parquet", help="Write the scores to this file; parts are kept beside it."
+    ),
+    gains: Path | None = typer.Option(
+        None, metavar="GAINS.jsonl.gz", help="Also write the gains with their texts, as pearl eval reads them."
     ),
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
     split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
@@ -40,14 +44,17 @@ def score(
     """
     from retriever.models.auxiliary import load_auxiliary
     from training.data.histories import fingerprint, read_histories, untimed_users
+    from training.data.records import write_gains
     from training.data.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
     from training.files import alone_in, check_file
-    from training.gains.scores import merge_scores
+    from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
     from training.gains.units import ScoringOptions, plan_units
     from training.templates import auxiliary_template
 
     check_file("out", out)
+    if gains is not None:
+        check_file("gains", gains)
     check_split(split)
     prompts = auxiliary_template(auxiliary.template)
     histories = read_histories(history)
@@ -90,4 +97,7 @@ def score(
         with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
             score_units(units, lambda: scorer, folder, description, advance)
         rows = merge_scores(units, folder, out, description)
+        if gains is not None:
+            gains.parent.mkdir(parents=True, exist_ok=True)
+            write_gains(scored_examples(histories, read_scores(out)[0]), gains)
     console.print(f"{rows:,} pairs of {len({unit.user_id for unit in units}):,} users in {out}")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from retriever.models.auxiliary import AuxiliaryModel
 from training.data.histories import fingerprint, read_histories
 from training.data.records import Example
 from training.data.split import BY_USERS, written_in
+from training.files import replaced_file
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
 from training.gains.scoring import prepared, score_units
@@ -97,13 +99,53 @@ class Corpus:
         ]
 
 
+def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> None:
+    """Copy scores, whatever their files are called, to where they are looked for; they say of which history and split
+    they are.
+
+    Raises InputError for scores of another history or of no split, for two of the same, and where ``folder`` holds
+    others.
+    """
+    by_fingerprint = {corpus.fingerprint: corpus.name for corpus in corpora}
+    taken: dict[Path, Path] = {}
+    for file in files:
+        description: Any = read_scores(file)[1]
+        corpus = by_fingerprint.get(description.get("history_sha256"))
+        split = description.get("options", {}).get("split")
+        if corpus is None or split is None:
+            problem = "was made of none of the --history files" if corpus is None else "has no split"
+            raise InputError(
+                f"--scores {file}: {problem}; give what 'pearl train score --split' made of them.",
+                param="scores",
+                code="other_scores",
+            )
+        target = scores_file(folder, corpus, split)
+        if target in taken:
+            raise InputError(
+                f"--scores {file}: is of '{corpus}' and its split '{split}', and so is {taken[target]}; give one.",
+                param="scores",
+                code="scores_twice",
+            )
+        if target.exists() and fingerprint(target) != fingerprint(file):
+            raise InputError(
+                f"--work {folder}: holds other scores of '{corpus}' and its split '{split}'; name another folder.",
+                param="work",
+                code="other_scores",
+            )
+        taken[target] = file
+    folder.mkdir(parents=True, exist_ok=True)
+    for target, file in taken.items():
+        with replaced_file(target) as partial:
+            copyfile(file, partial)
+
+
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
     """Raises InputError where a corpus was never scored in ``folder``."""
     for corpus in corpora:
         if not all(scores_file(folder, corpus.name, split).exists() for split in splits):
             raise InputError(
                 f"--work {folder}: holds no scores of '{corpus.name}'; run 'pearl train retriever' with this --work "
-                "first.",
+                "first, or name those to train on and those to choose by with --scores.",
                 param="work",
                 code="not_scored",
             )

@@ -1,0 +1,110 @@
+"""docs/training.md: its commands by hand are run as they stand there, with tiny models named beside."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retriever.calibrated.artifact import read_manifest
+from training.data.split import DEV, SPLITS, TEST, TRAIN
+
+PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+BY_HAND = PAGE[PAGE.index("By hand") :]
+COMMANDS = re.search(r"^```\n(.*?)^```", BY_HAND, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
+
+
+@pytest.fixture
+def mine(writings: Any, users_in: Any, write_lines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page's history, in the folder where the commands are run."""
+    users = [user for split, n in ((TRAIN, 3), (DEV, 1), (TEST, 2)) for user in users_in(split, n)]
+    monkeypatch.chdir(tmp_path)
+    made: Path = write_lines(writings(users, documents=9), "mine.jsonl.gz")
+    assert made.name == "mine.jsonl.gz"
+    return made
+
+
+@pytest.fixture
+def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Callable[..., Any]:
+    def run(split: str | None, out: str, **options: Any) -> Any:
+        told = {"split": split, "partition": "rolling", "candidates": 4} | options
+        told = {name: value for name, value in told.items() if value is not None}
+        return run_pearl("train", "score", history=mine, aux=causal_folder, out=out, **told)
+
+    return run
+
+
+def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
+    run_pearl: Callable[..., Any], mine: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
+) -> None:
+    tiny: dict[str, dict[str, Any]] = {
+        "score": {"aux": causal_folder, "candidates": 4},
+        "select": {},
+        "fit": {"encoder": sentence_folder, "base": bert_folder},
+        "retrieval": {"encoder": sentence_folder},
+    }
+    assert len(COMMANDS) == 6
+    for command in COMMANDS:
+        program, *words = shlex.split(command)
+        assert program == "pearl"
+        ran = run_pearl(*words, **tiny[words[1]])
+        assert ran.status == 0, f"{command}: {ran.err}"
+    report = json.loads(Path("retrieval.json").read_text(encoding="utf-8"))
+    assert [model["model"] for model in report["models"]] == ["MODEL", "bm25"]
+    assert report["users"] == 2
+    artifact = read_manifest(Path("MODEL"))
+    assert artifact.training["requests"]["train"] > 0
+    assert artifact.training["requests"]["dev"] > 0
+
+
+def test_scores_that_do_not_belong_together(
+    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path, write_lines: Any
+) -> None:
+    assert score(TRAIN, "a.parquet").status == 0
+    assert score(DEV, "b.parquet").status == 0
+    assert score(None, "whole.parquet").status == 0
+    assert score(TRAIN, "fewer.parquet", candidates=2).status == 0
+    other = write_lines([{"user_id": "zoe", "id": "1", "text": "hello", "request": "say it"}], "other.jsonl")
+
+    def fit(*scores: str, history: Path = mine, out: str = "M") -> Any:
+        return run_pearl(
+            "train",
+            "fit",
+            history=history,
+            scores=list(scores),
+            encoder=sentence_folder,
+            first_stage_only=None,
+            out=out,
+        )
+
+    for ran, complaint in (
+        (fit("a.parquet"), "holds no scores of 'mine'"),
+        (fit("a.parquet", "a.parquet"), "--scores a.parquet: is of 'mine' and its split 'train', and so is a.parquet"),
+        (fit("whole.parquet"), "--scores whole.parquet: has no split"),
+        (fit("a.parquet", history=other), "--scores a.parquet: was made of none of the --history files"),
+        (fit("fewer.parquet", "b.parquet"), "holds other scores of 'mine' and its split 'train'"),
+        (fit("mine.jsonl.gz"), "mine.jsonl.gz: is damaged"),
+        (fit("no.parquet"), "no.parquet: there is no such file"),
+    ):
+        assert (ran.status, ran.err.count("\n")) == (2, 1), ran.err
+        assert complaint in ran.err
+    assert not Path("M").exists()
+    assert fit("a.parquet", "b.parquet").status == 0
+
+
+def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> None:
+    ran = score(TRAIN, "a.parquet", gains=mine.parent)
+    assert ran.status == 2
+    assert "--gains" in ran.err
+    assert not Path("a.parquet").exists()
+
+
+def test_every_split_can_be_scored(score: Callable[..., Any]) -> None:
+    for split in SPLITS:
+        assert score(split, f"{split}.parquet", gains=f"new/{split}.jsonl.gz").status == 0
+        assert Path(f"new/{split}.jsonl.gz").stat().st_size > 0
