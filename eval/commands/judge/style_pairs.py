@@ -44,8 +44,14 @@ def style_pairs(
 ) -> None:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
-    from eval.judges.style_pairs import TARGETS, PairOptions, build_pairs, pairs_table
-    from eval.judges.style_responses import detected_scores, read_responses
+    from eval.judges.style_pairs import (
+        TARGETS,
+        PairOptions,
+        build_pairs,
+        detected_scores,
+        pairs_table,
+        read_responses,
+    )
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
     from pearl.settings import load_settings

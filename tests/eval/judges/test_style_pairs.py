@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from eval.asking.json_lines import write_lines
-from eval.judges.style_pairs import PairOptions, build_pairs, distinct, extremes
+from eval.judges.style_pairs import PairOptions, Response, build_pairs, distinct, extremes
 from eval.judges.style_rank import RankOptions, load
-from eval.judges.style_responses import Response
 from eval.recorded.style.styles import PERSONAS
 
 
