@@ -6,21 +6,9 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.options import (
-    BertScoreModel,
-    BudgetMinutes,
-    ChoiceSeed,
-    GenerationsFile,
-    Limit,
-    MaxTokens,
-    NearDuplicateShare,
-    Shown,
-    Stances,
-    TemplateName,
-    WithoutNearDuplicates,
-)
-from eval.commands.scored import Baselines, GainsFiles, Models
-from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, check_writable
+from eval.commands.options import WritingOptions
+from eval.commands.scored import Baselines
+from pearl.options import JSON_OPTION, check_writable
 
 EXAMPLES = """A line of the input is a gains record with a target:
 
@@ -38,27 +26,12 @@ Examples:
 
 
 def generation(
-    gains: GainsFiles,
-    model: Models,
+    options: WritingOptions,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
     zero_shot: bool = typer.Option(True, help="Also draft from the request alone."),
     k_shot: bool = typer.Option(
         False, "--k-shot", help="Also draft from random documents of other users, the same for all."
     ),
-    template: TemplateName = "free",
-    stances: Stances = False,
-    k: Shown = None,
-    llm: str | None = LLM_OPTION,
-    max_in_flight: int = IN_FLIGHT_OPTION,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    seed: ChoiceSeed = 0,
-    without_near_duplicates: WithoutNearDuplicates = False,
-    near_duplicates: NearDuplicateShare = None,
-    generations: GenerationsFile = None,
-    budget_minutes: BudgetMinutes = None,
-    encoder: str | None = ENCODER_OPTION,
-    bertscore: BertScoreModel = "embedded",
     drafts: Path | None = typer.Option(
         None, "--drafts", metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
     ),
@@ -69,40 +42,23 @@ def generation(
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.asking.json_lines import write_lines
-    from eval.commands.writing import Plan, ready, share_set_aside
+    from eval.commands.writing import Plan, ready
     from eval.drafts.generation import generation_report
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from eval.drafts.tables import generation_tables
     from eval.drafts.write import items_of, write_drafts
     from eval.report.report import Outputs
-    from pearl.settings import load_settings
 
     outputs = Outputs(json)
     outputs.check()
     check_writable("--drafts", drafts)
-    plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
-        gains=gains,
-        models=(*model, *baseline),
-        baselines=baseline,
-        template=template,
-        k=k,
-        max_tokens=max_tokens,
-        limit=limit,
-        seed=seed,
-        near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
-        generations=generations,
-        stances=stances,
-        budget_minutes=budget_minutes,
-        in_flight=max_in_flight,
-        bertscore=bertscore,
-    )
+    plan = Plan.of(options, baseline)
     with ready(plan) as room:
         cases, systems = room.material.cases, [*room.systems]
         if k_shot:
             aside = plan.near_duplicates
             strangers = k_shot_system(
-                cases, room.material.everyone, plan.shown, seed, balanced=stances, near_duplicates=aside
+                cases, room.material.everyone, plan.shown, options.seed, balanced=options.stances, near_duplicates=aside
             )
             systems.insert(0, strangers)
         if zero_shot:
@@ -113,6 +69,6 @@ def generation(
         items = items_of(cases, [system.name for system in systems], written, room.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
-        figures = generation_report(cases, systems, written, room.scorer, stances=stances)
+        figures = generation_report(cases, systems, written, room.scorer, stances=options.stances)
     flags = {"no_zero_shot": not zero_shot, "k_shot": k_shot}
     outputs.write(room.report("generation", figures, generation_tables, **flags))

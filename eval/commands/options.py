@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from eval.commands.scored import GainsFiles, Models
+from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, LLM_OPTION
 
 TemplateName = Annotated[str, typer.Option("--template", help="Kind of text: commit, free, message or post.")]
 Stances = Annotated[bool, typer.Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")]
@@ -48,3 +52,29 @@ BudgetMinutes = Annotated[
     ),
 ]
 BertScoreModel = Annotated[str, typer.Option("--bertscore", metavar="MODEL", help="Encoder for BERTScore.")]
+
+Llm = Annotated[str | None, typer.Option("--llm", metavar="LLM", help=LLM_OPTION.help)]
+MaxInFlight = Annotated[int, typer.Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)]
+EncoderName = Annotated[str | None, typer.Option("--encoder", metavar="MODEL", help=ENCODER_OPTION.help)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingOptions:
+    """The options of a command that drafts."""
+
+    gains: GainsFiles
+    model: Models
+    template: TemplateName = "free"
+    stances: Stances = False
+    k: Shown = None
+    llm: Llm = None
+    max_in_flight: MaxInFlight = 8
+    max_tokens: MaxTokens = None
+    limit: Limit = None
+    seed: ChoiceSeed = 0
+    without_near_duplicates: WithoutNearDuplicates = False
+    near_duplicates: NearDuplicateShare = None
+    generations: GenerationsFile = None
+    budget_minutes: BudgetMinutes = None
+    encoder: EncoderName = None
+    bertscore: BertScoreModel = "embedded"

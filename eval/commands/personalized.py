@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, former_option
+from eval.commands.choose import CHOOSE_OPTION
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.personalized.presets import PRESETS
 from pearl.options import JSON_OPTION
@@ -37,8 +36,6 @@ def personalized(
     ),
     preset: str = typer.Option("recorded", "--preset", help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
-    former_reading: Annotated[str | None, former_option("reading")] = None,
-    former_unparsed: Annotated[str | None, former_option("unparsed")] = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     picture: Path | None = typer.Option(

@@ -11,22 +11,9 @@ from typing import Annotated
 
 import typer
 
-from eval.commands.options import (
-    BertScoreModel,
-    BudgetMinutes,
-    ChoiceSeed,
-    GenerationsFile,
-    Limit,
-    MaxTokens,
-    NearDuplicateShare,
-    Shown,
-    Stances,
-    TemplateName,
-    WithoutNearDuplicates,
-)
-from eval.commands.scored import GainsFiles, Models
+from eval.commands.options import WritingOptions
 from pearl.errors import InputError
-from pearl.options import ENCODER_OPTION, IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
 if both are given the same options and --generations.
@@ -50,23 +37,8 @@ Thresholds = Annotated[
 
 
 def revision(
-    gains: GainsFiles,
-    model: Models,
+    options: WritingOptions,
     threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
-    template: TemplateName = "free",
-    stances: Stances = False,
-    k: Shown = None,
-    llm: str | None = LLM_OPTION,
-    max_in_flight: int = IN_FLIGHT_OPTION,
-    max_tokens: MaxTokens = None,
-    limit: Limit = None,
-    seed: ChoiceSeed = 0,
-    without_near_duplicates: WithoutNearDuplicates = False,
-    near_duplicates: NearDuplicateShare = None,
-    generations: GenerationsFile = None,
-    budget_minutes: BudgetMinutes = None,
-    encoder: str | None = ENCODER_OPTION,
-    bertscore: BertScoreModel = "embedded",
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the curve over theta."),
     metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
@@ -75,35 +47,18 @@ def revision(
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    from eval.commands.writing import Plan, ready, share_set_aside
+    from eval.commands.writing import Plan, ready
     from eval.drafts.revision import revision_report
     from eval.drafts.revision_picture import check_metric, curves_figure
     from eval.drafts.tables import revision_tables
     from eval.drafts.write import write_revised
     from eval.report.report import Outputs
-    from pearl.settings import load_settings
 
     outputs = Outputs(json, picture)
     outputs.check()
-    thetas = thetas_of(threshold, model)
-    plan = Plan(
-        settings=load_settings(llm=llm, encoder=encoder, llm_max_retries=0),  # eval.asking.patience repeats
-        gains=gains,
-        models=model,
-        baselines=(),
-        template=template,
-        k=k,
-        max_tokens=max_tokens,
-        limit=limit,
-        seed=seed,
-        near_duplicates=share_set_aside(near_duplicates, wanted=without_near_duplicates),
-        generations=generations,
-        stances=stances,
-        budget_minutes=budget_minutes,
-        in_flight=max_in_flight,
-        bertscore=bertscore,
-    )
-    check_metric(metric, stances=stances)
+    thetas = thetas_of(threshold, options.model)
+    plan = Plan.of(options)
+    check_metric(metric, stances=options.stances)
     with ready(plan) as room:
         cases = room.material.cases
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
@@ -111,7 +66,7 @@ def revision(
         written = room.write(lambda desk: write_revised(desk, briefs))
     with room.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, room.scorer, stances=stances)
+            revision_report(cases, system, drafts, revisions, room.scorer, stances=options.stances)
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     report = room.report("revision", {"models": models}, revision_tables, threshold=list(threshold))

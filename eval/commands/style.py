@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, former_option
+from eval.commands.choose import CHOOSE_OPTION
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.style.choices import PRESETS, chosen
 from pearl.options import JSON_OPTION
@@ -42,10 +41,6 @@ def style(
     ability: Path | None = typer.Option(None, "--ability", metavar="A.json", help="Scores and families of models."),
     preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
-    former_votes: Annotated[str | None, former_option("votes")] = None,
-    former_cant_tell: Annotated[str | None, former_option("cant_tell")] = None,
-    former_even: Annotated[str | None, former_option("even")] = None,
-    former_half: Annotated[str | None, former_option("half")] = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw how far judges and people agree."),

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from eval.asking.kept import ReplyStore, open_replies
 from eval.asking.progress import watched
+from eval.commands.options import WritingOptions
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Desk
@@ -27,7 +28,7 @@ from pearl.chat.choose import calls_at_once, local_names, make_chat_model
 from pearl.errors import InputError
 from pearl.marks import CLOSING
 from pearl.prompts import Brief
-from pearl.settings import Settings
+from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder
@@ -58,6 +59,28 @@ class Plan:
     budget_minutes: float | None
     in_flight: int
     bertscore: str
+
+    @classmethod
+    def of(cls, options: WritingOptions, baselines: Sequence[str] = (), k: int | None = None) -> Plan:
+        """Raises InputError for settings that cannot be used."""
+        return cls(
+            # eval.asking.patience repeats calls
+            settings=load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
+            gains=options.gains,
+            models=(*options.model, *baselines),
+            baselines=baselines,
+            template=options.template,
+            k=options.k or k,
+            max_tokens=options.max_tokens,
+            limit=options.limit,
+            seed=options.seed,
+            near_duplicates=share_set_aside(options.near_duplicates, wanted=options.without_near_duplicates),
+            generations=options.generations,
+            stances=options.stances,
+            budget_minutes=options.budget_minutes,
+            in_flight=options.max_in_flight,
+            bertscore=options.bertscore,
+        )
 
     @property
     def shown(self) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from eval.asking.bench import bench
 from eval.asking.json_lines import write_lines
-from eval.commands.choose import former_option
+from eval.commands.declared import former_parameters, parameter, parameters_of
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.judge import Judge, Questions, run
 from eval.report.head import Head
@@ -46,18 +46,17 @@ def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
     """A function whose parameters are the judge's own options, then those of every judge."""
-    own, shared = (dict(_parameters(options)) for options in (judge.options, SharedOptions))
-    shared["judgements"] = _parameter("judgements", Path | None, _output(judge), None)
+    own = {each.name: each for each in parameters_of(judge.options)}
+    shared = {each.name: each for each in parameters_of(SharedOptions)}
+    output = option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
+    shared["judgements"] = parameter("judgements", Annotated[Path | None, output])
     if isinstance(judge.max_tokens, int):
         shared["max_tokens"] = shared["max_tokens"].replace(default=judge.max_tokens)
     if judge.presets.choices:
         shared["preset"] = shared["preset"].replace(default=judge.presets.default)
     else:
         del shared["preset"], shared["choose"]
-    former = [
-        _parameter(f"former_{choice.name}", str | None, former_option(choice.name), None)
-        for choice in judge.presets.choices
-    ]
+    former = former_parameters(judge.presets.choices)
 
     def command(**given: Any) -> None:
         options = {name: given[name] for name in own}
@@ -65,23 +64,6 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
 
     command.__signature__ = Signature([*own.values(), *shared.values(), *former])  # type: ignore[attr-defined]
     return command
-
-
-def _parameters(options: type[Any]) -> Iterator[tuple[str, Parameter]]:
-    """The fields of a dataclass that are annotated with an option of the command line."""
-    hints = get_type_hints(options, include_extras=True)
-    for field in fields(options):
-        if get_origin(hints[field.name]) is Annotated:
-            default = field.default if field.default_factory is MISSING else field.default_factory()
-            default = Parameter.empty if default is MISSING else default
-            yield (
-                field.name,
-                Parameter(field.name, Parameter.KEYWORD_ONLY, annotation=hints[field.name], default=default),
-            )
-
-
-def _parameter(name: str, kind: Any, option: Any, default: object) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option], default=default)
 
 
 def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -> None:
@@ -116,7 +98,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
     """The command with every option that its result depends on, and the judge's model."""
-    own = [_flag(parameter, getattr(options, name)) for name, parameter in _parameters(judge.options)]
+    own = [_flag(each, getattr(options, each.name)) for each in parameters_of(judge.options)]
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
     return Head.of(
         "judge",
@@ -133,14 +115,10 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
     )
 
 
-def _flag(parameter: Parameter, value: object) -> tuple[str, object]:
+def _flag(declared: Parameter, value: object) -> tuple[str, object]:
     """The name of an option and its value; a switch that is on by default has a second name for off."""
-    (option,) = parameter.annotation.__metadata__
-    name = parameter.name.replace("_", "-")
-    if value is False and parameter.default is True:
+    (info,) = declared.annotation.__metadata__
+    name = declared.name.replace("_", "-")
+    if value is False and declared.default is True:
         return f"--no-{name}", True
-    return f"--{name}" if option.default is ... else option.default, value
-
-
-def _output(judge: Judge[Any, Any]) -> Any:
-    return option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
+    return f"--{name}" if info.default is ... else info.default, value
