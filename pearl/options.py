@@ -26,7 +26,7 @@ LLM_OPTION = typer.Option(
     help=f"Chat model: {', '.join(engine.name for engine in ENGINES)} or {AUTO}; overrides PEARL_LLM.",
 )
 ENCODER_OPTION = typer.Option(
-    None, "--encoder", metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."
+    None, "--encoder", metavar="MODEL", help="Encoder: embedded, mpnet or a model; overrides PEARL_ENCODER."
 )
 IN_FLIGHT_OPTION = typer.Option(
     8,

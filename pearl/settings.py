@@ -16,6 +16,7 @@ from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
 
 EMBEDDED = "embedded"
+MPNET = "mpnet"
 PREFIX = "PEARL_"
 DEFAULT_RATE_LIMIT = "600/minute"
 
@@ -91,8 +92,8 @@ class Settings(BaseSettings):
     encoder: str = Field(
         default=EMBEDDED,
         min_length=1,
-        description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package) or a sentence-transformers "
-        "model name or folder.",
+        description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package), `mpnet` (all-mpnet-base-v2, "
+        "needs the extra `mpnet`), or a sentence-transformers model name or folder.",
     )
     retrieval_budget_ms: float = Field(
         default=1000.0,

@@ -272,6 +272,7 @@ def _described(
         training={
             "auxiliary": options.aux,
             "base": None if options.first_stage_only else options.base,
+            "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
             "loss": options.loss,
             "template": options.template,
             "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},

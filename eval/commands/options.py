@@ -51,7 +51,9 @@ BudgetMinutes = Annotated[
         help="Stop drafting after about this many minutes; compare the requests that every system has drafted.",
     ),
 ]
-BertScoreModel = Annotated[str, typer.Option("--bertscore", metavar="MODEL", help="Encoder for BERTScore.")]
+BertScoreModel = Annotated[
+    str, typer.Option("--bertscore", metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")
+]
 
 Llm = Annotated[str | None, typer.Option("--llm", metavar="LLM", help=LLM_OPTION.help)]
 MaxInFlight = Annotated[int, typer.Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)]

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.settings import EMBEDDED
-from retriever.models.encoder import embedded_encoder_folder
+from pearl.settings import EMBEDDED, MPNET
+from retriever.models.encoder import NAMES, encoder_source
 
 BATCH = 16  # texts
 DIGITS = 6  # what a text's neighbours in a batch change lies behind these
@@ -37,8 +37,8 @@ class Rouge:
 class BertScore:
     """BERTScore F1 (Zhang et al. 2020): each token is matched with the most similar one of the other text.
 
-    Texts are cut at the encoder's window. ``model`` is ``embedded``, or an encoder's name or folder; of one whose best
-    layer the library does not know, the last layer is used.
+    Texts are cut at the encoder's window. ``model`` is ``embedded``, ``mpnet``, or an encoder's name or folder; of one
+    whose best layer the library does not know, the last layer is used.
     """
 
     def __init__(self, model: str = EMBEDDED) -> None:
@@ -52,7 +52,7 @@ class BertScore:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        source = str(embedded_encoder_folder()) if self._model == EMBEDDED else self._model
+        source = encoder_source(self._model)
         try:
             known = model2layers.get(source)
             # get_model takes every path with "t5" in it for a T5
@@ -62,7 +62,7 @@ class BertScore:
             why = str(error).strip().partition("\n")[0]
             raise InputError(
                 f"The encoder '{self._model}' cannot be loaded for BERTScore ({why}); name a model of transformers, "
-                f"its folder, or '{EMBEDDED}'.",
+                f"its folder, '{EMBEDDED}' or '{MPNET}'.",
                 param="bertscore",
                 code="encoder_not_found",
             ) from error
@@ -81,7 +81,7 @@ class BertScore:
     @property
     def description(self) -> dict[str, object]:
         """Model, layer and scale on which the figures depend."""
-        name = "all-MiniLM-L6-v2" if self._model == EMBEDDED else self._model
+        name = NAMES.get(self._model, self._model)
         return {"model": name, "layer": self._parts[2], "rescaled": False}
 
     def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:

@@ -25,7 +25,7 @@ from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
 from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
-from retriever.models.encoder import Encoder
+from retriever.models.encoder import Encoder, encoder_option
 
 FORMAT = 1
 MANIFEST = "artifact.json"
@@ -183,7 +183,7 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
     if encoder.name != artifact.encoder:
         raise InputError(
             f"The artifact {folder} was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; "
-            "set PEARL_ENCODER (or --encoder) to it, or train again.",
+            f"set PEARL_ENCODER (or --encoder) to {encoder_option(artifact.encoder)}, or train again.",
             param="encoder",
             code="other_encoder",
         )

@@ -52,7 +52,7 @@ def rank(
         ..., help=f"Retriever: an artifact's folder, or one of {', '.join(entry.name for entry in ENTRIES)}."
     ),
     encoder: str | None = typer.Option(
-        None, metavar="MODEL", help="Encoder: embedded or a model; overrides PEARL_ENCODER."
+        None, metavar="MODEL", help="Encoder: embedded, mpnet or a model; overrides PEARL_ENCODER."
     ),
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
     output: str = typer.Option(

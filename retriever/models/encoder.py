@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from pearl.errors import InputError
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, MPNET, load_settings
 from retriever.models.folder import BertFolder, sentence_folder
+from retriever.models.mpnet import ALL_MPNET_BASE_V2
 
 Vectors = NDArray[np.float32]  # (texts, E), rows of unit length
+
+# The names that embeddings and artifacts keep. Weights that are pinned by their digest say it.
+NAMES = {
+    EMBEDDED: "all-MiniLM-L6-v2",
+    MPNET: f"{ALL_MPNET_BASE_V2.name}@{ALL_MPNET_BASE_V2.fingerprint[:12]}",
+}
 
 
 class Encoder(Protocol):
@@ -37,7 +44,7 @@ class SentenceEncoder:
     """A sentence-transformers bi-encoder, loaded on first use; any number of threads may use it at once."""
 
     def __init__(self, model: str = EMBEDDED) -> None:
-        self.name = "all-MiniLM-L6-v2" if model == EMBEDDED else model
+        self.name = NAMES.get(model, model)
         self._model = model
         self._loaded: _TextEncoder | None = None
         self._lock = threading.Lock()
@@ -57,6 +64,19 @@ class SentenceEncoder:
             if self._loaded is None:
                 self._loaded = _load(self._model)
             return self._loaded
+
+
+def encoder_source(model: str) -> str:
+    """The folder of an encoder that comes in packages; any other model's folder or hub name as it is. Raises
+    PearlError if the packages are not installed, or their weights not usable."""
+    if model == EMBEDDED:
+        return str(embedded_encoder_folder())
+    return str(ALL_MPNET_BASE_V2.unpacked(load_settings().home)) if model == MPNET else model
+
+
+def encoder_option(name: str) -> str:
+    """The value of PEARL_ENCODER or --encoder that gives the encoder of this name."""
+    return next((model for model, given in NAMES.items() if given == name), name)
 
 
 def embedded_encoder_folder() -> Path:
@@ -96,7 +116,7 @@ class _RuntimeEncoder:
 
 
 def _load(model: str) -> _TextEncoder:
-    source = str(embedded_encoder_folder()) if model == EMBEDDED else model
+    source = encoder_source(model)
     folder = sentence_folder(Path(source))
     try:
         if folder is not None:
@@ -108,7 +128,7 @@ def _load(model: str) -> _TextEncoder:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
             f"The encoder '{model}' cannot be loaded ({why}); name a sentence-transformers model or folder, "
-            f"or '{EMBEDDED}'.",
+            f"'{EMBEDDED}' or '{MPNET}'.",
             param="encoder",
             code="encoder_not_found",
         ) from error

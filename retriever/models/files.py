@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, MPNET
+from retriever.models.mpnet import ALL_MPNET_BASE_V2
 
 READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vocabularies and weights
 
@@ -13,10 +14,12 @@ READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vo
 def model_fingerprint(name: str) -> str:
     """A digest of a folder's configuration and weights, or the commit of a hub's model; empty where neither is known.
 
-    What is embedded comes with the package, under one name.
+    What is embedded comes with the package, under one name; the files of ``mpnet`` are pinned.
     """
     if name == EMBEDDED:
         return ""
+    if name == MPNET:
+        return ALL_MPNET_BASE_V2.fingerprint
     folder = Path(name)
     return _digest(folder) if folder.is_dir() else _commit(name)
 

@@ -54,8 +54,10 @@ class SelectionFlags:
 class FittingFlags:
     """The models that the two stages are made of, and the time for them."""
 
-    encoder: Annotated[str, Option(help="Dense encoder: embedded, or a sentence-transformers model.")] = "embedded"
-    base: Annotated[str, Option(help="Model the cross-encoder starts from: embedded, or an encoder model.")] = (
+    encoder: Annotated[str, Option(help="Dense encoder: embedded, mpnet, or a sentence-transformers model.")] = (
+        "embedded"
+    )
+    base: Annotated[str, Option(help="Model the cross-encoder starts from: embedded, mpnet, or an encoder model.")] = (
         "embedded"
     )
     first_stage_only: Annotated[

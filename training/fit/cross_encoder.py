@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
 from retriever.models.cross_encoder import pair_of
-from retriever.models.encoder import embedded_encoder_folder
+from retriever.models.encoder import encoder_source
 from retriever.models.hardware import has_bfloat16
 from training.data.records import Group
 from training.fit.head import Loss
@@ -48,12 +48,11 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
     from transformers.utils import logging
 
     torch.manual_seed(options.seed)
-    source = str(embedded_encoder_folder()) if base == EMBEDDED else base
-    check_base(source)
+    check_base(base)
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # that the last layer is new is as it should be
     try:
-        model = CrossEncoder(source, num_labels=1, max_length=options.max_tokens, device=device)
+        model = CrossEncoder(encoder_source(base), num_labels=1, max_length=options.max_tokens, device=device)
     finally:
         logging.set_verbosity(verbosity)
     # texts are short and words are known: the embeddings, half of the weights, stay as they were pretrained
@@ -66,13 +65,12 @@ def check_base(base: str) -> None:
     from transformers import AutoConfig
 
     try:
-        if base != EMBEDDED:
-            AutoConfig.from_pretrained(base)
+        AutoConfig.from_pretrained(encoder_source(base))
     except (OSError, ValueError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
             f"The base '{base}' of the cross-encoder cannot be loaded ({why}); name a transformers model or folder, "
-            f"or '{EMBEDDED}'.",
+            f"'{EMBEDDED}' or '{MPNET}'.",
             param="base",
             code="model_not_found",
         ) from error
