@@ -18,9 +18,9 @@ from pearl.extras import EXTRAS
 
 OURS = {"pearl", "retriever", "service", "training", "eval"}
 SERVING = {"pearl", "retriever", "service"}
-# needed without being imported by us: psycopg by SQLAlchemy, redis by limits, accelerate and gguf by transformers when
-# it reads the embedded model's file, fastapi-offline for the files of Swagger UI
-NOT_IMPORTED = {"accelerate", "fastapi-offline", "gguf", "psycopg", "redis"}
+# needed without being imported by us: psycopg by SQLAlchemy, redis by limits, accelerate by transformers when it
+# trains, fastapi-offline for the files of Swagger UI
+NOT_IMPORTED = {"accelerate", "fastapi-offline", "psycopg", "redis"}
 # imported, and in the one version that pydantic was made for
 COMES_WITH_ANOTHER = {"pydantic-core"}
 # an extra with a lock of its own, installed by `pip install --no-deps`
