@@ -26,8 +26,9 @@ serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models
 	@$(SAY_WHERE)
 	@$(BIN)/pearl serve --sample $(ARGS)
 
+# files in their order: the slowest come first, and no worker is left alone with them at the end
 test: setup ## run the whole test suite (ARGS="-k store" for a part)
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup ## check style and formatting
 	$(BIN)/ruff check .
