@@ -20,6 +20,7 @@ from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
 from eval.retrieval.tables import calibration_tables, retrieval_tables
 from pearl.settings import EMBEDDED
+from pearl.theta import theta_words
 from retriever.registry import ENTRIES
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -310,7 +311,7 @@ def _revision() -> Question:
     )
     every = next(row for row in found["policies"] if row["policy"] == "all")
     loss = every["differences"][0]["rouge1"]
-    theta = "no threshold" if found["threshold"] is None else f"the threshold {found['threshold']:.2f}"
+    theta = "no threshold" if found["threshold"] is None else f"the threshold {theta_words(found['threshold'], 2)}"
     return Question(
         "When does revising help?",
         f"Revising every draft with the same small model changes ROUGE-1 by {_signed(loss, 3)}. Training measured that "

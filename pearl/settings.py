@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
 from pearl.errors import InputError
+from pearl.theta import read_theta
 
 EMBEDDED = "embedded"
 MPNET = "mpnet"
@@ -89,6 +90,11 @@ class Settings(BaseSettings):
     retriever_force: bool = Field(
         default=False, description="Serve an artifact even if its training says not to use it."
     )
+    revise_below: str | None = Field(
+        default=None,
+        description="Score below which a draft is revised: a number, `never` or `all`; by default the retriever's "
+        "trained threshold.",
+    )
     encoder: str = Field(
         default=EMBEDDED,
         min_length=1,
@@ -157,6 +163,13 @@ class Settings(BaseSettings):
             from limits import parse
 
             parse(value)
+        return value
+
+    @field_validator("revise_below")
+    @classmethod
+    def _readable_theta(cls, value: str | None) -> str | None:
+        if value is not None:
+            read_theta(value)
         return value
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ import typer
 from eval.commands.options import WritingOptions
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION
+from pearl.theta import read_theta
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
 if both are given the same options and --generations.
@@ -25,13 +25,12 @@ Examples:
   pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --threshold bm25=12.5 --json table3.json
   pearl eval revision --gains gains.jsonl.gz --model MODEL --picture curve.svg --json table3.json
 """
-NEVER = "never"
 Thresholds = Annotated[
     list[str],
     typer.Option(
         "--threshold",
         metavar="MODEL=THETA",
-        help="Revise below THETA, or never, in place of the model's own threshold; repeatable.",
+        help="Revise below THETA, never or all, in place of the model's own threshold; repeatable.",
     ),
 ]
 
@@ -84,15 +83,12 @@ def thetas_of(given: Sequence[str], models: Sequence[str]) -> dict[str, float | 
             )
         if model in found:
             raise InputError(f"--threshold {words}: '{model}' has one already; give one.", param="threshold")
-        found[model] = None if theta == NEVER else _number(words, theta)
+        found[model] = _number(words, theta)
     return found
 
 
-def _number(words: str, theta: str) -> float:
+def _number(words: str, theta: str) -> float | None:
     try:
-        number = float(theta)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"--threshold {words}: '{theta}' is neither a number nor '{NEVER}'.", param="threshold")
-    return number
+        return read_theta(theta)
+    except ValueError as error:
+        raise InputError(f"--threshold {words}: {error}.", param="threshold") from error

@@ -21,6 +21,7 @@ from eval.drafts.write import UNREADABLE, Written
 from eval.report.metric import Figures, Metric, figures
 from eval.retrieval.gains import clusters
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.theta import theta_json
 
 Json = dict[str, Any]
 
@@ -61,7 +62,7 @@ def revision_report(
     return {
         "model": system.name,
         "requests": len(cases),
-        "threshold": system.threshold,
+        "threshold": theta_json(system.threshold),
         "drafts": counts(drafts),
         "revisions": counts(revised),
         **pair.table(system.threshold),

@@ -10,6 +10,7 @@ from eval.drafts.comparison import MACRO_F1, METRICS
 from eval.drafts.revision import NONE, SELECTIVE
 from eval.report.pictures import BLUE, GREY, panels
 from pearl.errors import InputError
+from pearl.theta import theta_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ def curves_figure(metric: str, result: Json) -> Figure:
 
 
 def _theta(found: Json) -> str:
-    return f"theta = {'never' if found['threshold'] is None else format(found['threshold'], '.2f')}"
+    return f"theta = {theta_words(found['threshold'], 2)}"
 
 
 def _draw_curve(metric: str, axes: Axes, found: Json) -> None:

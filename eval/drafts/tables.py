@@ -9,6 +9,7 @@ from eval.drafts.comparison import METRICS, Measured
 from eval.drafts.generation import CORRELATIONS
 from eval.report.metric import Metric
 from eval.report.tables import NOTHING, Json, Table, differences_table, figures_table, shown
+from pearl.theta import theta_words
 
 
 def generation_tables(result: Json) -> Iterator[Table]:
@@ -70,7 +71,7 @@ def _metrics(row: Json) -> tuple[Metric[Measured], ...]:
 
 def _caption(result: Json, found: Json, part: Json | None) -> str:
     of = part or found
-    theta = "never" if found["threshold"] is None else f"{found['threshold']:.3f}"
+    theta = theta_words(found["threshold"], 3)
     sentences = [
         f"{found['model']}: theta {theta}.",
         f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}.",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pearl.errors import InputError
+from pearl.theta import ALL, EVERYTHING, theta_json, theta_words
 from retriever.base import Calibration, Helps
 from retriever.calibrated.cascade import MOST, Cascade
 from retriever.calibrated.expectation import Expectation
@@ -83,7 +84,7 @@ class Artifact:
     def inherited(self) -> str:
         """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
         warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
-        theta = "never revises" if self.threshold is None else f"theta {self.threshold:.2f}"
+        theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
         margin = "" if self.margin is None else f", shows what scores within {self.margin:.2f} of the best"
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
@@ -102,7 +103,7 @@ class Artifact:
 def write_manifest(folder: Path, artifact: Artifact) -> None:
     """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
     files = {name: _digest(folder / name) for name in sorted(_files(folder))}
-    content = asdict(artifact) | {"files": files}
+    content = asdict(artifact) | {"files": files, "threshold": theta_json(artifact.threshold)}
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(folder / MANIFEST)
@@ -138,6 +139,8 @@ def read_manifest(folder: Path) -> Artifact:
             "signals": tuple(content["signals"]),
             "do_not_use": tuple(content.get("do_not_use", ())),
         }
+        if content.get("threshold") == ALL:
+            records["threshold"] = EVERYTHING
         if content.get("helps") is not None:
             records["helps"] = Helps(**content["helps"])
         artifact = Artifact(**content | records)  # JSON knows lists and objects alone

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
+from pearl.theta import EVERYTHING, theta_json
 from retriever.calibrated.artifact import read_whole, write_manifest
 
 MACRO_F1 = "macro_f1"
@@ -51,7 +52,7 @@ class OperatingPoint:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            self.setting.name: self.number,
+            self.setting.name: theta_json(self.number),
             "metric": self.metric,
             "value": self.value,
             self.setting.unchanged: self.unchanged,
@@ -92,8 +93,13 @@ def choose_margin(curve: Curve, metric: str) -> OperatingPoint:
 
 
 def choose_threshold(curve: Curve, metric: str) -> OperatingPoint:
-    """The theta with the best mean; of equal ones the one that revises least. Raises InputError without the metric."""
-    points = [point for point in curve if point.get(metric) is not None and point["threshold"] is not None]
+    """The theta with the best mean, also ``all``, as the curve's point without a number is called; of equal ones the
+    one that revises least. Raises InputError without the metric."""
+    points = [
+        point | {"threshold": EVERYTHING if point["threshold"] is None else point["threshold"]}
+        for point in curve
+        if point.get(metric) is not None
+    ]
     if not points:
         raise InputError(f"The curve has no figures of '{metric}'.", param="metric", code="no_such_metric")
     points.sort(key=lambda point: point["share_revised"]["value"])

@@ -28,11 +28,12 @@ def threshold(
 
     The report has the figures of every theta and, with --picture, their curve.
     """
+    from pearl.theta import theta_words
     from training.choose.operating_point import THETA, set_operating_point
 
     check_writable("--json", json)
     chosen = set_operating_point(THETA, model, revision, metric)
-    said = "never revise" if chosen.number is None else f"theta {chosen.number:.3f}"
+    said = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     typer.echo(
         f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "
         f"{chosen.extent:.0%} of the drafts revised",

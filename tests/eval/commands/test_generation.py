@@ -123,6 +123,9 @@ def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lin
     assert " --threshold bm25=1e6" in run.json["command"]
     never = pearl_eval("revision", *words, "--threshold", "bm25=never", "--json", "-")
     assert never.json["models"][0]["threshold"] is None
+    revised = pearl_eval("revision", *words, "--threshold", "bm25=all", "--json", "-")
+    found = revised.json["models"][0]
+    assert (found["threshold"], found["policies"][2]["share_revised"]["value"]) == ("all", 1)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lin
     [
         (("bm25",), "--threshold bm25: give MODEL=THETA"),
         (("dense=1",), "--threshold dense=1: give MODEL=THETA; the models are bm25."),
-        (("bm25=high",), "--threshold bm25=high: 'high' is neither a number nor 'never'"),
+        (("bm25=high",), "--threshold bm25=high: 'high' is neither a number nor 'never' or 'all'"),
         (("bm25=nan",), "'nan' is neither"),
         (("bm25=inf",), "'inf' is neither"),
         (("bm25=",), "'' is neither"),

@@ -10,6 +10,7 @@ import pytest
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatInterrupted, ChatRateLimited
 from pearl.records import Document
+from pearl.theta import EVERYTHING
 from retriever.base import Calibration
 from retriever.models.encoder import SentenceEncoder
 from service.sample import sample_documents
@@ -123,6 +124,26 @@ def test_below_the_threshold(pearl: Any, ann: Any, fixed_retriever: Any) -> None
     assert (draft["stage"], draft["revision"]["reason"]) == ("revised", "below_threshold")
     assert draft["retrieval"]["below_threshold"]
     assert [document["id"] for document in draft["retrieval"]["documents"]] == ["d1"]
+
+
+@pytest.mark.parametrize(
+    ("theta", "reason", "shown"),
+    [
+        ("all", "below_threshold", EVERYTHING),
+        ("never", "no_threshold", None),
+        ("-5", "above_threshold", -5.0),
+        ("5", "below_threshold", 5.0),
+    ],
+)
+def test_theta_set_by_hand(house: Any, make_artifact: Any, theta: str, reason: str, shown: float | None) -> None:
+    folder = make_artifact({"overlap_text": 2.0}, bias=-0.5, threshold=0.6)
+    pearl = house(model=FakeChatModel(["Draft.", EDITED]), retriever=str(folder), revise_below=theta)
+    pearl.add("ann", "mind the tide", "the kettle is on")
+    ann = pearl.as_user("ann")
+    draft = ann.post("/v1/drafts", {"request": "the tide"}).json()
+    assert (draft["revision"]["applied"], draft["revision"]["reason"]) == (reason == "below_threshold", reason)
+    assert draft["retrieval"]["threshold"] == shown
+    assert ann.get(f"/v1/drafts/{draft['id']}").json()["retrieval"]["threshold"] == shown
 
 
 def test_an_artifact_drafts_and_revises_by_its_theta(house: Any, make_artifact: Any) -> None:

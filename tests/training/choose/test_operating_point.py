@@ -19,7 +19,8 @@ def point(threshold: float | None, share: float, rouge2: float | None, **more: A
     return found | more
 
 
-HELPS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.24), point(0.5, 0.5, 0.24), point(None, 1.0, 0.30)]
+HELPS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.24), point(0.5, 0.5, 0.24), point(None, 1.0, 0.22)]
+HELPS_ALL = [*HELPS[:-1], point(None, 1.0, 0.30)]
 HARMS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.19), point(0.5, 0.5, 0.20)]
 
 
@@ -47,6 +48,19 @@ def test_of_equal_thetas_the_one_that_revises_least() -> None:
 def test_never_where_no_theta_helps(curve: list[dict[str, Any]]) -> None:
     choice = choose_threshold(curve, "rouge2")
     assert (choice.number, choice.extent, choice.value) == (None, 0.0, 0.20)
+
+
+def test_all_where_revising_everything_is_best(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact()
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", elsewhere=HELPS_ALL), json="-")
+    assert ran.err == "theta all: rouge2 0.3000 at best, 0.2000 without revision; 100% of the drafts revised\n"
+    assert json.loads(ran.out)["threshold"] == json.loads((folder / MANIFEST).read_text())["threshold"] == "all"
+    artifact = read_manifest(folder)
+    assert artifact.calibration.is_below_threshold(1e30)
+    assert not artifact.calibration.is_below_threshold(None)
+    assert "theta all" in artifact.inherited()
 
 
 def test_a_curve_that_is_none() -> None:

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pearl.theta import EVERYTHING, read_theta, theta_json, theta_words
+
+
+@pytest.mark.parametrize(
+    ("words", "theta", "stored", "said"),
+    [
+        ("never", None, None, "never"),
+        ("all", EVERYTHING, "all", "all"),
+        ("-1.25", -1.25, -1.25, "-1.25"),
+        ("1e6", 1e6, 1e6, "1000000.00"),
+    ],
+)
+def test_a_number_or_a_word(words: str, theta: float | None, stored: float | str | None, said: str) -> None:
+    assert read_theta(words) == theta
+    assert theta_json(theta) == stored
+    assert theta_words(theta, 2) == theta_words(stored, 2) == said
+
+
+def test_everything_lies_below_it_and_json_can_hold_it() -> None:
+    assert EVERYTHING > 1e300
+    assert json.loads(json.dumps(EVERYTHING, allow_nan=False)) == EVERYTHING
+
+
+@pytest.mark.parametrize("words", ["", "often", "nan", "inf", "ALL"])
+def test_neither(words: str) -> None:
+    with pytest.raises(ValueError, match="neither a number nor 'never' or 'all'"):
+        read_theta(words)
