@@ -66,12 +66,10 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
             negatives=chosen.negatives,
         )
     corpora, model = _read(options)
-    if options.scores:
-        with alone_in(options.work, "work"):
-            take_scores(corpora, options.scores, options.work)
-    if not options.work.is_dir():  # a mistyped one is not to be made
+    if not (options.scores or options.work.is_dir()):  # a mistyped one is not to be made
         check_scored(corpora, (TRAIN, DEV), options.work)
     with alone_in(options.work, "work"):
+        take_scores(corpora, options.scores, options.work)
         check_scored(corpora, (TRAIN, DEV), options.work)
         encoder = _kept(model, options)
         origin = origin_of(corpora, (TRAIN, DEV), options.work) or Origin(options.aux, options.template, BY_USERS)
