@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pearl.prompts import Exchange
 from pearl.records import ScoredDocument
@@ -53,7 +53,7 @@ def in_context(
     """The request that a message makes together with those before it, and its ranking.
 
     Each message follows up on the request so far, and is ranked with it, unless it alone scores better by NEW_SUBJECT:
-    then it is the request. Scores of a retriever that was not trained cannot say that, whatever theta was set by hand.
+    then it is the request. Scores of a retriever that was not trained cannot say that.
     """
     if len(earlier) > FOLLOW_UPS:
         earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]
@@ -63,7 +63,7 @@ def in_context(
     for turn in (*rest, message):
         together = f"{request}\n\n{turn}"
         ranking = rank(together)
-        if replace(calibration, threshold=None) != UNCALIBRATED and ranking:
+        if calibration != UNCALIBRATED and ranking:
             alone = rank(turn)
             if alone[0].score >= ranking[0].score + NEW_SUBJECT:
                 together, ranking = turn, alone
