@@ -52,7 +52,6 @@ TRAINING_LIBRARIES = {
 }
 MAX_LINES = 300
 MAX_FUNCTION_LINES, MAX_PARAMETERS = 80, 12
-NOT_YET_SHORT = {"eval"}  # whose commands have up to 25 options, and whose records share names
 MAX_LINES_OF_A_JUDGE = 500  # a whole judge stands in one file
 
 
@@ -207,7 +206,7 @@ print()
     assert loaded_by(program) & {"fastapi", "starlette", "openai", "cyllama", *TRAINING_LIBRARIES} == set()
 
 
-@pytest.mark.parametrize("package", sorted(set(ALLOWED) - NOT_YET_SHORT))
+@pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_functions_are_short_and_take_few_parameters(package):
     """Migrations aside, which say what they do one table after another."""
     long = [
@@ -224,7 +223,7 @@ def test_functions_are_short_and_take_few_parameters(package):
     assert long == []
 
 
-@pytest.mark.parametrize("package", sorted(set(ALLOWED) - NOT_YET_SHORT))
+@pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_no_class_name_is_defined_twice_in_a_package(package):
     names = Counter(
         node.name
