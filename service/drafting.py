@@ -26,6 +26,7 @@ from pearl.prompts import (
 from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted, storable
+from pearl.theta import read_theta
 from retriever.base import Calibration, choose
 from service.history_cache import HistoryCache
 from service.reading import Reading, read_text
@@ -96,12 +97,15 @@ class Drafter:
         threads: FairThreads,
         *,
         retrieval_budget_ms: float | None = None,
+        revise_below: str | None = None,
     ) -> None:
-        """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included."""
+        """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
+        ``revise_below``: theta in words, in place of the retriever's."""
         self._database = database
         self._histories = histories
         self._threads = threads
         self._budget_ms = retrieval_budget_ms
+        self._revise_below = revise_below
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
@@ -121,6 +125,8 @@ class Drafter:
             voice, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
         clock.timings |= retrieving.timings
         calibration = self._histories.calibration
+        if self._revise_below is not None:  # only here: it does not make the scores of an untrained retriever mean more
+            calibration = replace(calibration, threshold=read_theta(self._revise_below))
         template = load_template(voice.template)
         asked = commission.k or voice.k
         most = choose(ranking, asked or template.k, calibration, so_many=True)

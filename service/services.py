@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from pearl.chat.choose import make_chat_model
 from pearl.clock import Clock
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import Settings
-from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, SentenceEncoder
 from retriever.registry import SERVED, Entry, find_entry, make_retriever
@@ -63,6 +61,7 @@ class Services:
             self.model,
             self.ranking,
             retrieval_budget_ms=settings.retrieval_budget_ms,
+            revise_below=settings.revise_below,
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
@@ -128,11 +127,7 @@ class Services:
 
     def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:
         encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence, clock)
-        retriever = make_retriever(self.settings.retriever, encoder)
-        if self.settings.revise_below is not None:
-            theta = read_theta(self.settings.revise_below)
-            retriever.calibration = replace(retriever.calibration, threshold=theta)
-        return retriever
+        return make_retriever(self.settings.retriever, encoder)
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""

@@ -11,7 +11,7 @@ from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatInterrupted, ChatRateLimited
 from pearl.records import Document
 from pearl.theta import EVERYTHING
-from retriever.base import Calibration
+from retriever.base import UNCALIBRATED, Calibration
 from retriever.models.encoder import SentenceEncoder
 from service.sample import sample_documents
 
@@ -144,6 +144,15 @@ def test_theta_set_by_hand(house: Any, make_artifact: Any, theta: str, reason: s
     assert (draft["revision"]["applied"], draft["revision"]["reason"]) == (reason == "below_threshold", reason)
     assert draft["retrieval"]["threshold"] == shown
     assert ann.get(f"/v1/drafts/{draft['id']}").json()["retrieval"]["threshold"] == shown
+
+
+def test_theta_set_by_hand_calibrates_no_retriever(house: Any) -> None:
+    """Else the scores of BM25 would say in a chat which message is a new subject."""
+    pearl = house(model=FakeChatModel(["Draft.", EDITED]), retriever="bm25", revise_below="all")
+    pearl.add("ann", "mind the tide", "the kettle is on")
+    draft = pearl.as_user("ann").post("/v1/drafts", {"request": "the tide"}).json()
+    assert draft["revision"]["reason"] == "below_threshold"
+    assert pearl.services.histories.calibration == UNCALIBRATED
 
 
 def test_an_artifact_drafts_and_revises_by_its_theta(house: Any, make_artifact: Any) -> None:
