@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import orjson
 import typer
@@ -38,20 +38,28 @@ IN_FLIGHT_OPTION = typer.Option(
 JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSON to FILE, '-' for standard output.")
 
 
-def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of its parameters that are dataclasses; they are filled from these."""
+def bundled(command: Callable[..., None], hidden: Sequence[Parameter] = ()) -> Callable[..., None]:
+    """The command with an option for each field of its parameters that are dataclasses; they are filled from these.
+
+    ``hidden`` are further options, which the command is not given.
+    """
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
         name: each.annotation for name, each in written.parameters.items() if is_dataclass(each.annotation)
     }
-    flags: list[Parameter] = []
-    for name, parameter in written.parameters.items():
-        flags += _flags_of(bundles[name]) if name in bundles else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+    flags = [
+        flag.replace(kind=Parameter.KEYWORD_ONLY)
+        for name, each in written.parameters.items()
+        for flag in (parameters_of(bundles[name]) if name in bundles else (each,))
+    ]
+    flags += hidden
 
     @wraps(command)
     def run(**given: Any) -> None:
+        for flag in hidden:
+            del given[flag.name]
         for name, bundle in bundles.items():
-            given[name] = bundle(**{field.name: given.pop(field.name) for field in fields(bundle)})
+            given[name] = bundle(**{flag.name: given.pop(flag.name) for flag in parameters_of(bundle)})
         command(**given)
 
     run.__annotations__ = {flag.name: flag.annotation for flag in flags}
@@ -59,17 +67,18 @@ def bundled(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _flags_of(bundle: Any) -> list[Parameter]:
+def parameters_of(bundle: type[Any]) -> Iterator[Parameter]:
+    """A parameter for each field of a dataclass that is annotated with an option of the command line."""
     kinds = get_type_hints(bundle, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=kinds[field.name],
-        )
-        for field in fields(bundle)
-    ]
+    for field in fields(bundle):
+        if get_origin(kinds[field.name]) is Annotated:
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            yield parameter(field.name, kinds[field.name], Parameter.empty if default is MISSING else default)
+
+
+def parameter(name: str, annotation: Any, default: object = None) -> Parameter:
+    """A keyword parameter of a command."""
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def known(option: str, name: str, among: Iterable[str]) -> str:

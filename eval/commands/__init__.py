@@ -5,9 +5,10 @@ from __future__ import annotations
 import typer
 
 from eval.commands import agreement, calibration, generation, personalized, retrieval, revision, shown, style
-from eval.commands.declared import command_of
+from eval.commands.choose import former_parameters
 from eval.recorded.personalized.presets import PRESETS as RECORDED_PRESETS
 from eval.recorded.style.choices import PRESETS as STYLE_PRESETS
+from pearl.options import bundled
 
 app = typer.Typer(
     add_completion=False,
@@ -16,13 +17,15 @@ app = typer.Typer(
     help="Measure retrieval, calibration, generation, revision and judges, every figure with its interval.",
 )
 app.command(epilog=retrieval.EXAMPLES)(retrieval.retrieval)
-app.command(epilog=generation.EXAMPLES)(command_of(generation.generation))
+app.command(epilog=generation.EXAMPLES)(bundled(generation.generation))
 app.command(epilog=calibration.EXAMPLES)(calibration.calibration)
-app.command(epilog=revision.EXAMPLES)(command_of(revision.revision))
-app.command(epilog=shown.EXAMPLES)(command_of(shown.shown))
+app.command(epilog=revision.EXAMPLES)(bundled(revision.revision))
+app.command(epilog=shown.EXAMPLES)(bundled(shown.shown))
 app.command(epilog=agreement.EXAMPLES)(agreement.agreement)
-app.command(epilog=personalized.EXAMPLES)(command_of(personalized.personalized, RECORDED_PRESETS.choices))
-app.command(epilog=style.EXAMPLES)(command_of(style.style, STYLE_PRESETS.choices))
+app.command(epilog=personalized.EXAMPLES)(
+    bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
+)
+app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 
 
 @app.callback()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from inspect import Parameter
+from typing import Annotated, Any
 
 import typer
 
+from eval.asking.choices import Choice
 from pearl.errors import InputError
+from pearl.options import parameter
 
 CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
 
@@ -19,10 +22,14 @@ def choose_option(*default: Any, **more: Any) -> Any:
 CHOOSE_OPTION = choose_option([])
 
 
-def former_option(choice: str) -> Any:
-    """A hidden option that says how it is spelled now: ``--style-shown`` for the choice ``style_shown``."""
-    flag = f"--{choice.replace('_', '-')}"
-    return typer.Option(flag, hidden=True, callback=_refuse(flag, choice))
+def former_parameters(choices: Iterable[Choice]) -> list[Parameter]:
+    """Hidden options that say how they are spelled now: ``--style-shown`` for the choice ``style_shown``."""
+    former = []
+    for choice in choices:
+        flag = f"--{choice.name.replace('_', '-')}"
+        option = typer.Option(flag, hidden=True, callback=_refuse(flag, choice.name))
+        former.append(parameter(f"former_{choice.name}", Annotated[str | None, option]))
+    return former
 
 
 def _refuse(flag: str, choice: str) -> Callable[[str | None], None]:

@@ -14,12 +14,12 @@ from typer.core import TyperCommand
 
 from eval.asking.bench import bench
 from eval.asking.json_lines import write_lines
-from eval.commands.declared import former_parameters, parameter, parameters_of
+from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.judge import Judge, Questions, run
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
-from pearl.options import check_writable, write_json
+from pearl.options import check_writable, parameter, parameters_of, write_json
 
 
 class GroupedCommand(TyperCommand):
