@@ -35,8 +35,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of every call that was begun in time and answered. ``errors``: what went wrong, and how often; ``refused``: how
-    many calls were told to come back, which they did when they were told to."""
+    """Latencies of all calls that were begun in time and answered. ``errors``: what went wrong, and how often;
+    ``refused``: how many calls were told to come back, which they did when they were told to."""
 
     seconds: float
     milliseconds: list[float]

@@ -48,7 +48,7 @@ Scores = dict[Pair, tuple[float, float]]  # log p of the target with the documen
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What both score: units of some users, worded by one template."""
+    """The units that both score, worded by one template."""
 
     units: list[Unit]
     template: AuxiliaryTemplate

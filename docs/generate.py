@@ -453,7 +453,7 @@ def results_pages() -> dict[str, Callable[[], str]]:
 
 
 def judging() -> str:
-    """What judging is, with tables from docs/results/personalized.json."""
+    """The page on judging, with tables from docs/results/personalized.json."""
     from judging_page import judging_page
 
     return judging_page()

@@ -377,7 +377,7 @@ def _signed(interval: Json, digits: int) -> str:
 
 
 def _sorted(result: Json, metric: str) -> list[Json]:
-    """What ships, the untrained retrievers and the trivial choices, best first."""
+    """The rows of what ships, the untrained retrievers and the trivial choices, best first."""
     rows = [row for row in (*result["models"], *result.get("baselines", ())) if row["model"] in SHOWN and row[metric]]
     return sorted(rows, key=lambda row: -row[metric]["value"])
 
