@@ -64,6 +64,14 @@ class Calibration:
         """True when s1 lies below theta; False without either."""
         return self.threshold is not None and top_score is not None and top_score < self.threshold
 
+    def asks(self, ranking: Sequence[ScoredDocument]) -> bool:
+        """True when the history cannot supply what a request needs: s1 lies below the second floor, or, in a short
+        history, no document has to do with it. Never without a second floor."""
+        if self.ask_below is None or not ranking:
+            return False
+        unrelated = (found.relatedness is not None and found.relatedness < RELATED_FROM for found in ranking)
+        return ranking[0].score < self.ask_below or all(unrelated)
+
 
 UNCALIBRATED = Calibration()
 

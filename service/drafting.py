@@ -154,7 +154,7 @@ class Drafter:
         )
         yield Retrieved(draft_id, retrieval)
 
-        decision = decide(commission.revise, retrieval, calibration)
+        decision = decide(commission.revise, ranking, retrieval, calibration)
         draft = Draft(draft_id, "", "draft", retrieval, decision)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(brief, draft, commission, clock)
@@ -342,7 +342,7 @@ def _notes(
         yield Note("shortened", f"Cut {counted(prompt.shortened, 'document')} to fit the model's context.")
 
 
-def decide(revise: str, retrieval: Retrieval, calibration: Calibration) -> Revision:
+def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:
     """Decide from the score alone whether to revise the draft: this is known before a word is written."""
     if revise == NEVER:
         return _kept("not_wanted", "The request says never to revise.")
@@ -350,7 +350,7 @@ def decide(revise: str, retrieval: Retrieval, calibration: Calibration) -> Revis
         return Revision(True, "wanted", "The request says always to revise.")
     if retrieval.top_score is None:
         return _kept("no_history", "There is nothing to rank, so there is no score to decide by.")
-    if calibration.ask_below is not None and retrieval.top_score < calibration.ask_below:
+    if calibration.asks(ranking):
         return _kept(NEEDS_INPUT, "The history cannot supply what the request needs.")
     if retrieval.threshold is None:
         return _kept("no_threshold", "This retriever has no trained threshold, so nothing is revised automatically.")

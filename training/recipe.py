@@ -250,7 +250,8 @@ def _described(
     """The artifact's manifest: its configuration, what was chosen on dev, and how it came about."""
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
-    floor, ask_below = floors(scores, gains)
+    # a user's name carries their corpus's
+    floor, ask_below = floors(scores, gains, [each.user_id.partition(":")[0] for each in material.dev])
     worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
     return Artifact(
         name=options.out.name,

@@ -56,3 +56,21 @@ def test_in_a_short_history_what_is_unrelated_is_not_shown(
 
 def test_nothing_to_choose_from() -> None:
     assert choose([], 4, Calibration(margin=0.5)) == []
+
+
+@pytest.mark.parametrize(
+    ("calibration", "relatedness", "asks"),
+    [
+        (UNCALIBRATED, (0.0, 0.0), False),
+        (Calibration(ask_below=3.0), (None, None), False),  # s1 is 3.0
+        (Calibration(ask_below=3.1), (None, None), True),
+        (Calibration(ask_below=3.1), (0.5, 0.5), True),
+        (Calibration(ask_below=-9.0), (0.0, RELATED_FROM), False),
+        (Calibration(ask_below=-9.0), (0.0, None), False),  # not known yet
+        (Calibration(ask_below=-9.0), (0.0, 0.1), True),
+        (Calibration(ask_below=3.1), (), False),
+    ],
+)
+def test_when_the_user_is_asked(calibration: Calibration, relatedness: tuple[float | None, ...], asks: bool) -> None:
+    ranking = [replace(found, relatedness=value) for found, value in zip(RANKING, relatedness, strict=False)]
+    assert calibration.asks(ranking) is asks

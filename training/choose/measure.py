@@ -15,6 +15,8 @@ from pearl.stats import Bootstrap
 from retriever.base import Helps
 from retriever.calibrated.head import Floats
 
+ASKED = 0.05  # of the requests of a kind of text may at most end in a question
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -100,14 +102,18 @@ def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
     return Helps(slope, intercept) if slope > 0 else None
 
 
-def floors(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[float | None, float | None]:
-    """Below which score a document is not worth showing, and below which s1 the user is asked.
+def floors(
+    scores: Sequence[Floats], gains: Sequence[Floats], kinds: Sequence[str]
+) -> tuple[float | None, float | None]:
+    """The score below which a document is not worth showing, and the s1 below which the user is asked.
 
-    A question costs the user more than a draft that is not theirs: asked is only where nothing is worth showing, where
-    dev's chosen documents were not expected to help either, and where dev had such requests at all.
+    A question costs the user more than a draft that is not theirs, so the second floor is the highest s1 that leaves at
+    most ASKED of dev's requests, which all are their users' own, below it in each of the ``kinds`` of text.
     """
-    top, chosen = best_of(scores, gains)
-    floor, ask = floor_of(np.concatenate(scores), np.concatenate(gains)), floor_of(top, chosen)
-    if floor is None or ask is None or not (top < min(floor, ask)).any():
-        return floor, None
-    return floor, min(floor, ask)
+    top, _ = best_of(scores, gains)
+    kind = np.asarray(kinds)
+    seconds = [np.sort(top[kind == each]) for each in np.unique(kind)]
+    return (
+        floor_of(np.concatenate(scores), np.concatenate(gains)),
+        min(float(own[int(ASKED * len(own))]) for own in seconds),
+    )

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -12,6 +15,7 @@ from pearl.errors import ChatInterrupted, ChatRateLimited
 from pearl.records import Document
 from pearl.theta import EVERYTHING
 from retriever.base import UNCALIBRATED, Calibration
+from retriever.calibrated.artifact import SHIPPED, read_manifest, write_manifest
 from retriever.models.encoder import SentenceEncoder
 from service.sample import sample_documents
 
@@ -221,6 +225,22 @@ def test_the_embedded_models_know_what_a_few_texts_have_to_do_with_a_request(hou
     )
     assert near["documents"][0]["id"] == texts[0].id
     assert (far["documents"], [note["code"] for note in far["notes"]]) == ([], ["unrelated"])
+
+
+def test_the_papers_underspecified_request_ends_in_a_question(house: Any, tmp_path: Path) -> None:
+    """The example of section 5.3 of papers/pearl.txt over two texts that have nothing to do with it; any score."""
+    folder = tmp_path / "artifact"
+    shutil.copytree(SHIPPED, folder)
+    write_manifest(folder, replace(read_manifest(folder), ask_below=-1000.0))
+    pearl = house(encoder=SentenceEncoder(), retriever=str(folder))
+    pearl.add("ann", "The council approved the bridge budget on Tuesday.", "Sales grew in two regions last quarter.")
+    pearl.model.replies += ["- What do you do after work?", "A draft.", "A draft."]
+    ann = pearl.as_user("ann")
+    request = "Write a post about how I like to relax after work"
+    asked = ann.post("/v1/drafts", {"request": request}).json()
+    assert (asked["stage"], asked["questions"]) == ("needs_input", ["What do you do after work?"])
+    assert ann.post("/v1/drafts", {"request": request, "revise": "never"}).json()["stage"] == "draft"
+    assert ann.post("/v1/drafts", {"request": "What of the bridge budget?"}).json()["stage"] == "draft"
 
 
 def test_questions(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
