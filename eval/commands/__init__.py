@@ -16,9 +16,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Measure retrieval, calibration, generation, revision and judges, every figure with its interval.",
 )
-app.command(epilog=retrieval.EXAMPLES)(retrieval.retrieval)
+app.command(epilog=retrieval.EXAMPLES)(bundled(retrieval.retrieval))
 app.command(epilog=generation.EXAMPLES)(bundled(generation.generation))
-app.command(epilog=calibration.EXAMPLES)(calibration.calibration)
+app.command(epilog=calibration.EXAMPLES)(bundled(calibration.calibration))
 app.command(epilog=revision.EXAMPLES)(bundled(revision.revision))
 app.command(epilog=shown.EXAMPLES)(bundled(shown.shown))
 app.command(epilog=agreement.EXAMPLES)(agreement.agreement)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
 
-from eval.commands.scored import (
-    Baselines,
-    GainsFiles,
-    Models,
-    NearDuplicates,
-    Resamples,
-    Seed,
-    baselines_among,
-    score_all,
-    with_distributions,
-)
-from pearl.options import ENCODER_OPTION, JSON_OPTION
+from eval.commands.scored import ScoringOptions, report_scores
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """Examples:
 
@@ -28,42 +19,19 @@ EXAMPLES = """Examples:
 
 
 def calibration(
-    gains: GainsFiles,
-    model: Models,
-    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    options: ScoringOptions,
     bins: int = typer.Option(10, "--bins", min=3, help="Number of bins, each with as many requests."),
-    near_duplicates: NearDuplicates = 0.5,
-    encoder: str | None = ENCODER_OPTION,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw reliability and the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Measure how well a request's best score s1 predicts how much the chosen document helps."""
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
+    from eval.report.report import Outputs
     from eval.retrieval.calibration import CalibrationOptions, calibration_report
     from eval.retrieval.pictures import reliability_figure
     from eval.retrieval.tables import calibration_tables
-    from pearl.settings import load_settings
 
-    outputs = Outputs(json, picture)
-    outputs.check()
-    models = [*model, *baseline]
-    encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
-    choices = score_all(gains, models, encoder)
-    options = CalibrationOptions(bins=bins, near_duplicates=near_duplicates, resamples=resamples, seed=seed)
-    result = calibration_report(choices, baselines_among(models, baseline), options)
-    head = Head.of(
-        "eval",
-        "calibration",
-        gains=gains,
-        model=model,
-        baseline=baseline,
-        bins=bins,
-        near_duplicates=near_duplicates,
-        encoder=encoder,
-        resamples=resamples,
-        seed=seed,
-    )
-    outputs.write(Report(head, with_distributions(result, choices), calibration_tables, picture=reliability_figure))
+    aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
+    chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)
+    figures = partial(calibration_report, options=chosen)
+    shape = figures, calibration_tables, reliability_figure
+    report_scores("calibration", options, Outputs(json, picture), shape, bins=bins)

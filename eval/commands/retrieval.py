@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
 
-from eval.commands.scored import (
-    Baselines,
-    GainsFiles,
-    Models,
-    NearDuplicates,
-    Resamples,
-    Seed,
-    baselines_among,
-    score_all,
-    with_distributions,
-)
-from pearl.options import ENCODER_OPTION, JSON_OPTION
+from eval.commands.scored import ScoringOptions, report_scores
+from pearl.options import JSON_OPTION
 
 EXAMPLES = """A line of the gains:
 
@@ -35,42 +26,17 @@ Examples:
 
 
 def retrieval(
-    gains: GainsFiles,
-    model: Models,
-    baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
+    options: ScoringOptions,
     k: int = typer.Option(3, "--k", min=1, help="Documents that count for the top-k gain."),
-    near_duplicates: NearDuplicates = 0.5,
-    encoder: str | None = ENCODER_OPTION,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
+    from eval.report.report import Outputs
     from eval.retrieval.pictures import distributions_figure
     from eval.retrieval.report import RetrievalOptions, retrieval_report
     from eval.retrieval.tables import retrieval_tables
-    from pearl.settings import load_settings
 
-    outputs = Outputs(json, picture)
-    outputs.check()
-    models = [*model, *baseline]
-    encoder = load_settings(encoder=encoder).encoder  # what a setting says is told, too
-    choices = score_all(gains, models, encoder)
-    options = RetrievalOptions(k, near_duplicates, resamples, seed)
-    result = retrieval_report(choices, baselines_among(models, baseline), options)
-    head = Head.of(
-        "eval",
-        "retrieval",
-        gains=gains,
-        model=model,
-        baseline=baseline,
-        k=k,
-        near_duplicates=near_duplicates,
-        encoder=encoder,
-        resamples=resamples,
-        seed=seed,
-    )
-    outputs.write(Report(head, with_distributions(result, choices), retrieval_tables, picture=distributions_figure))
+    chosen = RetrievalOptions(k, options.near_duplicates, options.resamples, options.seed)
+    figures = partial(retrieval_report, options=chosen)
+    report_scores("retrieval", options, Outputs(json, picture), (figures, retrieval_tables, distributions_figure), k=k)

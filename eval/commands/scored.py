@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pearl.errors import InputError
+from pearl.options import ENCODER_OPTION
 from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
+    from eval.report.pictures import Draw
+    from eval.report.report import Outputs, Tables
     from eval.retrieval.choices import Candidates
 
 GainsFiles = Annotated[
@@ -32,19 +36,66 @@ Baselines = Annotated[
         "--baseline", metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers."
     ),
 ]
-NearDuplicates = Annotated[
-    float,
-    typer.Option(
-        "--near-duplicates",
-        metavar="SHARE",
-        min=0.0,
-        max=1.0,
-        help="A document with at least this share of the target's word trigrams is a near-duplicate; "
-        "a second table leaves those out.",
-    ),
-]
+EncoderName = Annotated[str | None, typer.Option("--encoder", metavar="MODEL", help=ENCODER_OPTION.help)]
 Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringOptions:
+    """The options of a command that scores the documents of records."""
+
+    gains: GainsFiles
+    model: Models
+    baseline: Baselines = field(default_factory=list)
+    near_duplicates: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="A document with at least this share of the target's word trigrams is a near-duplicate; "
+            "a second table leaves those out.",
+        ),
+    ] = 0.5
+    encoder: EncoderName = None
+    resamples: Resamples = 2000
+    seed: Seed = 0
+
+
+def report_scores(
+    name: str,
+    options: ScoringOptions,
+    outputs: Outputs,
+    shape: tuple[Callable[[Candidates, Sequence[str]], dict[str, Any]], Tables, Draw],
+    **own: object,
+) -> None:
+    """Score every record with every model, and write what is made of it: ``shape`` is the figures of the choices and
+    the names of the baselines, the tables, and the picture; ``own`` are the command's own options."""
+    from eval.report.head import Head
+    from eval.report.report import Report
+    from eval.retrieval.pictures import distribution
+    from pearl.settings import load_settings
+
+    outputs.check()
+    encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too
+    models = [*options.model, *options.baseline]
+    choices = score_all(options.gains, models, encoder)
+    figures, tables, picture = shape
+    result = figures(choices, [model for model in models if model in UNTRAINED or model in options.baseline])
+    for row, scored in zip(result["models"], choices.models, strict=True):
+        row["s1"] = distribution([scores.max() for scores in scored.scores])
+    asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline, **own}
+    drawn: dict[str, Any] = {"encoder": encoder, "resamples": options.resamples, "seed": options.seed}
+    head = Head.of("eval", name, **asked, near_duplicates=options.near_duplicates, **drawn)
+    outputs.write(Report(head, result, tables, picture=picture))
+
+
+def check_named_once(models: Sequence[str]) -> None:
+    """Raises InputError for a model that is named twice."""
+    twice = next((name for name in models if models.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
 
 
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Candidates:
@@ -58,9 +109,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
-    twice = next((name for name in models if models.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
+    check_named_once(models)
     shared_encoder = RememberingEncoder(SentenceEncoder(encoder))
     retrievers = {name: make_retriever(name, shared_encoder) for name in models}
     records = [record for path in gains for record in read_gains(path)]
@@ -71,17 +120,3 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
             tally = ProgressLine(console, progress, name, len(records), closing=False)
             scored.append(score_records(name, retriever, records, tally.advance))
     return Candidates.of_all(records, scored)
-
-
-def baselines_among(models: Sequence[str], artifacts: Sequence[str]) -> list[str]:
-    """Models that are not trained, and the artifacts that were named as baselines."""
-    return [name for name in models if name in UNTRAINED or name in artifacts]
-
-
-def with_distributions(result: dict[str, Any], choices: Candidates) -> dict[str, Any]:
-    """The result with the distribution of s1 beside the figures of each model."""
-    from eval.retrieval.pictures import distribution
-
-    for row, scored in zip(result["models"], choices.models, strict=True):
-        row["s1"] = distribution([scores.max() for scores in scored.scores])
-    return result

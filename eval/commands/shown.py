@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eval.commands.options import WritingOptions
 from pearl.options import JSON_OPTION
 
@@ -32,7 +34,7 @@ def shown(
     outputs = Outputs(json)
     outputs.check()
     # k is named, so that a margin that is there already leaves nothing out
-    plan = Plan.of(options, k=load_template(options.template).k)
+    plan = Plan.of(replace(options, k=options.k or load_template(options.template).k))
     with ready(plan) as room:
         cases = room.material.cases
         lots = [by_count(system) for system in room.systems]

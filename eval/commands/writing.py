@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from rich.console import Console
 from eval.asking.kept import ReplyStore, open_replies
 from eval.asking.progress import watched
 from eval.commands.options import WritingOptions
+from eval.commands.scored import check_named_once
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Desk
@@ -30,65 +30,38 @@ from pearl.marks import CLOSING
 from pearl.prompts import Brief
 from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
-from retriever.base import Retriever
-from retriever.models.encoder import Encoder
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The options of a run. ``baselines`` are artifacts that count as baselines; ``k`` documents and drafts of
-    ``max_tokens`` are the service's where None. ``near_duplicates``: the share from which on a document is set aside.
-    ``stances``: the texts are comments that may take one. ``budget_minutes``: of the writing, from its start.
-    ``in_flight``: calls of the chat model at once. ``bertscore``: its encoder.
-    """
+    """The options of a run, and the settings that they leave open. ``baselines`` are artifacts that count as such."""
 
+    options: WritingOptions
     settings: Settings
-    gains: Sequence[Path]
-    models: Sequence[str]
-    baselines: Sequence[str]
-    template: str
-    k: int | None
-    max_tokens: int | None
-    limit: int | None
-    seed: int
-    near_duplicates: float | None
-    generations: Path | None
-    stances: bool
-    budget_minutes: float | None
-    in_flight: int
-    bertscore: str
+    baselines: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: WritingOptions, baselines: Sequence[str] = (), k: int | None = None) -> Plan:
+    def of(cls, options: WritingOptions, baselines: Sequence[str] = ()) -> Plan:
         """Raises InputError for settings that cannot be used."""
-        return cls(
-            # eval.asking.patience repeats calls
-            settings=load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
-            gains=options.gains,
-            models=(*options.model, *baselines),
-            baselines=baselines,
-            template=options.template,
-            k=options.k or k,
-            max_tokens=options.max_tokens,
-            limit=options.limit,
-            seed=options.seed,
-            near_duplicates=share_set_aside(options.near_duplicates, wanted=options.without_near_duplicates),
-            generations=options.generations,
-            stances=options.stances,
-            budget_minutes=options.budget_minutes,
-            in_flight=options.max_in_flight,
-            bertscore=options.bertscore,
-        )
+        # eval.asking.patience repeats calls
+        settings = load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0)
+        return cls(options, settings, tuple(baselines))
+
+    @property
+    def near_duplicates(self) -> float | None:
+        """The share of the target's trigrams from which on a document is set aside; None when all stay."""
+        share = self.options.near_duplicates
+        return THRESHOLD if share is None and self.options.without_near_duplicates else share
 
     @property
     def shown(self) -> int:
-        return self.k or load_template(self.template).k
+        return self.options.k or load_template(self.options.template).k
 
     @property
     def longest(self) -> int:
-        return self.max_tokens or self.settings.max_draft_tokens
+        return self.options.max_tokens or self.settings.max_draft_tokens
 
     @property
     def writer(self) -> str:
@@ -101,42 +74,25 @@ class Plan:
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
         """The brief of each case: the request, with the documents that the system shows."""
-        template = load_template(self.template)
+        template = load_template(self.options.template)
         return [
             Brief(template, case.record.request.text, shown.documents)
             for case, shown in zip(found, system.shown, strict=True)
         ]
 
-    def head(self, name: str, **options: Any) -> Head:
-        """The command that makes a result; ``options`` are the command's own."""
-        return Head.of(
-            *("eval", name),
-            gains=list(self.gains),
-            model=[model for model in self.models if model not in self.baselines],
-            baseline=list(self.baselines),
-            template=self.template,
-            k=self.k,
-            llm=self.settings.llm,
-            max_tokens=self.longest,
-            limit=self.limit,
-            seed=self.seed,
-            near_duplicates=self.near_duplicates,
-            encoder=self.settings.encoder,
-            bertscore=self.bertscore,
-            budget_minutes=self.budget_minutes,
-            **options,
-            stances=self.stances,
-            without_near_duplicates=self.near_duplicates is not None,
-        )
+    def head(self, name: str, **own: Any) -> Head:
+        """The command that makes a result; ``own`` are the options of this command alone."""
+        options, told = self.options, {"llm": self.settings.llm, "max_tokens": self.longest}
+        asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": list(self.baselines)}
+        asked |= {"template": options.template, "k": options.k, **told, "limit": options.limit, "seed": options.seed}
+        asked |= {"near_duplicates": self.near_duplicates, "encoder": self.settings.encoder}
+        asked |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own}
+        aside = self.near_duplicates is not None
+        return Head.of("eval", name, **asked, stances=options.stances, without_near_duplicates=aside)
 
     def to_json(self) -> dict[str, Any]:
         """The values of its defaults."""
         return {"llm": self.writer, "k": self.shown, "max_tokens": self.longest}
-
-
-def share_set_aside(share: float | None, *, wanted: bool) -> float | None:
-    """The share of the target's trigrams from which on a document is a near-duplicate; None when all stay."""
-    return THRESHOLD if wanted and share is None else share
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +106,13 @@ class Material:
 
 def read_material(plan: Plan) -> Material:
     """Raises InputError for files without a target, and for a template that is not there."""
-    load_template(plan.template)
-    records = [record for path in plan.gains for record in read_gains(path)]
+    load_template(plan.options.template)
+    records = [record for path in plan.options.gains for record in read_gains(path)]
     everyone = cases(records)
-    files = ", ".join(map(str, plan.gains))
+    files = ", ".join(map(str, plan.options.gains))
     if not everyone:
         raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
-    chosen = sample(everyone, plan.limit, plan.seed)
+    chosen = sample(everyone, plan.options.limit, plan.options.seed)
     counts: dict[str, Any] = {"records": len(records), "records_with_target": len(everyone)}
     if plan.near_duplicates is None:
         return Material(tuple(chosen), tuple(everyone), counts)
@@ -177,31 +133,29 @@ def _documents(found: Sequence[Case]) -> int:
 
 def retrieval_systems(plan: Plan, found: Sequence[Case], console: Console) -> list[System]:
     """The documents that each model retrieves. Raises NotFound and InputError for a model that cannot be used."""
-    from retriever.models.encoder import SentenceEncoder
-    from retriever.registry import UNTRAINED
-
-    twice = next((name for name in plan.models if plan.models.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
-    encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
-    systems = []
-    for name, retriever in [(name, _retriever(name, plan.seed, encoder)) for name in plan.models]:
-        kind = BASELINE if name in UNTRAINED or name in plan.baselines else MODEL
-        with console.status(f"Ranking with {name}..."):
-            systems.append(retrieved(name, retriever, found, plan.shown, kind=kind, so_many=plan.k is not None))
-    return systems
-
-
-def _retriever(name: str, seed: int, encoder: Encoder) -> Retriever:
     from retriever.baselines.random_order import RandomRetriever
-    from retriever.registry import make_retriever
+    from retriever.models.encoder import SentenceEncoder
+    from retriever.registry import UNTRAINED, make_retriever
 
-    return RandomRetriever(seed) if name == RandomRetriever.name else make_retriever(name, encoder)
+    names = (*plan.options.model, *plan.baselines)
+    check_named_once(names)
+    encoder = RememberingEncoder(SentenceEncoder(plan.settings.encoder))
+    retrievers = {
+        name: RandomRetriever(plan.options.seed) if name == RandomRetriever.name else make_retriever(name, encoder)
+        for name in names
+    }
+    systems = []
+    for name, retriever in retrievers.items():
+        kind = BASELINE if name in UNTRAINED or name in plan.baselines else MODEL
+        exactly = plan.options.k is not None
+        with console.status(f"Ranking with {name}..."):
+            systems.append(retrieved(name, retriever, found, plan.shown, kind=kind, so_many=exactly))
+    return systems
 
 
 def kept_answers(plan: Plan) -> AbstractContextManager[ReplyStore]:
     """The file of answers. Raises InputError where it cannot be used."""
-    return open_replies(plan.generations or plan.settings.home / "generations.sqlite", "generations")
+    return open_replies(plan.options.generations or plan.settings.home / "generations.sqlite", "generations")
 
 
 def write(plan: Plan, kept: ReplyStore, model: ChatModel, console: Console, work: Callable[[Desk], Awaitable[T]]) -> T:
@@ -215,8 +169,8 @@ def write(plan: Plan, kept: ReplyStore, model: ChatModel, console: Console, work
 
     with watched(console) as watch:
         decoding = Decoding(plan.longest, stop=(CLOSING,))
-        in_flight = calls_at_once(plan.settings, plan.in_flight)
-        budget = Budget(plan.budget_minutes)  # from now on: what was done before is no writing
+        in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
+        budget = Budget(plan.options.budget_minutes)  # from now on: what was done before is no writing
         return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, budget, in_flight)))
 
 
@@ -244,11 +198,11 @@ class Room:
 @contextmanager
 def ready(plan: Plan) -> Iterator[Room]:
     """A room whose file of answers stays open. Whatever its parts raise is raised before anything is written."""
-    console, scorer = Console(stderr=True), BertScore(plan.bertscore)
+    console, scorer = Console(stderr=True), BertScore(plan.options.bertscore)
     material = read_material(plan)
     with kept_answers(plan) as kept:
         # what is wrong with a model shows now, not after the work
-        model = make_chat_model(plan.settings, in_flight=plan.in_flight)
+        model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
         scorer.load()
         systems = retrieval_systems(plan, material.cases, console)
         yield Room(plan, console, scorer, material, model, kept, systems)

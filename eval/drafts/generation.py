@@ -22,8 +22,8 @@ from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Written
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.calibration import pearson_of_bins
-from eval.retrieval.gains import clusters
-from eval.stats.slices import Slice, equal_bins, slices
+from eval.retrieval.gains import clusters, request_slices
+from eval.stats.slices import equal_bins
 from pearl.errors import ChatError
 from pearl.stats import Bootstrap, Estimate, Floats
 
@@ -121,8 +121,8 @@ def generation_report(
         "requests": len(cases),
         **result,
         "slices": [
-            {"by": part.by, "low": part.low, "high": part.high, **ground.table(measured, part.among)}
-            for part in case_slices(usable)
+            part.to_json() | ground.table(measured, part.among)
+            for part in request_slices([case.record for case in usable])
         ],
     }
 
@@ -147,19 +147,16 @@ class Ground:
 
     def table(self, measured: Mapping[str, Measured], among: Mask) -> Json:
         """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
-        records = [case.record for case in compress(self.cases, among)]
-        drawn = clusters(records)
+        drawn = clusters([case.record for case in compress(self.cases, among)])
         bootstrap = Bootstrap(drawn.names)
         found = {
             system.name: figures(self.metrics, bootstrap, measured[system.name].among(among)) for system in self.systems
         }
         baselines = [system.name for system in self.systems if system.kind == BASELINE]
         return {
-            "n": len(records),
-            "users": drawn.users,
-            "resampled": drawn.unit,
-            "models": [to_json(system.name, found[system.name]) for system in self.systems if system.texts is None],
-            "baselines": [to_json(system.name, found[system.name]) for system in self.systems if system.texts],
+            **drawn.to_json(),
+            "models": [to_json(found[each.name], model=each.name) for each in self.systems if each.texts is None],
+            "baselines": [to_json(found[each.name], model=each.name) for each in self.systems if each.texts],
             "differences": differences(self.metrics, found, found, baselines),
         }
 
@@ -167,16 +164,7 @@ class Ground:
         """The correlations of one system's s1 with each metric of its drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
-        found = figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold)
-        return {name: estimate.to_json() for name, estimate in found.items()}
-
-
-def case_slices(cases: Sequence[Case]) -> list[Slice]:
-    """Slices by words of the request and by number of documents, a third of the requests each."""
-    return [
-        *slices("request_words", [len(case.record.request.text.split()) for case in cases]),
-        *slices("documents", [len(case.record.documents) for case in cases]),
-    ]
+        return to_json(figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold))
 
 
 def counts(texts: Sequence[Written]) -> Json:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from eval.drafts.comparison import Mask, Measured, Yardstick, mixed
-from eval.drafts.generation import case_slices, complete, counts
+from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import UNREADABLE, Written
-from eval.report.metric import Figures, Metric, figures
-from eval.retrieval.gains import clusters
-from pearl.stats import Bootstrap, Estimate, Floats
+from eval.report.metric import Figures, Metric, figures, less, to_json
+from eval.retrieval.gains import clusters, request_slices
+from pearl.stats import Bootstrap, Floats
 from pearl.theta import theta_json
 
 Json = dict[str, Any]
@@ -68,8 +68,8 @@ def revision_report(
         **pair.table(system.threshold),
         "curve": pair.curve(),
         "slices": [
-            {"by": part.by, "low": part.low, "high": part.high, **pair.among(part.among).table(system.threshold)}
-            for part in case_slices(usable)
+            part.to_json() | pair.among(part.among).table(system.threshold)
+            for part in request_slices([case.record for case in usable])
         ],
     }
 
@@ -111,18 +111,15 @@ class RevisedDrafts:
         }
         bootstrap = self._bootstrap()
         found = {policy: self._figures(bootstrap, share) for policy, share in shares.items()}
-        drawn = clusters([case.record for case in self.cases])
         return {
-            "n": len(self.cases),
-            "users": drawn.users,
-            "resampled": drawn.unit,
+            **clusters([case.record for case in self.cases]).to_json(),
             "policies": [
                 {
                     "policy": policy,
                     "share_revised": bootstrap.mean(shares[policy]).to_json(),
-                    **_to_json(mine),
+                    **to_json(mine),
                     "differences": [
-                        {"against": other, **_to_json(_minus(mine, found[other]))} for other in COMPARED_WITH[policy]
+                        to_json(less(mine, found[other]), against=other) for other in COMPARED_WITH[policy]
                     ],
                 }
                 for policy, mine in found.items()
@@ -143,8 +140,8 @@ class RevisedDrafts:
                 {
                     "threshold": threshold if np.isfinite(threshold) else None,
                     "share_revised": bootstrap.mean(share).to_json(),
-                    **_to_json(found),
-                    "differences": [{"against": NONE, **_to_json(_minus(found, none))}],
+                    **to_json(found),
+                    "differences": [to_json(less(found, none), against=NONE)],
                 }
             )
         return points
@@ -158,11 +155,3 @@ class RevisedDrafts:
 
     def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))
-
-
-def _minus(first: Figures, second: Figures) -> Figures:
-    return {name: estimate - second[name] for name, estimate in first.items()}
-
-
-def _to_json(found: Mapping[str, Estimate]) -> Json:
-    return {name: estimate.to_json() for name, estimate in found.items()}

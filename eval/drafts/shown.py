@@ -8,7 +8,7 @@ Dimensions in comments: N requests, K documents shown at most.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
 
@@ -20,8 +20,8 @@ from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
 from eval.drafts.text_metrics import BertScore
 from eval.drafts.write import Written
-from eval.report.metric import figures
-from eval.report.tables import Json, Table, shown
+from eval.report.metric import figures, less, to_json
+from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
 from pearl.stats import Bootstrap, Estimate, Floats
 
@@ -72,21 +72,15 @@ def shown_report(
         "model": system.name,
         "requests": len(cases),
         "drafts": [counts(texts) for texts in written],
-        "n": len(usable),
-        "users": drawn.users,
-        "resampled": drawn.unit,
+        **drawn.to_json(),
         "curve": [
-            {
-                "margin": margin,
-                **_to_json(found := row(margin)),
-                "less_all": _to_json({name: each - everything[name] for name, each in found.items()}),
-            }
+            to_json(found := row(margin), margin=margin) | {"less_all": to_json(less(found, everything))}
             for margin in margins(behind)
         ]
-        + [{"margin": None, **_to_json(everything)}],
+        + [to_json(everything, margin=None)],
         "by_count": [
-            {"count": place + 1, **_to_json(figures(yardstick.metrics, bootstrap, each))}
-            for place, each in enumerate(measured)
+            to_json(figures(yardstick.metrics, bootstrap, each), count=count)
+            for count, each in enumerate(measured, start=1)
         ],
     }
 
@@ -131,17 +125,11 @@ def shown_tables(result: Json) -> Iterator[Table]:
                     shown(point.get("less_all", {}).get(metric.name), metric.digits, sign=True),
                 ]
             rows.append((margin, *cells))
-        caption = (
-            f"{found['model']}: documents that score at most the margin below the best. {found['n']:,} requests of "
-            f"{found['users']:,} users; 95% intervals by bootstrap over {found['resampled']}. `{result['command']}`"
-        )
+        caption = f"{found['model']}: documents that score at most the margin below the best. {caption_of(found)}"
+        caption += f" `{result['command']}`"
         yield Table(caption, ("margin", "documents", *columns), tuple(rows))
         by_count = tuple(
             (f"the best {row['count']}", *(shown(row[metric.name], metric.digits) for metric in metrics))
             for row in found["by_count"]
         )
         yield Table(f"{found['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
-
-
-def _to_json(found: Mapping[str, Estimate]) -> Json:
-    return {name: estimate.to_json() for name, estimate in found.items()}

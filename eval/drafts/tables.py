@@ -8,7 +8,7 @@ from typing import Any
 from eval.drafts.comparison import METRICS, Measured
 from eval.drafts.generation import CORRELATIONS
 from eval.report.metric import Metric
-from eval.report.tables import NOTHING, Json, Table, differences_table, figures_table, shown
+from eval.report.tables import NOTHING, Json, Table, caption_of, differences_table, figures_table, shown
 from pearl.theta import theta_words
 
 
@@ -31,10 +31,8 @@ def correlations_tables(result: Json) -> Iterator[Table]:
         return
     metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(found.values()))]
     rows = [(model, *(shown(each[metric.name], metric.digits) for metric in metrics)) for model, each in found.items()]
-    caption = (
-        "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
-        f"{result['n']:,} requests of {result['users']:,} users; 95% intervals by bootstrap over {result['resampled']}."
-    )
+    caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+    caption += caption_of(result)
     yield Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
 
 
@@ -70,17 +68,8 @@ def _metrics(row: Json) -> tuple[Metric[Measured], ...]:
 
 
 def _caption(result: Json, found: Json, part: Json | None) -> str:
-    of = part or found
-    theta = theta_words(found["threshold"], 3)
-    sentences = [
-        f"{found['model']}: theta {theta}.",
-        f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}.",
-    ]
+    sentences = [f"{found['model']}: theta {theta_words(found['threshold'], 3)}.", caption_of(found, part)]
     if part is None:
-        revisions = found["revisions"]
-        unreadable = revisions["failures"].get("revision_unreadable", 0)
+        unreadable = found["revisions"]["failures"].get("revision_unreadable", 0)
         sentences.append(f"Of the revisions {unreadable:,} could not be read, which keeps the draft.")
-    else:
-        sentences.append(f"{part['by'].replace('_', ' ').capitalize()} from {part['low']} to {part['high']}.")
-    sentences.append(f"`{result['command']}`")
-    return " ".join(sentences)
+    return " ".join((*sentences, f"`{result['command']}`"))

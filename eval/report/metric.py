@@ -35,8 +35,14 @@ def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> F
     return {metric.name: metric.fold(bootstrap, results) for metric in metrics}
 
 
-def to_json(model: str, found: Figures) -> dict[str, Any]:
-    return {"model": model, **{name: estimate.to_json() for name, estimate in found.items()}}
+def to_json(found: Figures, **row: object) -> dict[str, Any]:
+    """The figures of a row, behind what else it says."""
+    return {**row, **{name: estimate.to_json() for name, estimate in found.items()}}
+
+
+def less(first: Figures, second: Figures) -> Figures:
+    """The paired difference in each figure."""
+    return {name: estimate - second[name] for name, estimate in first.items()}
 
 
 def differences(

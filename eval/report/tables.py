@@ -102,7 +102,8 @@ def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
     return Table("", ("figure", "what it says", "how it is computed", "source"), rows)
 
 
-def caption_of(result: Json, part: Json | None) -> str:
+def caption_of(result: Json, part: Json | None = None) -> str:
+    """The number of requests and users of a result, or of a part of it, and what the part is."""
     of = part or result
     sentences = [f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}."]
     if part is not None and "threshold" in part:

@@ -79,14 +79,6 @@ def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Float
     return predicted
 
 
-def _pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    return bootstrap.pearson(found.top_scores, found.gains)
-
-
-def _spearman(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    return bootstrap.spearman(found.top_scores, found.gains)
-
-
 def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
     """Over the bins' means; the bins are those of all requests, also in the resamples."""
 
@@ -108,14 +100,6 @@ def pearson_of_bins(first: Floats, second: Floats) -> Floats:
     parts = (there.astype(float), x, y, x * x, y * y, x * y)
     found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
     return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
-
-
-def _calibration_error(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    return calibration_error(bootstrap, found.predicted, found.gains, found.bins)
-
-
-def _constant_error(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    return calibration_error(bootstrap, found.constant, found.gains, found.bins)
 
 
 def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
@@ -148,7 +132,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
-        _pearson,
+        lambda bootstrap, found: bootstrap.pearson(found.top_scores, found.gains),
     ),
     Metric(
         "spearman_rho",
@@ -157,7 +141,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "correlation over requests of the ranks of s1 and of the gain of the document chosen",
         "-",
         2,
-        _spearman,
+        lambda bootstrap, found: bootstrap.spearman(found.top_scores, found.gains),
     ),
     Metric(
         "binned_r",
@@ -176,7 +160,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "below zero, so chance alone lifts it, more so in resamples",
         "Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning",
         2,
-        _calibration_error,
+        lambda bootstrap, found: calibration_error(bootstrap, found.predicted, found.gains, found.bins),
         higher_is_better=False,
     ),
     Metric(
@@ -186,7 +170,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "mean gain of other users; the same bins and distances",
         "-",
         2,
-        _constant_error,
+        lambda bootstrap, found: calibration_error(bootstrap, found.constant, found.gains, found.bins),
         higher_is_better=False,
     ),
     Metric(
@@ -224,11 +208,9 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
     each = {model: calibrated(mine, drawn.names, options) for model, mine in outcomes.items()}
     found = {model: figures(METRICS, bootstrap, mine) for model, mine in each.items()}
     return {
-        "n": len(choices.records),
-        "users": drawn.users,
-        "resampled": drawn.unit,
+        **drawn.to_json(),
         "models": [
-            to_json(model, found[model]) | {"reliability": _reliability(bootstrap, mine)}
+            to_json(found[model], model=model) | {"reliability": _reliability(bootstrap, mine)}
             for model, mine in each.items()
         ],
         "differences": differences(COMPARED, found, found, [name for name in baselines if name in found]),

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
 from pearl.history import parse_lines
 from pearl.records import Document, Request
@@ -105,17 +106,23 @@ class Clusters:
     names: tuple[str, ...]
     users: int  # how many are known
 
+    def to_json(self) -> dict[str, Any]:
+        """The numbers of records and of users, and what is resampled."""
+        return {"n": len(self.names), "users": self.users, "resampled": self.unit}
+
+
+def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
+    """Slices by words of the request and by number of documents, a third of the requests each."""
+    return [
+        *slices("request_words", [len(record.request.text.split()) for record in records]),
+        *slices("documents", [len(record.documents) for record in records]),
+    ]
+
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:
     """Users, a request without one standing for itself; requests where fewer than two users are known."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
         return Clusters("requests", tuple(str(position) for position in range(len(records))), users)
-    return Clusters(
-        "users",
-        tuple(
-            f"request {position}" if record.user_id is None else f"user {record.user_id}"
-            for position, record in enumerate(records)
-        ),
-        users,
-    )
+    owners = (None if record.user_id is None else f"user {record.user_id}" for record in records)
+    return Clusters("users", tuple(owner or f"request {place}" for place, owner in enumerate(owners)), users)

@@ -11,11 +11,10 @@ import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.choices import Candidates, set_aside
-from eval.retrieval.gains import clusters
+from eval.retrieval.gains import clusters, request_slices
 from eval.retrieval.outcomes import Outcome
 from eval.retrieval.overlap import THRESHOLD
-from eval.stats.slices import slices
-from pearl.stats import Bootstrap, Estimate
+from pearl.stats import Bootstrap
 
 Outcomes = Sequence[Outcome]  # a model's, one a request
 RANDOM, BEST = "random (expected)", "best possible"
@@ -42,34 +41,6 @@ def top1_gains(outcomes: Outcomes) -> list[float]:
     return [outcome.top1_gain for outcome in outcomes]
 
 
-def _mean_top1(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.mean(top1_gains(outcomes))
-
-
-def _mean_topk(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.mean([outcome.topk_gain for outcome in outcomes])
-
-
-def _mean_ndcg(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.mean([outcome.ndcg for outcome in outcomes])
-
-
-def _pearson(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.pearson([outcome.top_score for outcome in outcomes], top1_gains(outcomes))
-
-
-def _median_top1(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.median(top1_gains(outcomes))
-
-
-def _share_of_best(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.ratio(top1_gains(outcomes), [outcome.best for outcome in outcomes])
-
-
-def _win_rate(bootstrap: Bootstrap, outcomes: Outcomes) -> Estimate:
-    return bootstrap.mean(wins(top1_gains(outcomes), [outcome.mean for outcome in outcomes]))
-
-
 METRICS: tuple[Metric[Outcomes], ...] = (
     Metric(
         "top1_gain",
@@ -78,7 +49,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "mean over requests of the gain of the best-scored document",
         f"{PEARL}, equation 1",
         1,
-        _mean_top1,
+        lambda bootstrap, outcomes: bootstrap.mean(top1_gains(outcomes)),
     ),
     Metric(
         "topk_gain",
@@ -87,7 +58,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "mean over requests of the mean gain of the k best-scored documents, or of all if there are fewer",
         f"{PEARL}, equation 1",
         1,
-        _mean_topk,
+        lambda bootstrap, outcomes: bootstrap.mean([outcome.topk_gain for outcome in outcomes]),
     ),
     Metric(
         "ndcg",
@@ -96,7 +67,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "relevance max(gain, 0), discount 1/log2(rank + 1), all candidates; 0 if no document helps",
         "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques",
         3,
-        _mean_ndcg,
+        lambda bootstrap, outcomes: bootstrap.mean([outcome.ndcg for outcome in outcomes]),
     ),
     Metric(
         "pearson_r",
@@ -105,7 +76,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
-        _pearson,
+        lambda bootstrap, outcomes: bootstrap.pearson([each.top_score for each in outcomes], top1_gains(outcomes)),
     ),
     Metric(
         "median_top1_gain",
@@ -114,7 +85,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "median over requests of the gain of the best-scored document",
         "-",
         1,
-        _median_top1,
+        lambda bootstrap, outcomes: bootstrap.median(top1_gains(outcomes)),
     ),
     Metric(
         "share_of_best",
@@ -123,7 +94,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "sum of the gains chosen over the sum of the best gains",
         "-",
         3,
-        _share_of_best,
+        lambda bootstrap, outcomes: bootstrap.ratio(top1_gains(outcomes), [each.best for each in outcomes]),
     ),
     Metric(
         "win_rate",
@@ -132,7 +103,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "share of requests whose chosen gain is above the mean of the candidates', equal ones counting a half",
         "-",
         3,
-        _win_rate,
+        lambda bootstrap, outcomes: bootstrap.mean(wins(top1_gains(outcomes), [each.mean for each in outcomes])),
     ),
 )
 
@@ -141,19 +112,13 @@ def retrieval_report(everything: Candidates, baselines: Sequence[str], options: 
     """All figures, as they are written; a second time with the near-duplicates of the targets set aside, then sliced by
     the words of the request and by the number of candidates."""
     without = set_aside(everything, options.near_duplicates)
-    records = everything.records
-    parts = [
-        *slices("request_words", [len(record.request.text.split()) for record in records]),
-        *slices("documents", [len(record.documents) for record in records]),
-    ]
     return {
         "k": options.k,
         **retrieval_table(everything, baselines, options),
         "near_duplicates": {**without.counts, **retrieval_table(without.left, baselines, options)},
         "slices": [
-            {"by": part.by, "low": part.low, "high": part.high}
-            | _sliced(everything.among(part.among.tolist()), options)
-            for part in parts
+            part.to_json() | _sliced(everything.among(part.among.tolist()), options)
+            for part in request_slices(everything.records)
         ],
     }
 
@@ -169,11 +134,9 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
     found = {name: figures(METRICS, bootstrap, each) for name, each in outcomes.items()}
     compared = differences(METRICS, chosen, found, [*(name for name in baselines if name in chosen), RANDOM])
     return {
-        "n": len(choices.records),
-        "users": drawn.users,
-        "resampled": drawn.unit,
-        "models": [to_json(name, found[name]) for name in chosen],
-        "baselines": [to_json(name, found[name]) for name in (RANDOM, BEST)],
+        **drawn.to_json(),
+        "models": [to_json(found[name], model=name) for name in chosen],
+        "baselines": [to_json(found[name], model=name) for name in (RANDOM, BEST)],
         "differences": [row | _ratio(bootstrap, row, outcomes) for row in compared],
         "pairs": _pairs(bootstrap, chosen),
     }

@@ -43,7 +43,7 @@ def slices_tables(result: Json, metric: str = "top1_gain") -> Iterator[Table]:
             for cells in zip(*((*part["models"], *part["baselines"]) for part in parts), strict=True)
         ]
         title = next(each.title for each in retrieval.METRICS if each.name == metric)
-        caption = f"{title.capitalize()} by {by.replace('_', ' ')}. {caption_of(result, None)}"
+        caption = f"{title.capitalize()} by {by.replace('_', ' ')}. {caption_of(result)}"
         yield Table(caption, ("model", *columns), tuple(rows), result["command"])
 
 
@@ -53,5 +53,5 @@ def reliability_table(result: Json, model: Json) -> Table:
         (f"{row['low']:.2f} to {row['high']:.2f}", str(row["n"]), shown(row["s1"], 2), shown(row["gain"], 1))
         for row in model["reliability"]
     ]
-    caption = f"{model['model']}: requests by their best score. {caption_of(result, None)}"
+    caption = f"{model['model']}: requests by their best score. {caption_of(result)}"
     return Table(caption, ("s1", "n", "mean s1", "mean gain"), tuple(rows), result["command"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,9 @@ class Slice:
     low: int
     high: int
     among: Mask
+
+    def to_json(self) -> dict[str, Any]:
+        return {"by": self.by, "low": self.low, "high": self.high}
 
 
 def equal_bins(values: ArrayLike, count: int) -> Bins:

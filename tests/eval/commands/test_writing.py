@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from eval.commands.options import WritingOptions
 from eval.commands.writing import Plan, kept_answers, retrieval_systems, write
 from eval.drafts.systems import Case
 from eval.drafts.write import Desk
@@ -17,23 +18,8 @@ from pearl.settings import load_settings
 
 @pytest.fixture
 def plan(tmp_path):
-    return Plan(
-        settings=load_settings(llm="embedded"),
-        gains=(),
-        models=("random",),
-        baselines=(),
-        template="free",
-        k=3,
-        max_tokens=None,
-        limit=None,
-        seed=0,
-        near_duplicates=None,
-        generations=tmp_path / "kept.jsonl",
-        stances=False,
-        budget_minutes=None,
-        in_flight=1,
-        bertscore="embedded",
-    )
+    options = WritingOptions(gains=[], model=["random"], k=3, generations=tmp_path / "kept.jsonl", max_in_flight=1)
+    return Plan(options, load_settings(llm="embedded"))
 
 
 def test_the_seed_reaches_the_random_model(plan):
@@ -42,7 +28,9 @@ def test_the_seed_reaches_the_random_model(plan):
     found = [Case(record, "user ann", "t")]
 
     def shown(seed):
-        (system,) = retrieval_systems(replace(plan, seed=seed), found, Console(stderr=True))
+        (system,) = retrieval_systems(
+            replace(plan, options=replace(plan.options, seed=seed)), found, Console(stderr=True)
+        )
         return system.shown
 
     assert shown(0) == shown(0)
@@ -62,7 +50,7 @@ def test_answers_are_kept_under_the_address_that_is_really_called(plan, monkeypa
 
 
 def test_the_budget_begins_with_the_writing(plan):
-    late = replace(plan, budget_minutes=0.001)
+    late = replace(plan, options=replace(plan.options, budget_minutes=0.001))
     time.sleep(0.1)  # of ranking
 
     async def work(desk: Desk) -> bool:
