@@ -49,16 +49,15 @@ def style(
 ) -> None:
     """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.recorded.style.ability import read_abilities
-    from eval.recorded.style.more_tables import more_tables
     from eval.recorded.style.picture import style_figure
-    from eval.recorded.style.report import StyleOptions, style_report
-    from eval.recorded.style.tables import style_tables
+    from eval.recorded.style.report import style_report
+    from eval.recorded.style.tables import more_tables, style_tables
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
 
     outputs = Outputs(json, picture, report)
     outputs.check()
-    choices = chosen(preset, choose)
+    options = chosen(preset, choose, resamples=resamples, seed=seed)
     head = Head.of(
         "eval",
         "style",
@@ -66,10 +65,10 @@ def style(
         human=human,
         ability=ability,
         preset=preset,
-        choose=[f"{name}={value}" for name, value in choices.to_json().items()],
+        choose=[f"{name}={value}" for name, value in options.to_json().items()],
         resamples=resamples,
         seed=seed,
     )
     abilities = read_abilities(ability) if ability else {}
-    figures = style_report(judgements, human, abilities, StyleOptions(choices, resamples, seed))
+    figures = style_report(judgements, human, abilities, options)
     outputs.write(Report(head, figures, style_tables, "Judges of style", style_figure, more_tables))

@@ -4,7 +4,8 @@ better model judges better, and what a judge makes of its own, its family's and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -14,12 +15,9 @@ import numpy as np
 import orjson
 from scipy.stats import pearsonr
 
-from eval.recorded.style.breakdowns import schemes
-from eval.recorded.style.counts import Columns, Places, Totals, grouped
-from eval.recorded.style.f1 import AVERAGES, estimate, f1
+from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
 from eval.recorded.style.judged import Unit
 from pearl.errors import InputError
-from pearl.stats import Estimate
 from pearl.texts import json_type
 
 FIELDS = ("score", "family")
@@ -33,6 +31,7 @@ class Ability:
 
 
 Abilities = Mapping[str, Ability]
+UNKNOWN = Ability(None, None)
 
 
 def read_abilities(path: Path) -> Abilities:
@@ -65,32 +64,20 @@ def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, A
     A judge's F1 is the mean over the cells of task and scheme that it has, so that none counts more for having more
     texts. The interval is Fisher's, over judges.
     """
-    cells = _cells(columns)
-    tasks = sorted({task for _, task, _ in cells})
-    names = sorted({scheme for _, _, scheme in cells})
-    for scheme in (None, *names):
-        for task in (None, *tasks):
-            within = {
-                cell: value
-                for cell, value in cells.items()
-                if (task is None or cell[1] == task) and (scheme is None or cell[2] == scheme)
-            }
-            yield {"kind": columns.kind, "scheme": scheme, "task": task} | _correlation(within, abilities)
+    found = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
+    cells = {cell: each.value for cell, each in found.items() if np.isfinite(each.value)}
+    for scheme in (None, *sorted({scheme for _, _, scheme in cells})):
+        for task in (None, *sorted({task for _, task, _ in cells})):
+            inside = [cell for cell in cells if task in (None, cell[1]) and scheme in (None, cell[2])]
+            judges = sorted({judge for judge, _, _ in inside if abilities.get(judge, UNKNOWN).score is not None})
+            means = [np.mean([cells[cell] for cell in inside if cell[0] == judge]) for judge in judges]
+            scores = [abilities[judge].score for judge in judges]
+            yield {"kind": columns.kind, "scheme": scheme, "task": task} | _correlation(means, scores)
 
 
-def _cells(columns: Columns) -> dict[tuple[str, str, str], float]:
-    """F1 of each judge, task and scheme, where it has one."""
-    names, group = grouped([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
-    found = f1(columns.confusion(group, len(names)).value, AVERAGES[columns.kind])
-    return {name: float(value) for name, value in zip(names, found, strict=True) if np.isfinite(value)}
-
-
-def _correlation(cells: Mapping[tuple[str, str, str], float], abilities: Abilities) -> dict[str, Any]:
-    judges = sorted({judge for judge, _, _ in cells if judge in abilities and abilities[judge].score is not None})
-    means = [np.mean([value for cell, value in cells.items() if cell[0] == judge]) for judge in judges]
-    scores = [abilities[judge].score for judge in judges]
-    row: dict[str, Any] = {"judges": len(judges), "pearson_r": None, "p_value": None}
-    if len(judges) < FEWEST:
+def _correlation(means: Sequence[Any], scores: Sequence[float | None]) -> dict[str, Any]:
+    row: dict[str, Any] = {"judges": len(means), "pearson_r": None, "p_value": None}
+    if len(means) < FEWEST:
         return row | {"undefined": f"fewer than {FEWEST} judges have a score"}
     if np.ptp(means) < 1e-12 or len(set(scores)) < 2:
         return row | {"undefined": "all judges have the same F1, or the same score"}
@@ -100,29 +87,23 @@ def _correlation(cells: Mapping[tuple[str, str, str], float], abilities: Abiliti
     return row | {"pearson_r": value, "p_value": float(found.pvalue)}
 
 
-def _own(unit: Unit, abilities: Abilities) -> bool | None:
+def _own(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
     return None if unit.about.generator is None else unit.about.generator == unit.key.judge
 
 
-def _family(unit: Unit, abilities: Abilities) -> bool | None:
+def _family(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
     """True when judge and writer are of one family, as a judge is with itself; None if either is unknown."""
-    judge, writer = _two(unit, abilities)
-    return judge.family == writer.family if judge and writer and judge.family and writer.family else None
+    return judge.family == writer.family if judge.family and writer.family else None
 
 
-def _stronger(unit: Unit, abilities: Abilities) -> bool | None:
+def _stronger(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
     """True when the judge scores higher than the writer; None for equals, itself included, and unknown scores."""
-    judge, writer = _two(unit, abilities)
-    if not judge or not writer or judge.score is None or writer.score is None or judge.score == writer.score:
+    if judge.score is None or writer.score is None or judge.score == writer.score:
         return None
     return judge.score > writer.score
 
 
-def _two(unit: Unit, abilities: Abilities) -> tuple[Ability | None, Ability | None]:
-    return abilities.get(unit.key.judge), abilities.get(unit.about.generator or "")
-
-
-CONTRASTS: Mapping[str, tuple[str, str, Callable[[Unit, Abilities], bool | None]]] = {
+CONTRASTS: Mapping[str, tuple[str, str, Callable[[Unit, Ability, Ability], bool | None]]] = {
     "self_less_other": ("self", "other", _own),
     "same_less_different_family": ("same family", "different family", _family),
     "stronger_less_weaker": ("stronger judge", "weaker judge", _stronger),
@@ -135,53 +116,45 @@ def contrasts(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]
     The paper's difference is of all judgements of a side, so a good judge that stands on one side only moves it;
     ``within_judges`` is the mean difference of the judges that stand on both.
     """
-    tasks, task = grouped([unit.about.task for unit in columns.units])
+    tasks = sorted({unit.about.task for unit in columns.units}, key=str)
     for name, (first, second, side_of) in CONTRASTS.items():
-        sides = [side_of(unit, abilities) for unit in columns.units]
-        side = np.array([-1 if each is None else int(not each) for each in sides])
-        for scheme, among in schemes(columns):
-            for place, title in enumerate([None, *tasks]):
-                inside = among & ((task == place - 1) | (place == 0))
-                row = {"kind": columns.kind, "scheme": scheme, "task": title, "contrast": name}
-                yield row | _contrast(columns, np.where(inside, side, -1), (first, second))
+        for scheme in columns.schemes:
+            for task in (None, *tasks):
+                sides = [
+                    side_of(
+                        unit, abilities.get(unit.key.judge, UNKNOWN), abilities.get(unit.about.generator or "", UNKNOWN)
+                    )
+                    if unit.key.scheme == scheme and task in (None, unit.about.task)
+                    else None
+                    for unit in columns.units
+                ]
+                row = {"kind": columns.kind, "scheme": scheme, "task": task, "contrast": name}
+                yield row | _contrast(columns, sides, {True: first, False: second})
 
 
-def _contrast(columns: Columns, side: Places, names: tuple[str, str]) -> dict[str, Any]:
-    average = AVERAGES[columns.kind]
-    totals = columns.confusion(side, 2)
-    found = [estimate(totals.of(place), lambda each: f1(each, average)) for place in (0, 1)]
-    difference = (found[0] - found[1]).to_json()
-    return {
+def _contrast(columns: Columns, sides: Sequence[bool | None], names: Mapping[bool, str]) -> dict[str, Any]:
+    counts, found = Counter(sides), columns.f1(sides)
+    difference = (found.get(True, UNDEFINED) - found.get(False, UNDEFINED)).to_json()
+    row: dict[str, Any] = {
         "sides": [
-            {"side": name, "n": int((side == place).sum()), "f1": each.to_json()}
-            for place, (name, each) in enumerate(zip(names, found, strict=True))
+            {"side": name, "n": counts[side], "f1": found.get(side, UNDEFINED).to_json()}
+            for side, name in names.items()
         ],
         "difference": difference,
-        "within_judges": _within_judges(columns, side),
-        **({} if difference else {"undefined": _why(side, names)}),
+        "within_judges": _within_judges(columns, sides),
     }
+    if difference is None:
+        missing = [name for side, name in names.items() if not counts[side]]
+        row["undefined"] = f"no judgement is of {' or of '.join(missing)}" if missing else "F1 is undefined on one side"
+    return row
 
 
-def _within_judges(columns: Columns, side: Places) -> dict[str, Any]:
-    average = AVERAGES[columns.kind]
-    names, judge = grouped([unit.key.judge for unit in columns.units])
-    totals = columns.confusion(np.where(side >= 0, 2 * judge + side, -1), 2 * len(names))
-    differences = []
-    for place in range(len(names)):
-        one, other = (_estimate(totals, 2 * place + each, average) for each in (0, 1))
-        if np.isfinite(one.value - other.value):
-            differences.append(one - other)
-    if not differences:
-        return {"judges": 0, "difference": None}
-    value = float(np.mean([each.value for each in differences]))
-    mean = Estimate(value, np.mean([each.resampled for each in differences], axis=0))
-    return {"judges": len(differences), "difference": mean.to_json()}
-
-
-def _estimate(totals: Totals, group: int, average: str) -> Estimate:
-    return estimate(totals.of(group), lambda each: f1(each, average))
-
-
-def _why(side: Places, names: tuple[str, str]) -> str:
-    missing = [name for place, name in enumerate(names) if not (side == place).any()]
-    return f"no judgement is of {' or of '.join(missing)}" if missing else "F1 is undefined on one side"
+def _within_judges(columns: Columns, sides: Sequence[bool | None]) -> dict[str, Any]:
+    judges = [unit.key.judge for unit in columns.units]
+    found = columns.f1([None if side is None else (judge, side) for judge, side in zip(judges, sides, strict=True)])
+    both = [
+        found.get((judge, True), UNDEFINED) - found.get((judge, False), UNDEFINED)
+        for judge in sorted({judge for judge, _ in found})
+    ]
+    there = sum(np.isfinite(each.value) for each in both)
+    return {"judges": int(there), "difference": mean_of(both).to_json()}

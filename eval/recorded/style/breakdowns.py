@@ -1,8 +1,5 @@
 """F1 by task, judge, persona, generator and style, within each scheme; pooled over the judgements, and as the mean over
-judges with its standard error, which is what the paper's tables print.
-
-Dimensions in comments: G groups, J judges, R resamples, F cells of a confusion.
-"""
+judges with its standard error, which is what the paper's tables print."""
 
 from __future__ import annotations
 
@@ -11,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.recorded.style.counts import Columns, Places, Totals, grouped
-from eval.recorded.style.f1 import AVERAGES, estimate, f1, measured
+from eval.recorded.style import f1
+from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standard_error
 from eval.recorded.style.judged import Unit
+from eval.recorded.style.labels import DETECTION, LABELS, PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
-from pearl.stats import Estimate, Floats
+from pearl.stats import Floats
 
 NULL, STYLED = "null persona", "styled"
 GROUPINGS: Mapping[str, Callable[[Unit], Hashable | None]] = {
@@ -37,22 +35,34 @@ BY = (
     ("generator",),
     ("style",),
 )
+RULES = {
+    "majority": "always the label that people give most",
+    "always_present": "always present",
+    "always_tie": "always a tie",
+    "random": "every label as likely as the others",
+    "random_as_people": "labels as likely as people give them",
+}
+NO_CASE = "neither people nor the judge say so of any"
 
 
 def breakdowns(columns: Columns) -> Iterator[dict[str, Any]]:
     """A row for each group of each scheme."""
-    names, judge = grouped([unit.key.judge for unit in columns.units])
-    for scheme, among in schemes(columns):
+    for scheme in columns.schemes:
         for by in BY:
-            parts = (1, np.zeros_like(judge)) if "judge" in by else (len(names), judge)
-            yield from _rows(columns, scheme, by, among, parts)
-
-
-def schemes(columns: Columns) -> Iterator[tuple[str, Places]]:
-    """Each with which units are judged by it."""
-    names = np.array([unit.key.scheme for unit in columns.units], dtype=object)
-    for scheme in sorted(set(names)):
-        yield str(scheme), names == scheme
+            groups = [_group(unit, by) if unit.key.scheme == scheme else None for unit in columns.units]
+            judges = [
+                None if group is None else (group, unit.key.judge)
+                for group, unit in zip(groups, columns.units, strict=True)
+            ]
+            apart = {} if "judge" in by else columns.f1(judges)
+            for group, sums in columns.confusions(groups).items():
+                row: dict[str, Any] = {"kind": columns.kind, "scheme": scheme, "by": list(by)}
+                row |= {"group": dict(zip(by, group, strict=True))} | measured(columns.kind, sums)
+                if apart:
+                    mine = [found for (of, _), found in apart.items() if of == group and np.isfinite(found.value)]
+                    over = {"n": len(mine), "mean": mean_of(mine).to_json(), "se": standard_error(mine)}
+                    row["over_judges"] = over
+                yield row
 
 
 def _group(unit: Unit, by: tuple[str, ...]) -> tuple[Hashable, ...] | None:
@@ -60,74 +70,85 @@ def _group(unit: Unit, by: tuple[str, ...]) -> tuple[Hashable, ...] | None:
     return None if None in names else names
 
 
-def _rows(
-    columns: Columns,
-    scheme: str,
-    by: tuple[str, ...],
-    among: Places,
-    parts: tuple[int, Places],
-) -> Iterator[dict[str, Any]]:
-    """``parts``: how many judges are told apart, and which of them each unit is of."""
-    number, judge = parts
-    names, group = grouped(
-        [_group(unit, by) if inside else None for unit, inside in zip(columns.units, among, strict=True)]
-    )
-    if not names:
-        return
-    apart = columns.confusion(np.where(group >= 0, group * number + judge, -1), len(names) * number)
-    value = apart.value.reshape(len(names), number, -1)  # (G, J, F)
-    resampled = apart.resampled.reshape(-1, len(names), number, value.shape[-1])  # (R, G, J, F)
-    for place, name in enumerate(names):
-        pooled = Totals(value[place].sum(axis=0)[None], resampled[:, place].sum(axis=1)[:, None])
-        row = {"kind": columns.kind, "scheme": scheme, "by": list(by), "group": dict(zip(by, name, strict=True))}
-        row |= measured(columns.kind, pooled)
-        if "judge" not in by:
-            row["over_judges"] = over_judges(columns.kind, value[place], resampled[:, place])
-        yield row
+def measured(kind: str, sums: Sums) -> dict[str, Any]:
+    """The figures of one confusion; null where F1 is undefined, with the reason."""
+    average, labels = f1.AVERAGES[kind], LABELS[kind]
+    found = sums.estimate(lambda each: f1.f1(each, average))
+    people = f1.people_counts(sums.value)
+    row = {
+        "n": int(people.sum()),
+        "no_label": int(f1.unlabelled(sums.value)),
+        "average": average,
+        "f1": found.to_json(),
+        "f1_no_label_wrong": sums.estimate(lambda each: f1.f1(each, average, unlabelled_wrong=True)).to_json(),
+        "f1_by_label": dict(zip(labels, map(_or_none, f1.class_f1(sums.value)), strict=True)),
+        "accuracy": sums.estimate(f1.accuracy).to_json(),
+        "labels": {label: _frequency(sums, place) for place, label in enumerate(labels)},
+    }
+    if row["f1"] is None:
+        return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
+    rules = {
+        name: sums.estimate(lambda each, chance=chance: f1.f1(f1.guessed(each, chance), average))  # type: ignore[misc]
+        for name, chance in _chances(kind, people).items()
+    }
+    best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
+    difference = (found - rules[best]).to_json()
+    return row | {
+        "baselines": {name: _or_none(each.value) for name, each in rules.items()},
+        "less_baseline": None if difference is None else difference | {"against": best},
+    }
 
 
-def over_judges(kind: str, value: Floats, resampled: Floats) -> dict[str, Any]:
-    """The mean of the judges' F1, (J, F) and (R, J, F), with the interval over texts, and its standard error, which is
-    over the judges."""
-    each = f1(value, AVERAGES[kind])
-    there = np.isfinite(each)
-    if not there.any():
-        return {"n": 0, "mean": None, "se": None}
-    again = f1(resampled[:, there], AVERAGES[kind])
-    mean = Estimate(float(each[there].mean()), again.mean(axis=1))
-    return {"n": int(there.sum()), "mean": mean.to_json(), "se": standard_error(each[there])}
+def _chances(kind: str, people: Floats) -> dict[str, Floats]:
+    """How likely each label is by the RULES of what needs no judge, (K,), from people's counts of it."""
+    one = np.eye(len(people))
+    name, label = ("always_present", PRESENT) if kind == DETECTION else ("always_tie", TIE)
+    return {
+        "majority": one[int(people.argmax())],
+        name: one[LABELS[kind].index(label)],
+        "random": np.full(len(people), 1 / len(people)),
+        "random_as_people": people / people.sum(),
+    }
 
 
-def standard_error(values: Floats) -> float | None:
-    """The standard error of the mean; None for a single value."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+def _frequency(sums: Sums, place: int) -> dict[str, Any]:
+    """The share of a label in those by judge and by people, over the units both have labelled."""
+
+    def share(counts: Floats) -> Floats:
+        return f1.ratio(counts[..., place], counts.sum(axis=-1))
+
+    judge = sums.estimate(lambda each: share(f1.judge_counts(each)))
+    people = sums.estimate(lambda each: share(f1.people_counts(each)))
+    return {
+        "judge": _or_none(judge.value),
+        "people": _or_none(people.value),
+        "difference": (judge - people).to_json(),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
     """F1 of what a judge says once it was shown its own answer, less that of the answer; by judge, in all tasks and in
     each."""
-    reflected = {unit.key.scheme for unit in columns.units if unit.key.scheme.endswith(REFLECTED)}
-    base = [unit.key.scheme.removesuffix(REFLECTED) for unit in columns.units]
-    average = AVERAGES[columns.kind]
+    reflected = {scheme.removesuffix(REFLECTED) for scheme in columns.schemes if scheme.endswith(REFLECTED)}
     for by_task in (False, True):
-        names, group = grouped(
-            [
-                (scheme, unit.about.task if by_task else "", unit.key.judge)
-                if scheme + REFLECTED in reflected
-                else None
-                for scheme, unit in zip(base, columns.units, strict=True)
-            ]
-        )
-        again = np.array([unit.key.scheme in reflected for unit in columns.units], np.intp)
-        totals = columns.confusion(np.where(group >= 0, 2 * group + again, -1), 2 * len(names)) if names else None
-        for place, (scheme, task, judge) in enumerate(names):
-            assert totals is not None
-            first, second = (estimate(totals.of(2 * place + each), lambda sums: f1(sums, average)) for each in (0, 1))
+        keys = [
+            (unit.key.scheme.removesuffix(REFLECTED), unit.about.task if by_task else "", unit.key.judge)
+            for unit in columns.units
+        ]
+        wanted = [key if key[0] in reflected else None for key in keys]
+        again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
+        found = columns.f1([key and (key, second) for key, second in zip(wanted, again, strict=True)])
+        for key in sorted({key for key in wanted if key}, key=str):
+            first, second = (found.get((key, each), UNDEFINED) for each in (False, True))
             yield {
                 "kind": columns.kind,
-                "scheme": scheme,
-                "task": task or None,
-                "judge": judge,
+                "scheme": key[0],
+                "task": key[1] or None,
+                "judge": key[2],
                 "f1": first.to_json(),
                 "f1_reflected": second.to_json(),
                 "difference": (second - first).to_json(),

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eval.asking.choices import Choice, Preset, Presets
+from pearl.stats import RESAMPLES
 
 LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
 LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
@@ -66,20 +67,22 @@ PRESETS = Presets(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StyleChoices:
-    """The values chosen; ``even`` is of the draws of a judge too."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StyleOptions:
+    """The values chosen, and how intervals are drawn; ``even`` is of the draws of a judge too."""
 
-    name: str
+    preset: str
     votes: str
     half: str
     even: str
     cant_tell: str
+    resamples: int = RESAMPLES
+    seed: int = 0
 
     def to_json(self) -> dict[str, str]:
         return {"votes": self.votes, "cant_tell": self.cant_tell, "even": self.even, "half": self.half}
 
 
-def chosen(preset: str, overrides: Iterable[str] = ()) -> StyleChoices:
+def chosen(preset: str, overrides: Iterable[str] = (), *, resamples: int = RESAMPLES, seed: int = 0) -> StyleOptions:
     """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
-    return StyleChoices(preset, **PRESETS.chosen(preset, overrides))
+    return StyleOptions(preset=preset, resamples=resamples, seed=seed, **PRESETS.chosen(preset, overrides))

@@ -6,20 +6,22 @@ not: email by yes or no has 0.92, the mean of the eight judges is 0.858 (their m
 figures are 0.03 to 0.12 above the means, which no choice of judges explains. Table 3 is the mean of Table 26. Here the
 figure over judges is the mean, with how many there are and the lowest and highest.
 
-Dimensions in comments: N units, K labels, R resamples.
+Dimensions in comments: N units, K labels.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from eval.recorded.style.choices import StyleChoices
-from eval.recorded.style.counts import Places, Texts, grouped, subject_of
+from eval.recorded.style.choices import StyleOptions
+from eval.recorded.style.counts import Texts, subject_of
+from eval.recorded.style.f1 import ratio
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
@@ -29,33 +31,32 @@ from eval.stats.ratings import ratings_of
 from pearl.stats import Estimate, Floats
 
 PEOPLE = "people's vote"
+NameT = TypeVar("NameT", bound=Hashable)
 
 
-def randolph(counts: Floats, group: Places, groups: int, texts: Texts) -> list[dict[str, Any]]:
-    """Randolph's kappa by group from label counts, (N, K), over the units with the most common number of ratings, as
-    the library needs it; null with a reason when only one label was given, for then nothing was told apart."""
+def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict[NameT, dict[str, Any]]:
+    """Randolph's kappa of the units of each key from label counts, (N, K), over those with the most common number of
+    ratings, as the library needs it; null with a reason when only one label was given, for then nothing was told
+    apart."""
+    names = sorted({key for key in keys if key is not None}, key=str)
+    group = np.array([-1 if key is None else names.index(key) for key in keys])
     number = counts.sum(axis=1)
-    usable = np.zeros(len(counts), bool)
-    rows = []
-    for place in range(groups):
-        inside, row = _usable(counts, number, group == place)
-        usable |= inside
-        if "undefined" not in row:
-            row["kappa"] = float(fleiss_kappa(counts[inside], method="randolph"))
-        rows.append(row)
+    found = {name: _usable(counts, number, group == place) for place, name in enumerate(names)}
+    used = np.any([among for among, _ in found.values()], axis=0) if found else np.zeros(len(keys), bool)
     same = (counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
-    found = texts.totals(np.where(usable, group, -1), groups, np.column_stack((same, np.ones_like(same))))
+    features = np.column_stack((same, np.ones_like(same)))
+    sums = texts.sums([key if inside else None for key, inside in zip(keys, used, strict=True)], features)
     chance = 1 / counts.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        again = (found.resampled[..., 0] / found.resampled[..., 1] - chance) / (1 - chance)  # (R, G)
-    for place, row in enumerate(rows):
-        if row["kappa"] is not None:
-            row["band"] = landis_koch(row["kappa"])
-            row["kappa"] = Estimate(row["kappa"], again[:, place]).to_json()
-    return rows
+    for name, (among, row) in found.items():
+        if "undefined" not in row:
+            value = float(fleiss_kappa(counts[among], method="randolph"))
+            again = sums[name].resampled
+            agreed = ratio(again[:, 0], again[:, 1])
+            row |= {"kappa": Estimate(value, (agreed - chance) / (1 - chance)).to_json(), "band": landis_koch(value)}
+    return {name: row for name, (_, row) in found.items()}
 
 
-def _usable(counts: Floats, number: Floats, inside: Places) -> tuple[Places, dict[str, Any]]:
+def _usable(counts: Floats, number: Floats, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """The units of a group that kappa is over, and what is said of it."""
     row: dict[str, Any] = {"kappa": None, "band": None, "units": 0, "ratings": None, "other_number": 0}
     shared = inside & (number > 1)
@@ -69,99 +70,67 @@ def _usable(counts: Floats, number: Floats, inside: Places) -> tuple[Places, dic
     return used, row
 
 
-def self_consistency(
-    kind: str, units: Sequence[Unit], choices: StyleChoices, *, resamples: int, seed: int
-) -> Iterator[dict[str, Any]]:
+def self_consistency(kind: str, units: Sequence[Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
-    counts = np.array([[unit.votes(choices).get(label, 0) for label in LABELS[kind]] for unit in units], float)
-    texts = Texts([unit.key.item for unit in units], resamples=resamples, seed=seed)
+    counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
+    texts = Texts([unit.key.item for unit in units], options)
     for by_task in (False, True):
-        names, group = grouped(
-            [(unit.key.scheme, unit.about.task if by_task else "", unit.key.judge) for unit in units]
-        )
-        for name, row in zip(names, randolph(counts, group, len(names), texts), strict=True):
-            scheme, task, judge = name
+        keys = [(unit.key.scheme, unit.about.task if by_task else "", unit.key.judge) for unit in units]
+        for (scheme, task, judge), row in randolph(counts, keys, texts).items():
             yield {"kind": kind, "scheme": scheme, "task": task or None, "judge": judge} | row
 
 
 def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The mean of the judges' kappas, by scheme and task."""
-    for key in dict.fromkeys((row["kind"], row["scheme"], row["task"]) for row in rows):
-        values = [
-            row["kappa"]["value"]
-            for row in rows
-            if (row["kind"], row["scheme"], row["task"]) == key and row["kappa"] is not None
-        ]
-        named = dict(zip(("kind", "scheme", "task"), key, strict=True))
+    kappas: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for row in rows:
+        kappas[row["kind"], row["scheme"], row["task"]] += [row["kappa"]["value"]] if row["kappa"] else []
+    for (kind, scheme, task), values in kappas.items():
         if values:
-            yield named | {
-                "judges": len(values),
-                "mean": float(np.mean(values)),
-                "lowest": min(values),
-                "highest": max(values),
-            }
+            figures = {"judges": len(values), "mean": float(np.mean(values)), "lowest": min(values)}
+            yield {"kind": kind, "scheme": scheme, "task": task} | figures | {"highest": max(values)}
 
 
-def among_people(
-    people: People, tasks: Mapping[Subject, str], choices: StyleChoices, *, resamples: int, seed: int
-) -> Iterator[dict[str, Any]]:
+def among_people(people: People, tasks: Mapping[Subject, str], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield the agreement on people's levels, and on the labels these stand for: overall, by task, by style, by both.
     The task is that of the judgements; an item without one counts only in the rows over all tasks."""
     for kind in people.scales:
         subjects = [subject for subject in people.ratings if subject.kind == kind]
-        scale = people.scale(kind, choices)
-        counted = [people.counted(subject, choices) for subject in subjects]
-        levels = np.array([[each.get(level, 0) for level in scale] for each in counted], float)
+        scale = people.scale(kind, options)
+        levels = people.votes(subjects, scale, options)
         stands = np.array([[label_of(kind, level) == label for label in LABELS[kind]] for level in scale], float)
-        texts = Texts([subject.item for subject in subjects], resamples=resamples, seed=seed)
+        texts = Texts([subject.item for subject in subjects], options)
         for by in ((), ("task",), ("style",), ("style", "task")):
             parts = [{"style": subject.style, "task": tasks.get(subject)} for subject in subjects]
-            names, group = grouped(
-                [None if None in (key := tuple(part[name] for name in by)) else key for part in parts]
-            )
-            found = randolph(levels, group, len(names), texts)
-            labels = randolph(levels @ stands, group, len(names), texts)
-            for name, row, of_labels in zip(names, found, labels, strict=True):
-                named = {"kind": kind, "style": None, "task": None} | dict(zip(by, name, strict=True))
-                yield named | {"scale": list(scale)} | row | {"labels": of_labels}
+            keys = [None if None in (key := tuple(part[name] for name in by)) else key for part in parts]
+            labels = randolph(levels @ stands, keys, texts)
+            for key, row in randolph(levels, keys, texts).items():
+                named = {"kind": kind, "style": None, "task": None} | dict(zip(by, key, strict=True))
+                yield named | {"scale": list(scale)} | row | {"labels": labels[key]}
 
 
 def with_each_other(
-    kind: str,
-    units: Sequence[Unit],
-    people: Mapping[Subject, str | None],
-    choices: StyleChoices,
-    *,
-    resamples: int,
-    seed: int,
+    kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Iterator[dict[str, Any]]:
     """All coefficients of the judges' labels and people's, by scheme, and every two of them."""
     for scheme in sorted({unit.key.scheme for unit in units}):
-        said = [
-            (subject_of(unit), unit.key.judge, label)
-            for unit in sorted(units, key=lambda unit: unit.key.judge)
-            if unit.key.scheme == scheme and (label := unit.label(choices)) is not None
-        ]
-        golds = {subject: gold for subject, _, _ in said if (gold := people.get(subject)) is not None}
-        given = {(_name(subject), PEOPLE): gold for subject, gold in golds.items()}
-        given |= {(_name(subject), judge): label for subject, judge, label in said}
+        judged = sorted((unit for unit in units if unit.key.scheme == scheme), key=lambda unit: unit.key.judge)
+        said = [(unit, label) for unit in judged if (label := unit.label(options)) is not None]
+        given = {(_name(unit), PEOPLE): gold for unit, _ in said if (gold := people.get(subject_of(unit))) is not None}
+        given |= {(_name(unit), unit.key.judge): label for unit, label in said}
         if not given:
             continue
         ratings = ratings_of(given, LABELS[kind])
         clusters = [name.partition("\n")[0] for name in ratings.items]
-        report = agreement_report(ratings, AgreementOptions(resamples, seed), clusters)
-        for pair in report["pairs"]:
-            pair["randolph_kappa"] = _randolph_of_two(pair["agreement"], len(LABELS[kind]))
-            pair["randolph_band"] = pair["randolph_kappa"] and landis_koch(pair["randolph_kappa"]["value"])
+        report = agreement_report(ratings, AgreementOptions(options.resamples, options.seed), clusters)
+        chance = 1 / len(LABELS[kind])
+        for pair in report["pairs"]:  # of two raters the kappa is their agreement on another scale
+            kappa = pair["agreement"] and {
+                name: (value - chance) / (1 - chance) for name, value in pair["agreement"].items()
+            }
+            pair["randolph_kappa"], pair["randolph_band"] = kappa, kappa and landis_koch(kappa["value"])
         yield {"kind": kind, "scheme": scheme} | report
 
 
-def _name(subject: Subject) -> str:
-    return f"{subject.item}\n{subject.style}"  # no id has a line break
-
-
-def _randolph_of_two(agreement: dict[str, float] | None, labels: int) -> dict[str, float] | None:
-    """Randolph's kappa of two raters, which is their agreement on another scale."""
-    if agreement is None:
-        return None
-    return {name: (value - 1 / labels) / (1 - 1 / labels) for name, value in agreement.items()}
+def _name(unit: Unit) -> str:
+    return f"{unit.key.item}\n{unit.key.style}"  # no id has a line break

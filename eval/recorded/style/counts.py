@@ -1,56 +1,64 @@
 """Counts of labels by people and by a judge, by groups of units, in all and in every resample of the texts.
 
-Dimensions in comments: N units, U texts, G groups, K labels, R resamples. A code K is no label.
+Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. A code K is no label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.style.choices import StyleChoices
+from eval.recorded.style.choices import StyleOptions
+from eval.recorded.style.f1 import AVERAGES, f1
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS
 from eval.recorded.style.people import Subject
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Estimate, Floats
 
-Places = NDArray[np.intp]
 NameT = TypeVar("NameT", bound=Hashable)
+UNDEFINED = Estimate(np.nan, np.array([np.nan]))
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums in all, (G, F), and in each resample, (R, G, F)."""
+class Sums:
+    """Sums over the units of a group in all, (F,), and in each resample, (R, F)."""
 
     value: Floats
     resampled: Floats
 
-    def of(self, group: int) -> Totals:
-        """One group, as (1, F) and (R, 1, F)."""
-        return Totals(self.value[group : group + 1], self.resampled[:, group : group + 1])
+    def estimate(self, fold: Callable[[Floats], Floats]) -> Estimate:
+        """A function of the sums: (..., F) -> (...)."""
+        return Estimate(float(fold(self.value)), fold(self.resampled))
 
 
 class Texts:
     """The texts of some units are what is drawn: what is said of one text is not independent."""
 
-    def __init__(self, items: Sequence[str], *, resamples: int, seed: int) -> None:
+    def __init__(self, items: Sequence[str], options: StyleOptions) -> None:
         known = {item: place for place, item in enumerate(dict.fromkeys(items))}
         self._place = np.array([known[item] for item in items], np.intp)  # (N,)
-        self.size = len(known)
-        self._bootstrap = Bootstrap([str(place) for place in range(self.size)], resamples=resamples, seed=seed)
+        self._size = len(known)
+        texts = [str(place) for place in range(self._size)]
+        self._bootstrap = Bootstrap(texts, resamples=options.resamples, seed=options.seed)
 
-    def totals(self, group: Places, groups: int, features: Floats) -> Totals:
-        """The sums of features (N, F) by ``group`` (N,), -1 for units that are in none."""
-        width = features.shape[1]
-        inside = group >= 0
-        sums = np.zeros((self.size, groups, width))  # (U, G, F)
-        np.add.at(sums, (self._place[inside], group[inside]), features[inside])
-        value, resampled = self._bootstrap.totals(sums.reshape(self.size, -1))
-        return Totals(value.reshape(groups, width), resampled.reshape(-1, groups, width))
+    def sums(self, keys: Sequence[NameT | None], features: Floats) -> dict[NameT, Sums]:
+        """The sums of features (N, F) over the units of each key, (N,), sorted as text; of None there are none."""
+        names = sorted({key for key in keys if key is not None}, key=str)
+        if not names:
+            return {}
+        place = {name: i for i, name in enumerate(names)}
+        inside = np.array([key is not None for key in keys])
+        group = np.array([place[key] for key in keys if key is not None])
+        sums = np.zeros((self._size, len(names), features.shape[1]))  # (U, G, F)
+        np.add.at(sums, (self._place[inside], group), features[inside])
+        value, resampled = (
+            each.reshape(-1, *sums.shape[1:]) for each in self._bootstrap.totals(sums.reshape(self._size, -1))
+        )
+        return {name: Sums(value[0, i], resampled[:, i]) for name, i in place.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +69,44 @@ class Columns:
 
     kind: str
     units: tuple[Unit, ...]
-    said: Places
-    gold: Places
+    said: NDArray[np.intp]
+    gold: NDArray[np.intp]
     texts: Texts
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return LABELS[self.kind]
+    def average(self) -> str:
+        return AVERAGES[self.kind]
 
-    def confusion(self, group: Places, groups: int) -> Totals:
-        """Counts of label i by people with j by the judge, the last j for none: F is K * (K + 1)."""
-        size = len(self.labels)
+    @property
+    def schemes(self) -> list[str]:
+        return sorted({unit.key.scheme for unit in self.units})
+
+    def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
+        """Counts of label i by people with j by the judge, the last j for none, by key: F is K * (K + 1)."""
+        size = len(LABELS[self.kind])
         codes = self.gold * (size + 1) + self.said
-        return self.texts.totals(group, groups, np.eye(size * (size + 1))[codes])
+        return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
+
+    def f1(self, keys: Sequence[NameT | None]) -> dict[NameT, Estimate]:
+        """F1 of the units of each key."""
+        return {key: sums.estimate(lambda each: f1(each, self.average)) for key, sums in self.confusions(keys).items()}
 
 
 def columns_of(
-    kind: str,
-    units: Sequence[Unit],
-    people: Mapping[Subject, str | None],
-    choices: StyleChoices,
-    *,
-    resamples: int,
-    seed: int,
+    kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
     """None where people say nothing of any."""
     labels = LABELS[kind]
-    found = [(unit, people.get(subject_of(unit))) for unit in units]
-    matched = [(unit, gold) for unit, gold in found if gold is not None]
+    matched = [(unit, gold) for unit in units if (gold := people.get(subject_of(unit))) is not None]
     if not matched:
         return None
-    said = [unit.label(choices) for unit, _ in matched]
+    said = [unit.label(options) for unit, _ in matched]
     return Columns(
         kind=kind,
         units=tuple(unit for unit, _ in matched),
         said=np.array([len(labels) if label is None else labels.index(label) for label in said], np.intp),
         gold=np.array([labels.index(gold) for _, gold in matched], np.intp),
-        texts=Texts([unit.key.item for unit, _ in matched], resamples=resamples, seed=seed),
+        texts=Texts([unit.key.item for unit, _ in matched], options),
     )
 
 
@@ -105,8 +114,15 @@ def subject_of(unit: Unit) -> Subject:
     return Subject(unit.key.kind, unit.key.item, unit.key.style)
 
 
-def grouped(names: Sequence[NameT | None]) -> tuple[list[NameT], Places]:
-    """The different names, sorted as text, and the place of each; -1 for None."""
-    known = sorted({name for name in names if name is not None}, key=str)
-    place = {name: i for i, name in enumerate(known)}
-    return known, np.array([-1 if name is None else place[name] for name in names], np.intp)
+def mean_of(estimates: Iterable[Estimate]) -> Estimate:
+    """The mean of those that have a value, in all and in each resample; UNDEFINED without any."""
+    found = [each for each in estimates if np.isfinite(each.value)]
+    if not found:
+        return UNDEFINED
+    return Estimate(float(np.mean([each.value for each in found])), np.mean([each.resampled for each in found], axis=0))
+
+
+def standard_error(estimates: Iterable[Estimate]) -> float | None:
+    """The standard error of their mean; None for a single value."""
+    values = [each.value for each in estimates if np.isfinite(each.value)]
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import read_lines
-from eval.recorded.style.choices import TIES, StyleChoices
-from eval.recorded.style.labels import TIE, draw_label, draws_label, mean_scores, scored_label
+from eval.recorded.style.choices import TIES, StyleOptions
+from eval.recorded.style.labels import TIE, draw_label, mean_scores, scored_label, winner
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from pearl.errors import InputError
 
@@ -32,15 +32,13 @@ class Unit:
     half_draws: int
     same_reply: bool
 
-    def label(self, choices: StyleChoices) -> str | None:
+    def label(self, options: StyleOptions) -> str | None:
         """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
-        return (
-            scored_label(*self.means) if self.means else draws_label(self.key.kind, self.votes(choices), choices.even)
-        )
+        return scored_label(*self.means) if self.means else winner(self.key.kind, self.votes(options), options.even)
 
-    def votes(self, choices: StyleChoices) -> Mapping[str, int]:
+    def votes(self, options: StyleOptions) -> Mapping[str, int]:
         """Count the draws that gave each label."""
-        if choices.half != TIES or not self.half_draws:
+        if options.half != TIES or not self.half_draws:
             return self.labels
         return {**self.labels, TIE: self.labels.get(TIE, 0) + self.half_draws}
 

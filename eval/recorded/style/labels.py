@@ -20,7 +20,7 @@ from eval.recorded.style.choices import (
     LEFT_OUT,
     NO_LABEL,
     TIES,
-    StyleChoices,
+    StyleOptions,
 )
 
 DETECTION, RANKING = "detection", "ranking"
@@ -46,11 +46,6 @@ def label_of(kind: str, rating: str) -> str | None:
     return rating if rating in LABELS[kind] else LEVELS[kind][rating]
 
 
-def draws_label(kind: str, counts: Mapping[str, int], even: str) -> str | None:
-    """The label that most draws of a judge gave; None without any, and of an even vote where that gives none."""
-    return _winner(kind, counts, even)
-
-
 @dataclass(frozen=True, slots=True)
 class DrawLabels:
     """A judge's ``label`` of a text or pair, and that of each of its ``draws``, None where it has none; ``votes`` are
@@ -67,35 +62,35 @@ def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawL
     labels = tuple(draw_label(draw, half) for draw in draws)
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
-    label = scored_label(*means) if means else draws_label(kind, votes, even)
+    label = scored_label(*means) if means else winner(kind, votes, even)
     return DrawLabels(label, labels, {**votes, NO_LABEL: labels.count(None)}, means)
 
 
-def ratings_label(kind: str, counts: Mapping[str, int], choices: StyleChoices) -> str | None:
+def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -> str | None:
     """The label of people, from the number who gave each level; None without a winner."""
-    counted = counted_ratings(counts, choices)
-    if choices.votes == LABELS_FIRST:
+    counted = counted_ratings(counts, options)
+    if options.votes == LABELS_FIRST:
         labels: Counter[str] = Counter()
         for level, count in counted.items():
             labels[label_of(kind, level) or CANNOT_TELL] += count
-        return _winner(kind, labels, choices.even)
-    return _winner(kind, counted, choices.even)
+        return winner(kind, labels, options.even)
+    return winner(kind, counted, options.even)
 
 
-def counted_ratings(counts: Mapping[str, int], choices: StyleChoices) -> dict[str, int]:
+def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[str, int]:
     """The votes, after what was chosen for can't tell."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
-    if choices.cant_tell == LEFT_OUT or not unsure:
+    if options.cant_tell == LEFT_OUT or not unsure:
         return counted
     takes = CANNOT_TELL
-    if choices.cant_tell == ABSENT_VOTE:
+    if options.cant_tell == ABSENT_VOTE:
         takes = ABSENT if ABSENT in counts or PRESENT in counts else "not"
     counted[takes] = counted.get(takes, 0) + unsure
     return counted
 
 
-def _winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
+def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
     """The label of the most common; levels that are equally common are no even vote where their label is the same."""
     most = max(counts.values(), default=0)
     if not most:

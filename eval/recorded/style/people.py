@@ -8,16 +8,19 @@ b).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eval.asking.json_lines import check_fields, optional_string, read_lines
-from eval.recorded.style.choices import OWN_VOTE, StyleChoices
+from eval.recorded.style.choices import OWN_VOTE, StyleOptions
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, LEVELS, TIE, counted_ratings, ratings_label
 from eval.recorded.style.lines import style_key
 from pearl.errors import InputError
+from pearl.stats import Floats
 from pearl.texts import check_id
 
 FIELDS = frozenset({"item", "style", "rater", "label", "justification"})
@@ -48,16 +51,18 @@ class People:
     justifications: tuple[tuple[Subject, str, str], ...]
     passed_over: Mapping[str, int]
 
-    def labels(self, choices: StyleChoices) -> dict[Subject, str | None]:
-        return {subject: ratings_label(subject.kind, given, choices) for subject, given in self.ratings.items()}
+    def labels(self, options: StyleOptions) -> dict[Subject, str | None]:
+        return {subject: ratings_label(subject.kind, given, options) for subject, given in self.ratings.items()}
 
-    def counted(self, subject: Subject, choices: StyleChoices) -> dict[str, int]:
-        return counted_ratings(self.ratings[subject], choices)
+    def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
+        """How many gave each level of the scale: (subjects, levels)."""
+        counted = [counted_ratings(self.ratings[subject], options) for subject in subjects]
+        return np.array([[each.get(level, 0) for level in scale] for each in counted], float)
 
-    def scale(self, kind: str, choices: StyleChoices) -> tuple[str, ...]:
+    def scale(self, kind: str, options: StyleOptions) -> tuple[str, ...]:
         """The levels that count, the least first."""
         levels = tuple(level for level in self.scales[kind] if level != CANNOT_TELL)
-        return (*levels, CANNOT_TELL) if kind == DETECTION and choices.cant_tell == OWN_VOTE else levels
+        return (*levels, CANNOT_TELL) if kind == DETECTION and options.cant_tell == OWN_VOTE else levels
 
 
 NOBODY = People({}, {}, 0, 0, (), {})

@@ -1,245 +1,299 @@
-"""The figures of ``pearl eval style`` as tables."""
+"""The figures of ``pearl eval style`` as tables, declared: rows of the result, and the columns made of a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from eval.recorded.style.consistency import PEOPLE
 from eval.report.tables import NOTHING, Json, Table, shown
 
+Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row
+Columns: TypeAlias = dict[str, Cell]
+ALL_TASKS = "all tasks"
 CONTRASTS = {
     "self_less_other": "its own texts less others'",
     "same_less_different_family": "its family's texts less others'",
     "stronger_less_weaker": "texts of weaker writers less of stronger ones",
 }
-ALL_TASKS = "all tasks"
+MOST = 10  # correlations of one judge
 
 
 def style_tables(result: Json) -> Iterator[Table]:
     """The tables a reader needs first: over all styles and, for judges related to writers, over all tasks."""
-    yield from some(
+    yield from _some(
         f1_table(result),
         judges_table(result),
         consistency_table(result),
-        with_people_table(result),
-        people_table(result, [row for row in result["people_agreement"] if row["style"] is None]),
-        relations_table(result, [row for row in result["contrasts"] if row["task"] is None]),
-        ability_table(result),
-        preflight_table(result),
+        agreement_table(result, with_people=True),
+        people_table(result, styles=False),
+        contrasts_table(result, tasks=False),
+        plain_table(result, "correlations"),
+        plain_table(result, "preflight"),
     )
 
 
-def some(*tables: Table) -> Iterator[Table]:
+def more_tables(result: Json) -> Iterator[Table]:
+    """The rest, for the page."""
+    yield from _some(
+        agreement_table(result, with_people=False),
+        people_table(result, styles=True),
+        contrasts_table(result, tasks=True),
+        *(breakdown_table(result, by) for by in ("persona", "conditioning", "generator", "style")),
+        frequencies_table(result),
+        *(plain_table(result, name) for name in ("persona_sensitivity", "reflection", "irrelevant_attributes")),
+        style_correlations_table(result),
+        *(plain_table(result, name) for name in ("labels_by_persona", "trigrams")),
+    )
+
+
+def _some(*tables: Table) -> Iterator[Table]:
     return (table for table in tables if table.rows)
 
 
-def f1_table(result: Json) -> Table:
-    """Scheme by scheme, in all tasks and in each."""
-    rows = tuple(
-        (
-            scheme_of(row),
-            row["group"].get("task", ALL_TASKS),
-            f"{row['n']:,}",
-            str(row["over_judges"]["n"]),
-            _mean_and_error(row["over_judges"]),
-            shown(row["f1"], 3),
-            shown(row["accuracy"], 3),
-            _against(row),
-        )
-        for row in rows_by(result, (), ("task",))
-    )
-    choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
-    caption = (
-        f"F1 of the judges against people ({_averages(result)}). Preset {result['preset']}: {choices}. 95% intervals "
-        "by bootstrap over texts; the standard error is over judges."
-    )
-    columns = ("scheme", "task", "labels", "judges", "mean F1 (SE)", "pooled F1", "accuracy", "less the best rule")
-    return Table(caption, columns, rows, result["command"])
+# cells
+
+DIGITS = {"kappa": 2, "randolph_kappa": 2, "cohen_kappa": 2, "pearson_r": 2, "rho": 2}  # of others 3
+SIGNED = ("difference", "relative_change")
 
 
-def _averages(result: Json) -> str:
-    return "; ".join(dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])) or "nobody rated a text"
+def table(caption: str, rows: Iterable[Json], columns: Columns, command: str = "") -> Table:
+    made = {title: partial(field, cell) if isinstance(cell, str) else cell for title, cell in columns.items()}
+    return Table.of(caption, rows, made, command)
 
 
-def _mean_and_error(over: Json) -> str:
-    error = NOTHING if over["se"] is None else f"{over['se']:.3f}"
-    return NOTHING if over["mean"] is None else f"{over['mean']['value']:.3f} ({error})"
+def field(name: str, row: Json) -> str:
+    """A field of a row: an interval, a number or a name; NOTHING where it is empty."""
+    value = row[name]
+    if isinstance(value, dict):
+        return shown(value, DIGITS.get(name, 3), sign=name in SIGNED)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value or NOTHING
 
 
-def _against(row: Json) -> str:
+def task(row: Json) -> str:
+    return str(row["task"] or ALL_TASKS)
+
+
+def scheme(row: Json) -> str:
+    return f"{row['kind']}: {row['scheme'] or 'all schemes'}"
+
+
+def band(row: Json) -> str:
+    """The band, or the reason why there is none."""
+    return str(row.get("band") or row.get("undefined", ""))
+
+
+def who(row: Json) -> str:
+    return ", ".join(filter(None, (row["of"], row.get("scheme") or row.get("kind"))))
+
+
+def less_best(row: Json) -> str:
+    """The difference from the best rule that needs no judge."""
     best = row["less_baseline"]
     return NOTHING if best is None else f"{shown(best, 3, sign=True)} {best['against']}"
 
 
-def rows_by(result: Json, *groupings: tuple[str, ...]) -> list[Json]:
-    return [row for row in result["f1"] if tuple(row["by"]) in groupings]
+def across(titles: Iterable[str], cells: Mapping[Any, str], key: Callable[[Json], tuple[str, ...]]) -> Columns:
+    """A column for each of the titles: the cell of the row's key and the title."""
+
+    def column(title: str) -> Cell:
+        return lambda row: cells.get((*key(row), title), NOTHING)
+
+    return {title: column(title) for title in titles}
 
 
-def scheme_of(row: Json) -> str:
-    return f"{row['kind']}: {row['scheme']}"
+JUDGED: Columns = {"judge": "judge", "scheme": scheme, "task": task}
+
+# tables of all rows of one name in the result: the caption and the columns
+
+PLAIN: Mapping[str, tuple[str, Columns]] = {
+    "correlations": (
+        "Pearson's r of the judges' F1 with their ability; Fisher's 95% intervals, over judges.",
+        {"scheme": scheme, "task": task, "judges": "judges", "r": "pearson_r", "": band},
+    ),
+    "preflight": (
+        "What is wrong with the files.",
+        {"check": "check", "": "level", "count": "count", "finding": "message", "of": lambda row: few(row["of"])},
+    ),
+    "persona_sensitivity": (
+        "How far F1 depends on the persona a text was written for: the standard error is over personas.",
+        {**JUDGED, "personas": "personas", "mean F1": "mean", "SE": "se"},
+    ),
+    "reflection": (
+        "F1 before and after reflection.",
+        {**JUDGED, "before": "f1", "after": "f1_reflected", "difference": "difference"},
+    ),
+    "irrelevant_attributes": (
+        "F1 of a judge told to be somebody; the change is relative to a human and a typical person.",
+        {
+            "judge": "judge",
+            "scheme": scheme,
+            "told to be": "judge_persona",
+            "attribute": "attribute",
+            "F1": "f1",
+            "relative change": "relative_change",
+        },
+    ),
+    "labels_by_persona": (
+        "P(label | persona), over ratings or draws.",
+        {"of": who, "persona": "persona", "style": "style", "n": "n", "labels": lambda row: levels(row["levels"])},
+    ),
+    "trigrams": (
+        "Trigrams of justifications, by TF-IDF.",
+        {"of": who, "style": "style", "texts": "n", "trigrams": lambda row: trigrams(row["trigrams"])},
+    ),
+}
+
+
+def few(names: Sequence[str]) -> str:
+    return "; ".join(names[:3]) + ("; ..." if len(names) > 3 else "")
+
+
+def levels(shares: Mapping[str, Json]) -> str:
+    return "; ".join(f"{level} {shown(share, 2)}" for level, share in shares.items())
+
+
+def trigrams(rows: Iterable[Json]) -> str:
+    return ", ".join(row["trigram"] for row in rows)
+
+
+def plain_table(result: Json, name: str) -> Table:
+    caption, columns = PLAIN[name]
+    return table(caption, result[name], columns)
+
+
+# tables of some rows, or with a column for each task or scheme
+
+
+def rows_by(result: Json, *by: str) -> list[Json]:
+    """The rows of F1 by these groups, whose names are fields of the row."""
+    return [{**row, **row["group"]} for row in result["f1"] if tuple(row["by"]) == by]
+
+
+def f1_table(result: Json) -> Table:
+    """Scheme by scheme, in all tasks and in each."""
+    choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
+    averages = dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])
+    caption = (
+        f"F1 of the judges against people ({'; '.join(averages) or 'nobody rated a text'}). Preset {result['preset']}: "
+        f"{choices}. 95% intervals by bootstrap over texts; the standard error is over judges."
+    )
+
+    def mean(row: Json) -> str:
+        over = row["over_judges"]
+        return NOTHING if over["mean"] is None else f"{over['mean']['value']:.3f} ({field('se', over)})"
+
+    columns: Columns = {"scheme": scheme, "task": lambda row: row["group"].get("task", ALL_TASKS)}
+    columns |= {"labels": "n", "judges": lambda row: str(row["over_judges"]["n"]), "mean F1 (SE)": mean}
+    columns |= {"pooled F1": "f1", "accuracy": "accuracy", "less the best rule": less_best}
+    rows = [row for row in result["f1"] if row["by"] in ([], ["task"])]
+    return table(caption, rows, columns, result["command"])
 
 
 def judges_table(result: Json) -> Table:
-    """A row a judge and scheme, a column a task."""
-    tasks = sorted({row["group"]["task"] for row in rows_by(result, ("judge", "task"))})
-    cells = {
-        (row["kind"], row["scheme"], row["group"]["judge"], row["group"].get("task")): row
-        for row in rows_by(result, ("judge",), ("judge", "task"))
-    }
-    rows = tuple(
-        (
-            row["group"]["judge"],
-            scheme_of(row),
-            f"{row['n']:,}",
-            f"{row['no_label']:,}",
-            shown(row["f1"], 3),
-            *(f1_cell(cells.get((row["kind"], row["scheme"], row["group"]["judge"], task))) for task in tasks),
-            _against(row),
-        )
-        for row in rows_by(result, ("judge",))
-    )
-    columns = ("judge", "scheme", "labels", "none", "F1", *tasks, "less the best rule")
-    return Table("F1 of each judge; 'none' are texts it gave no label.", columns, rows)
-
-
-def f1_cell(row: Json | None) -> str:
-    return NOTHING if row is None else shown(row["f1"], 3)
+    cells = {(scheme(row), row["judge"], row["task"]): shown(row["f1"], 3) for row in rows_by(result, "judge", "task")}
+    tasks = across(sorted({task for _, _, task in cells}), cells, lambda row: (scheme(row), row["judge"]))
+    columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "F1": "f1"}
+    columns |= {**tasks, "less the best rule": less_best}
+    return table("F1 of each judge; 'none' are texts it gave no label.", rows_by(result, "judge"), columns)
 
 
 def consistency_table(result: Json) -> Table:
-    own = result["self_consistency"]
+    """Judge by judge, then the mean over them, where there are several."""
+    own, means = result["self_consistency"], result["self_consistency_over_judges"]
     tasks = sorted({row["task"] for row in own if row["task"]})
-    cells = {(row["kind"], row["scheme"], row["judge"], row["task"]): row for row in own}
-    rows = [
-        (
-            row["judge"],
-            scheme_of(row),
-            str(row["ratings"] or NOTHING),
-            _kappa(row),
-            *(_kappa(cells.get((row["kind"], row["scheme"], row["judge"], task))) for task in tasks),
-            row["band"] or row.get("undefined", ""),
-        )
-        for row in own
-        if row["task"] is None
-    ]
-    means = {(row["kind"], row["scheme"], row["task"]): row for row in result["self_consistency_over_judges"]}
-    rows += [
-        (
-            f"mean of {mean['judges']}",
-            scheme_of(mean),
-            "",
-            f"{mean['mean']:.2f}",
-            *(_mean(means.get((kind, scheme, each))) for each in tasks),
-            f"{mean['lowest']:.2f} to {mean['highest']:.2f}",
-        )
-        for (kind, scheme, task), mean in means.items()
-        if task is None and mean["judges"] > 1
-    ]
-    columns = ("judge", "scheme", "draws", "kappa", *tasks, "band")
-    return Table("Randolph's kappa of a judge's draws; bands of Landis and Koch.", columns, tuple(rows))
+    cells = {(scheme(row), row["judge"], row["task"]): shown(row["kappa"], 2) for row in own}
+    columns: Columns = {"judge": "judge", "scheme": scheme, "draws": "ratings", "kappa": "kappa"}
+    columns |= {**across(tasks, cells, lambda row: (scheme(row), row["judge"])), "band": band}
+    mean_cells = {(scheme(row), row["task"]): f"{row['mean']:.2f}" for row in means}
+    of_means: Columns = {"judge": lambda row: f"mean of {row['judges']}", "scheme": scheme}
+    of_means |= {"draws": lambda row: "", "kappa": lambda row: f"{row['mean']:.2f}"}
+    of_means |= {**across(tasks, mean_cells, lambda row: (scheme(row),))}
+    of_means["band"] = lambda row: f"{row['lowest']:.2f} to {row['highest']:.2f}"
+    caption = "Randolph's kappa of a judge's draws; bands of Landis and Koch."
+    judges = table(caption, [row for row in own if row["task"] is None], columns)
+    several = [row for row in means if row["task"] is None and row["judges"] > 1]
+    return Table(caption, judges.columns, (*judges.rows, *table(caption, several, of_means).rows))
 
 
-def _kappa(row: Json | None) -> str:
-    return NOTHING if row is None else shown(row["kappa"], 2)
-
-
-def _mean(row: Json | None) -> str:
-    return NOTHING if row is None else f"{row['mean']:.2f}"
-
-
-def with_people_table(result: Json) -> Table:
-    rows = tuple(
-        (_other(pair), scheme_of(found), *_agreed(pair))
+def agreement_table(result: Json, *, with_people: bool) -> Table:
+    """Judges with people's vote, or every two judges."""
+    pairs = [
+        {**pair, "kind": found["kind"], "scheme": found["scheme"]}
         for found in result["agreement"]
         for pair in found["pairs"]
-        if PEOPLE in (pair["rater"], pair["against"])
-    )
-    return Table("The labels of each judge and of people's vote.", ("judge", "scheme", *AGREED), rows)
+        if (PEOPLE in (pair["rater"], pair["against"])) == with_people
+    ]
+    columns: Columns = {"scheme": scheme, "labels": "items", "raw agreement": "agreement"}
+    columns |= {"Randolph's kappa": "randolph_kappa", "Cohen's kappa": "cohen_kappa"}
+    columns |= {"band (Randolph)": lambda row: row["randolph_band"] or row["reason"] or ""}
+    if with_people:
+        judge: Columns = {"judge": lambda row: row["against"] if row["rater"] == PEOPLE else row["rater"]}
+        return table("The labels of each judge and of people's vote.", pairs, judge | columns)
+    judges: Columns = {"judges": lambda row: f"{row['rater']}, {row['against']}"}
+    return table("The labels of every two judges.", pairs, judges | columns)
 
 
-def judge_pairs_table(result: Json) -> Table:
-    rows = tuple(
-        (f"{pair['rater']}, {pair['against']}", scheme_of(found), *_agreed(pair))
-        for found in result["agreement"]
-        for pair in found["pairs"]
-        if PEOPLE not in (pair["rater"], pair["against"])
-    )
-    return Table("The labels of every two judges.", ("judges", "scheme", *AGREED), rows)
+def people_table(result: Json, *, styles: bool) -> Table:
+    """Over all styles, or style by style."""
+    columns: Columns = {"style": lambda row: f"{row['kind']}: {row['style'] or 'all styles'}", "task": task}
+    columns |= {"texts": "units", "ratings": "ratings", "kappa of levels": "kappa", "band": band}
+    columns["kappa of labels"] = lambda row: shown(row["labels"]["kappa"], 2)
+    rows = [row for row in result["people_agreement"] if (row["style"] is not None) == styles]
+    return table("How far people agree: Randolph's kappa over texts with as many ratings.", rows, columns)
 
 
-AGREED = ("labels", "raw agreement", "Randolph's kappa", "Cohen's kappa", "band (Randolph)")
+def contrasts_table(result: Json, *, tasks: bool) -> Table:
+    """In all tasks, or task by task."""
+
+    def side(place: int) -> Cell:
+        return lambda row: f"{shown(row['sides'][place]['f1'], 3)} ({row['sides'][place]['n']:,})"
+
+    def within(row: Json) -> str:
+        return f"{field('difference', row['within_judges'])} ({row['within_judges']['judges']})"
+
+    columns: Columns = {"F1 on": lambda row: CONTRASTS[row["contrast"]], "scheme": scheme, "task": task}
+    columns |= {
+        "the first": side(0),
+        "the second": side(1),
+        "difference": "difference",
+        "within judges (how many)": within,
+    }
+    there = (row for row in result["contrasts"] if any(side["n"] for side in row["sides"]))
+    rows = [row for row in there if (row["task"] is not None) == tasks]
+    return table("Whose texts a judge judges best. Families and strengths are those of --ability.", rows, columns)
 
 
-def _other(pair: Json) -> str:
-    return str(pair["against"] if pair["rater"] == PEOPLE else pair["rater"])
+def breakdown_table(result: Json, by: str) -> Table:
+    """A row a group, a column a scheme."""
+    found = rows_by(result, by)
+    cells = {(row[by], scheme(row)): shown(row["f1"], 3) for row in found}
+    schemes = across(dict.fromkeys(map(scheme, found)), cells, lambda row: (row[by],))
+    groups = {row[by]: row for row in found}
+    return table(f"F1 by {by}, pooled over judges.", groups.values(), {by: by, **schemes})
 
 
-def _agreed(pair: Json) -> tuple[str, ...]:
-    return (
-        f"{pair['items']:,}",
-        shown(pair["agreement"], 3),
-        shown(pair["randolph_kappa"], 2),
-        shown(pair["cohen_kappa"], 2),
-        pair["randolph_band"] or pair["reason"] or "",
-    )
+def frequencies_table(result: Json) -> Table:
+    def share(value: float | None) -> str:
+        return NOTHING if value is None else f"{value:.0%}"
+
+    def shares(row: Json) -> str:
+        return "; ".join(f"{label} {share(of['judge'])} / {share(of['people'])}" for label, of in row["labels"].items())
+
+    rows = rows_by(result, "judge", "task")
+    caption = "How often a judge gives each label, and people."
+    return table(caption, rows, JUDGED | {"judge / people": shares})
 
 
-def people_table(result: Json, found: Sequence[Json]) -> Table:
-    rows = tuple(
-        (
-            f"{row['kind']}: {row['style'] or 'all styles'}",
-            row["task"] or ALL_TASKS,
-            f"{row['units']:,}",
-            str(row["ratings"] or NOTHING),
-            _kappa(row),
-            row["band"] or row.get("undefined", ""),
-            _kappa(row["labels"]),
-        )
-        for row in found
-    )
-    columns = ("style", "task", "texts", "ratings", "kappa of levels", "band", "kappa of labels")
-    return Table("How far people agree: Randolph's kappa over texts with as many ratings.", columns, rows)
-
-
-def relations_table(result: Json, found: Sequence[Json]) -> Table:
-    rows = tuple(
-        (
-            CONTRASTS[row["contrast"]],
-            scheme_of(row),
-            row["task"] or ALL_TASKS,
-            *(f"{shown(side['f1'], 3)} ({side['n']:,})" for side in row["sides"]),
-            shown(row["difference"], 3, sign=True),
-            f"{shown(row['within_judges']['difference'], 3, sign=True)} ({row['within_judges']['judges']})",
-        )
-        for row in found
-        if any(side["n"] for side in row["sides"])
-    )
-    columns = ("F1 on", "scheme", "task", "the first", "the second", "difference", "within judges (how many)")
-    return Table("Whose texts a judge judges best. Families and strengths are those of --ability.", columns, rows)
-
-
-def ability_table(result: Json) -> Table:
-    rows = tuple(
-        (
-            f"{row['kind']}: {row['scheme'] or 'all schemes'}",
-            row["task"] or ALL_TASKS,
-            str(row["judges"]),
-            shown(row["pearson_r"], 2),
-            row.get("undefined", ""),
-        )
-        for row in result["correlations"]
-    )
-    caption = "Pearson's r of the judges' F1 with their ability; Fisher's 95% intervals, over judges."
-    return Table(caption, ("scheme", "task", "judges", "r", ""), rows)
-
-
-def preflight_table(result: Json) -> Table:
-    rows = tuple(
-        (found["check"], found["level"], f"{found['count']:,}", found["message"], _few(found["of"]))
-        for found in result["preflight"]
-    )
-    return Table("What is wrong with the files.", ("check", "", "count", "finding", "of"), rows)
-
-
-def _few(names: Sequence[str]) -> str:
-    return "; ".join(names[:3]) + ("; ..." if len(names) > 3 else "")
+def style_correlations_table(result: Json) -> Table:
+    """The strongest of each."""
+    known = [row for row in result["style_correlations"] if row["rho"]]
+    strongest = [
+        row
+        for _, rows in groupby(known, key=who)
+        for row in sorted(rows, key=lambda row: -abs(row["rho"]["value"]))[:MOST]
+    ]
+    columns: Columns = {"of": who, "styles": lambda row: " and ".join(row["styles"]), "texts": "n", "rho": "rho"}
+    return table("Styles that go together: Spearman's rho.", strongest, columns)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from eval.recorded.style.choices import StyleChoices, chosen
+from eval.recorded.style.choices import StyleOptions, chosen
 from eval.recorded.style.counts import Columns, columns_of
 from eval.recorded.style.judged import Judged, read_judged
 from eval.recorded.style.labels import DETECTION
@@ -15,8 +16,8 @@ from eval.recorded.style.people import Subject
 
 
 @pytest.fixture
-def corrected() -> StyleChoices:
-    return chosen("corrected")
+def corrected() -> StyleOptions:
+    return chosen("corrected", resamples=200)
 
 
 @pytest.fixture
@@ -47,14 +48,14 @@ def read(write_lines: Callable[..., Any]) -> Callable[[Iterable[dict[str, Any]]]
 
 
 @pytest.fixture
-def columns(read: Callable[..., Judged], corrected: StyleChoices) -> Callable[..., Columns]:
+def columns(read: Callable[..., Judged], corrected: StyleOptions) -> Callable[..., Columns]:
     """Judgements beside what people say of each item, of the style of the fixtures above."""
 
     def make(lines: Iterable[dict[str, Any]], people: dict[str, str | None], kind: str = DETECTION) -> Columns:
         units = [unit for unit in read(lines).units if unit.key.kind == kind]
         styles = {unit.key.style for unit in units}
         labels = {Subject(kind, item, style): label for item, label in people.items() for style in styles}
-        found = columns_of(kind, units, labels, corrected, resamples=200, seed=1)
+        found = columns_of(kind, units, labels, replace(corrected, seed=1))
         assert found is not None
         return found
 

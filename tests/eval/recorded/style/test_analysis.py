@@ -9,8 +9,6 @@ from eval.recorded.style.counts import subject_of
 from eval.recorded.style.people import NOBODY, read_people
 from eval.recorded.style.trigrams import of_judges, of_people
 
-DRAWN = {"resamples": 200, "seed": 0}
-
 
 @pytest.mark.parametrize("seed", range(10))
 def test_spearman_of_counts(seed):
@@ -40,7 +38,7 @@ def test_styles_of_people(write_lines, corrected):
         "legal": ("not", "not", "not", "not", "not"),
     }
     (said,) = said_by_all((), read_people(write_lines(ratings(levels))), corrected)
-    found = {tuple(row["styles"]): row for row in correlations(said, **DRAWN)}
+    found = {tuple(row["styles"]): row for row in correlations(said, corrected)}
     both = found["poetic", "rhyming"]
     assert (both["n"], both["of"]) == (4, "people")  # of the fifth text one could not tell
     assert both["rho"]["value"] == pytest.approx(spearmanr((2, 1, 0, 0), (2, 2, 0, 1)).statistic)
@@ -56,7 +54,7 @@ def test_styles_of_a_judge(read, detected, corrected):
         for i, verdict in enumerate(every.split())
     ]
     (judge,) = said_by_all(read(lines).units, NOBODY, corrected)
-    (row,) = correlations(judge, **DRAWN)
+    (row,) = correlations(judge, corrected)
     assert (row["of"], row["scheme"], row["n"]) == ("Ann", "yes_no", 4)
     assert row["rho"]["value"] == pytest.approx(spearmanr((1, 1, 0, 0), (1, 1, 0, 1)).statistic)
 
@@ -73,7 +71,7 @@ def test_labels_given_a_persona(read, detected, write_lines, corrected):
     rows = [
         row
         for said in said_by_all(units, people, corrected)
-        for row in by_persona(said, {subject_of(unit): unit.about.persona for unit in units}, **DRAWN)
+        for row in by_persona(said, {subject_of(unit): unit.about.persona for unit in units}, corrected)
     ]
     found = {(row["of"], row["persona"]): row for row in rows}
     # draws: two of four present; the fourth text was not judged, so nobody says for whom it was written

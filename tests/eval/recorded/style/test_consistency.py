@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from eval.recorded.style.choices import chosen
 from eval.recorded.style.consistency import (
     PEOPLE,
     among_people,
@@ -16,12 +17,10 @@ from eval.recorded.style.consistency import (
 from eval.recorded.style.counts import Texts
 from eval.recorded.style.people import Subject, read_people
 
-DRAWN = {"resamples": 200, "seed": 0}
-
 
 def of_counts(counts):
-    texts = Texts([f"t{i}" for i in range(len(counts))], **DRAWN)
-    (row,) = randolph(np.array(counts, float), np.zeros(len(counts), int), 1, texts)
+    texts = Texts([f"t{i}" for i in range(len(counts))], chosen("corrected", resamples=200))
+    (row,) = randolph(np.array(counts, float), ["all"] * len(counts), texts).values()
     return row
 
 
@@ -56,7 +55,7 @@ def test_self_consistency(read, detected, corrected):
     lines = [detected(item, verdict, draw=i) for item, every in draws.items() for i, verdict in enumerate(every)]
     lines += [detected(item, judge="Ben", task="email", draw=i) for item in draws for i in range(3)]
     lines += [detected("t3", draw=i, task="tweet") for i in range(3)]
-    rows = list(self_consistency("detection", read(lines).units, corrected, **DRAWN))
+    rows = list(self_consistency("detection", read(lines).units, corrected))
     found = {(row["judge"], row["task"]): row for row in rows}
     assert found["Ann", "email"]["kappa"]["value"] == pytest.approx(1 / 3)
     assert found["Ann", None]["kappa"]["value"] == pytest.approx(2 * ((1 + 1 + 1 / 3) / 3 - 1 / 2))
@@ -87,7 +86,7 @@ def test_people(write_lines, corrected):
     ]
     people = read_people(write_lines(lines))
     tasks = {Subject("detection", "t1", "storytelling"): "email"}
-    rows = list(among_people(people, tasks, corrected, **DRAWN))
+    rows = list(among_people(people, tasks, corrected))
     assert [(row["style"], row["task"]) for row in rows] == [
         (None, None),
         (None, "email"),
@@ -112,7 +111,7 @@ def test_intervals_are_over_texts(read, detected, corrected):
             for i, verdict in enumerate(every.split())
             for style in styles
         ]
-        (found,) = with_each_other("detection", read(lines).units, {}, corrected, **DRAWN)
+        (found,) = with_each_other("detection", read(lines).units, {}, corrected)
         return found["coefficients"]["randolph_kappa"]
 
     assert kappa(["storytelling"]) == kappa(["storytelling", "journalistic", "legal precision"])
@@ -127,7 +126,7 @@ def test_judges_with_people(read, detected, corrected):
         Subject("detection", f"t{i}", "storytelling"): label
         for i, label in enumerate(("present", "absent", None, "absent", "present"))
     }
-    (found,) = with_each_other("detection", read(lines).units, people, corrected, **DRAWN)
+    (found,) = with_each_other("detection", read(lines).units, people, corrected)
     assert found["raters"] == [PEOPLE, "Ann", "Ben"]
     pairs = {(pair["rater"], pair["against"]): pair for pair in found["pairs"]}
     ann = pairs[PEOPLE, "Ann"]

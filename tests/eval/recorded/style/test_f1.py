@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from eval.recorded.style.breakdowns import breakdowns
-from eval.recorded.style.f1 import accuracy, class_f1, f1, measured
+from eval.recorded.style.breakdowns import breakdowns, measured, reflections
+from eval.recorded.style.f1 import accuracy, class_f1, f1
 
 
 def table(*rows):
@@ -143,9 +143,9 @@ def test_a_confusion_of_a_resample(columns, detected):
     """Slowly: the same draws of texts, the figure of each from the judgements it holds."""
     lines = [detected(f"t{i}", ("present", "absent")[i % 3 == 0]) for i in range(8)]
     made = columns(lines, {f"t{i}": ("present", "absent")[i % 2] for i in range(8)})
-    totals = made.confusion(np.zeros(8, int), 1)
+    (totals,) = made.confusions(["all"] * 8).values()
     drawn = np.random.default_rng(1).multinomial(8, np.full(8, 1 / 8), size=200)
-    for times, sums in zip(drawn, totals.resampled[:, 0], strict=True):
+    for times, sums in zip(drawn, totals.resampled, strict=True):
         people, judge = np.repeat(made.gold, times), np.repeat(made.said, times)
         if people.any() or judge.any():
             assert f1(sums, "binary") == pytest.approx(f1_score(people, judge))
@@ -153,7 +153,6 @@ def test_a_confusion_of_a_resample(columns, detected):
 
 
 def test_reflection(columns, detected):
-    from eval.recorded.style.breakdowns import reflections
 
     lines = [detected(f"t{i}", verdict) for i, verdict in enumerate(("present", "absent", "absent"))]
     lines += [detected(f"t{i}", verdict, scheme="yes_no_reflected") for i, verdict in enumerate(("present",) * 3)]

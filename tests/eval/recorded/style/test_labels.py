@@ -8,11 +8,11 @@ from eval.recorded.style.choices import chosen
 from eval.recorded.style.labels import (
     DrawLabels,
     draw_label,
-    draws_label,
     label_draws,
     ordered_label,
     ratings_label,
     scored_label,
+    winner,
 )
 from pearl.errors import InputError
 
@@ -69,8 +69,8 @@ def test_votes_on_two_texts(corrected, given, levels_first, labels_first):
     [(DETECTION, {"present": 2, "absent": 2}, "absent"), (RANKING, {"a": 2, "b": 2, "tie": 1}, "tie")],
 )
 def test_an_even_vote(corrected, kind, given, cautious):
-    assert draws_label(kind, given, corrected.even) is None
-    assert draws_label(kind, given, "cautious") == cautious
+    assert winner(kind, given, corrected.even) is None
+    assert winner(kind, given, "cautious") == cautious
 
 
 def test_one_draw_of_two_texts():
