@@ -100,7 +100,7 @@ def measured(kind: str, sums: Sums) -> dict[str, Any]:
 
 
 def _chances(kind: str, people: Floats) -> dict[str, Floats]:
-    """How likely each label is by the RULES of what needs no judge, (K,), from people's counts of it."""
+    """The probability of each label by the RULES that need no judge, (K,), from people's counts of it."""
     one = np.eye(len(people))
     name, label = ("always_present", PRESENT) if kind == DETECTION else ("always_tie", TIE)
     return {

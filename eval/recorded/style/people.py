@@ -55,7 +55,7 @@ class People:
         return {subject: ratings_label(subject.kind, given, options) for subject, given in self.ratings.items()}
 
     def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
-        """How many gave each level of the scale: (subjects, levels)."""
+        """The number who gave each level of the scale: (subjects, levels)."""
         counted = [counted_ratings(self.ratings[subject], options) for subject in subjects]
         return np.array([[each.get(level, 0) for level in scale] for each in counted], float)
 

@@ -68,7 +68,7 @@ def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def _relative(one: Estimate, other: Estimate) -> Estimate:
-    """What one is more than the other, as a part of it; undefined where that is 0."""
+    """The difference of the first from the other, as a part of it; undefined where that is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value, resampled = np.float64(one.value) / other.value - 1, one.resampled / other.resampled - 1
     return Estimate(float(value), np.where(np.isfinite(resampled), resampled, np.nan))
