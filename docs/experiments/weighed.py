@@ -210,7 +210,7 @@ def retries() -> dict[str, Any]:
     importlib.import_module("tenacity")
 
     return {
-        "lines": code_lines("eval/asking/patience.py"),
+        "lines": code_lines("pearl/asking/patience.py"),
         "budget_lines": code_lines("pearl/budget.py"),
         "tenacity_import_ms": round((time.perf_counter() - started) * 1000, 1),
         "tenacity_mb": size_mb("tenacity"),

@@ -12,12 +12,12 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.asking.ask import Asked, AskedModel, Terms, check_complete, elicit, replies, survey
-from eval.asking.cost import NO_PRICES, Prices, Purse, Survey
-from eval.asking.kept import Question, ReplyStore, open_replies
-from eval.asking.patience import asking
-from eval.asking.progress import watched
 from eval.asking.verdict import Failed
+from pearl.asking.ask import Asked, AskedModel, Terms, check_complete, elicit, replies, survey
+from pearl.asking.cost import NO_PRICES, Prices, Purse, Survey
+from pearl.asking.kept import Question, ReplyStore, open_replies
+from pearl.asking.patience import asking
+from pearl.asking.progress import watched
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.choose import local_names, make_chat_model
 from pearl.errors import InputError
@@ -90,7 +90,7 @@ class Bench:
 def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
     Purse(options.prices, options.cap)  # a cap without prices is an error before anything is loaded
-    # a failed call is repeated by eval.asking.patience, for all calls together
+    # a failed call is repeated by pearl.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)

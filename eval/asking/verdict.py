@@ -19,6 +19,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from eval.stats.proportions import share
+from pearl.asking.patience import Failed as Failed
 
 
 class Answer(Enum):
@@ -61,11 +62,6 @@ class Invalid:
 
     reason: str
     certainty: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    reason: str
 
 
 Verdict: TypeAlias = Given | Abstained | Invalid | Failed

@@ -44,10 +44,11 @@ def generation(
     from eval.asking.json_lines import write_lines
     from eval.commands.writing import Plan, ready
     from eval.drafts.generation import generation_report
+    from eval.drafts.items import items_of
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from eval.drafts.tables import generation_tables
-    from eval.drafts.write import items_of, write_drafts
     from eval.report.report import Outputs
+    from pearl.asking.write import write_drafts
 
     outputs = Outputs(json)
     outputs.check()

@@ -50,8 +50,8 @@ def revision(
     from eval.drafts.revision import revision_report
     from eval.drafts.revision_picture import check_metric, curves_figure
     from eval.drafts.tables import revision_tables
-    from eval.drafts.write import write_revised
     from eval.report.report import Outputs
+    from pearl.asking.write import write_revised
 
     outputs = Outputs(json, picture)
     outputs.check()

@@ -102,10 +102,10 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
     from rich.console import Console
 
-    from eval.asking.progress import ProgressLine, bars
     from eval.retrieval.choices import Candidates
     from eval.retrieval.gains import read_gains
     from eval.retrieval.scoring import RememberingEncoder, score_records
+    from pearl.asking.progress import ProgressLine, bars
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 

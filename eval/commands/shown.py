@@ -27,8 +27,8 @@ def shown(
     """
     from eval.commands.writing import Plan, ready
     from eval.drafts.shown import by_count, shown_report, shown_tables
-    from eval.drafts.write import write_drafts
     from eval.report.report import Outputs
+    from pearl.asking.write import write_drafts
     from pearl.templates import load_template
 
     outputs = Outputs(json)

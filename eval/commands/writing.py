@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from eval.asking.kept import ReplyStore, open_replies
-from eval.asking.progress import watched
 from eval.commands.options import WritingOptions
 from eval.commands.scored import check_named_once
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
-from eval.drafts.text_metrics import BertScore
-from eval.drafts.write import Desk
 from eval.report.head import Head
 from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.overlap import THRESHOLD
 from eval.retrieval.scoring import RememberingEncoder
+from pearl.asking.kept import ReplyStore, open_replies
+from pearl.asking.progress import watched
+from pearl.asking.write import Desk
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
 from pearl.chat.choose import calls_at_once, local_names, make_chat_model
@@ -30,6 +29,7 @@ from pearl.marks import CLOSING
 from pearl.prompts import Brief
 from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
+from retriever.models.bertscore import BertScore
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Plan:
     @classmethod
     def of(cls, options: WritingOptions, baselines: Sequence[str] = ()) -> Plan:
         """Raises InputError for settings that cannot be used."""
-        # eval.asking.patience repeats calls
+        # pearl.asking.patience repeats calls
         settings = load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0)
         return cls(options, settings, tuple(baselines))
 

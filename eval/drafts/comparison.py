@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.stance import STANCES, stance
-from eval.drafts.text_metrics import BertScore, Rouge
+from eval.drafts.text_metrics import Rouge
 from eval.report.metric import PEARL, Metric
 from pearl.stats import Bootstrap, Estimate, Floats
+from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
 Mask = NDArray[np.bool_]  # (N,)

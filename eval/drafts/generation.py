@@ -18,14 +18,14 @@ import numpy as np
 from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measured, Yardstick, macro_f1_of_sums
 from eval.drafts.stance import STANCES
 from eval.drafts.systems import BASELINE, Case, System, constant, copied
-from eval.drafts.text_metrics import BertScore
-from eval.drafts.write import Written
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.calibration import pearson_of_bins
 from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
+from pearl.asking.write import Written
 from pearl.errors import ChatError
 from pearl.stats import Bootstrap, Estimate, Floats
+from retriever.models.bertscore import BertScore
 
 Json = dict[str, Any]
 BINS = 10

@@ -16,12 +16,12 @@ import numpy as np
 from eval.drafts.comparison import Mask, Measured, Yardstick, mixed
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
-from eval.drafts.text_metrics import BertScore
-from eval.drafts.write import UNREADABLE, Written
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.retrieval.gains import clusters, request_slices
+from pearl.asking.write import UNREADABLE, Written
 from pearl.stats import Bootstrap, Floats
 from pearl.theta import theta_json
+from retriever.models.bertscore import BertScore
 
 Json = dict[str, Any]
 

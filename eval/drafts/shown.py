@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from eval.drafts.comparison import METRICS, Measured, Yardstick
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
-from eval.drafts.text_metrics import BertScore
-from eval.drafts.write import Written
 from eval.report.metric import figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
+from pearl.asking.write import Written
 from pearl.stats import Bootstrap, Estimate, Floats
+from retriever.models.bertscore import BertScore
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 

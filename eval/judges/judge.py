@@ -13,12 +13,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from eval.asking.bench import Bench
 from eval.asking.choices import NO_CHOICES, Presets
-from eval.asking.kept import Question
 from eval.asking.reply import CUT_OFF
 from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind, reason_of
 from eval.judges.items import Item, Items
 from eval.report.checks import Check, Finding, preflight
 from eval.report.tables import Json, Table
+from pearl.asking.kept import Question
 from pearl.chat.base import Decoding, Message, Reply
 
 ItemT = TypeVar("ItemT", bound=Item)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from eval.asking.bench import Asking
-from eval.asking.cost import Prices
 from eval.commands.choose import choose_option
+from pearl.asking.cost import Prices
 from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
 
 PANEL = "Options of every judge"

@@ -9,8 +9,8 @@ from rich.console import Console
 from eval.commands.options import WritingOptions
 from eval.commands.writing import Plan, kept_answers, retrieval_systems, write
 from eval.drafts.systems import Case
-from eval.drafts.write import Desk
 from eval.retrieval.gains import GainsRecord
+from pearl.asking.write import Desk
 from pearl.chat.fake import FakeChatModel
 from pearl.records import Document, Request
 from pearl.settings import load_settings

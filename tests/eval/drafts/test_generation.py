@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from eval.asking.ask import EMPTY_ANSWER
 from eval.drafts.generation import generation_report
 from eval.drafts.systems import BASELINE, MODEL, Case, Shown, System
 from eval.drafts.tables import generation_tables
-from eval.drafts.write import Written
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
+from pearl.asking.ask import EMPTY_ANSWER
+from pearl.asking.write import Written
 from pearl.errors import ChatError
 from pearl.records import Document, Request, ScoredDocument
 

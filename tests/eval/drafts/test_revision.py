@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from eval.asking.ask import EMPTY_ANSWER
 from eval.drafts.revision import revision_report
 from eval.drafts.revision_picture import check_metric, curves_figure
 from eval.drafts.systems import MODEL, Case, Shown, System
 from eval.drafts.tables import revision_tables
-from eval.drafts.write import UNREADABLE, Written
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
+from pearl.asking.ask import EMPTY_ANSWER
+from pearl.asking.write import UNREADABLE, Written
 from pearl.errors import ChatError, InputError
 from pearl.records import Document, Request, ScoredDocument
 

@@ -7,9 +7,9 @@ import pytest
 
 from eval.drafts.shown import by_count, distances, margins, shown_report, shown_tables
 from eval.drafts.systems import MODEL, Case, Shown, System
-from eval.drafts.write import Written
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
+from pearl.asking.write import Written
 from pearl.records import Document, Request, ScoredDocument
 
 TARGETS = ("a b", "c d", "e f", "g h")

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer, T5Config, T5Model
 
-from eval.drafts.text_metrics import BertScore, Rouge
+from eval.drafts.text_metrics import Rouge
 from pearl.errors import InputError
+from retriever.models.bertscore import BertScore
 from retriever.models.encoder import embedded_encoder_folder
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eval.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
-from eval.asking.kept import Question, ReplyStore, key_of
-from eval.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Patience, Watch, asking
-from eval.asking.verdict import Failed
+from pearl.asking.cost import NO_PRICES, NO_USAGE, Prices, Purse, Survey
+from pearl.asking.kept import Question, ReplyStore, key_of
+from pearl.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.errors import InputError, PearlError
 from pearl.prompts import MESSAGE_OVERHEAD
@@ -97,7 +96,7 @@ def survey(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -
 
 
 def check_complete(found: Survey) -> None:
-    """Raises InputError where a replay lacks replies."""
+    """Check that a replay has every reply. Raises InputError where one is missing."""
     if found.missing:
         raise InputError(
             f"--replay: {found.missing:,} of {found.questions:,} replies are not kept; leave it out to ask for them.",

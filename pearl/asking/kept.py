@@ -76,7 +76,7 @@ class ReplyStore:
         self._new[key] = Reply(storable(reply.text), reply.finish_reason, reply.usage)
 
     def commit(self) -> None:
-        """Raises StoreError when the file cannot be written."""
+        """Write what was added to the file. Raises StoreError when it cannot be written."""
         if not self._new:
             return
         rows = [

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.asking.kept import Question, key_of, open_replies
+from pearl.asking.kept import Question, key_of, open_replies
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError, StoreError
 from pearl.records import Usage

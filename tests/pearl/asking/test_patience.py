@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from eval.asking.patience import DOWN, LONGEST_LIMIT_S, LONGEST_PAUSE_S, OUT_OF_TIME, TRIES, Patience
-from eval.asking.verdict import Failed
+from pearl.asking.patience import DOWN, LONGEST_LIMIT_S, LONGEST_PAUSE_S, OUT_OF_TIME, TRIES, Failed, Patience
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ChatTimeout, ContextExceeded
 from pearl.records import Usage

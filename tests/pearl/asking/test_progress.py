@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from eval.asking.progress import duration, watched
+from pearl.asking.progress import duration, watched
 
 
 @pytest.mark.parametrize(

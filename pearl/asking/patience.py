@@ -6,10 +6,10 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from eval.asking.verdict import Failed
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ContextExceeded
 
@@ -21,6 +21,14 @@ FATAL = frozenset({"llm_key_refused", "llm_not_found", "llm_closed"})  # for eve
 UNREADABLE = "llm_unreadable"  # the address is wrong, unless a good answer came from it: then it fails for now
 
 OUT_OF_TIME = "out_of_time"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no reply, and why."""
+
+    reason: str
+
 
 Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
 

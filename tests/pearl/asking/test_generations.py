@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from eval.asking import patience
-from eval.asking.ask import EMPTY_ANSWER, generate, missing
-from eval.asking.kept import open_replies
-from eval.asking.patience import DOWN, OUT_OF_TIME, TRIES, Unwatched
-from eval.asking.verdict import Failed
+from pearl.asking import patience
+from pearl.asking.ask import EMPTY_ANSWER, generate, missing
+from pearl.asking.kept import open_replies
+from pearl.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unwatched
 from pearl.chat.base import Chunk, Decoding, Message, Reply
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from eval.asking.ask import EMPTY_ANSWER, generate, missing
-from eval.asking.kept import ReplyStore
-from eval.asking.patience import UNWATCHED, Watch
-from eval.asking.verdict import Failed
-from eval.drafts.systems import Case
+from pearl.asking.ask import EMPTY_ANSWER, generate, missing
+from pearl.asking.kept import ReplyStore
+from pearl.asking.patience import UNWATCHED, Failed, Watch
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.errors import ContextExceeded
@@ -132,21 +129,3 @@ def _revision(answer: Reply | Failed, begun: str) -> Written:
     if text is None or answer.finish_reason == CUT_OFF:
         return Written(None, UNREADABLE, answer.finish_reason == CUT_OFF)
     return Written(text)
-
-
-def items_of(
-    cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[Written]], generator: str
-) -> Iterator[dict[str, Any]]:
-    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
-    real text."""
-    own = [case.record.id for case in cases]
-    usable = None not in own and len(set(own)) == len(own)  # several files may use one id
-    for place, case in enumerate(cases):
-        yield {
-            "id": own[place] if usable else str(place),
-            **({} if case.record.user_id is None else {"user_id": case.record.user_id}),
-            "request": case.record.request.text,
-            "reference": case.target,
-            "candidates": {name: mine[place].text for name, mine in zip(names, written, strict=True)},
-            "generators": dict.fromkeys(names, generator),
-        }

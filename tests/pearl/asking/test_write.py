@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from eval.asking.ask import EMPTY_ANSWER
-from eval.asking.kept import open_replies
-from eval.asking.patience import OUT_OF_TIME, Unwatched
-from eval.drafts import write as drafts_module
-from eval.drafts.write import UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
+from pearl.asking import write as drafts_module
+from pearl.asking.ask import EMPTY_ANSWER
+from pearl.asking.kept import open_replies
+from pearl.asking.patience import OUT_OF_TIME, Unwatched
+from pearl.asking.write import UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from eval.asking.ask import AskedModel, Terms, check_complete, elicit, replies, survey
-from eval.asking.cost import NO_PRICES, Prices, Purse
-from eval.asking.kept import Question, open_replies
-from eval.asking.patience import asking
-from eval.asking.verdict import Failed
+from pearl.asking.ask import AskedModel, Terms, check_complete, elicit, replies, survey
+from pearl.asking.cost import NO_PRICES, Prices, Purse
+from pearl.asking.kept import Question, open_replies
+from pearl.asking.patience import Failed, asking
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.fake import FakeChatModel

@@ -1,0 +1,1 @@
+"""Asking a model many questions: replies that are kept, patience with an endpoint, cost and progress."""

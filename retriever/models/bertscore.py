@@ -1,0 +1,93 @@
+"""BERTScore, each text pair by itself: the likeness of a draft's tokens to those of the text the user really wrote.
+
+It is that of the library ``bert-score``, not rescaled by a baseline: its values lie close together and only compare
+within one encoder.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.settings import EMBEDDED, MPNET
+from retriever.models.encoder import NAMES, encoder_source
+
+BATCH = 16  # texts
+DIGITS = 6  # what a text's neighbours in a batch change lies behind these
+
+
+class BertScore:
+    """BERTScore F1 (Zhang et al. 2020): each token is matched with the most similar one of the other text.
+
+    Texts are cut at the encoder's window. ``model`` is ``embedded``, ``mpnet``, or an encoder's name or folder; of one
+    whose best layer the library does not know, the last layer is used.
+    """
+
+    def __init__(self, model: str = EMBEDDED) -> None:
+        self._model = model
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any, int]:
+        """The encoder, its tokenizer and the layer whose output is compared."""
+        from bert_score.utils import get_model, get_tokenizer, model2layers
+        from transformers import AutoModel
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        source = encoder_source(self._model)
+        try:
+            known = model2layers.get(source)
+            # get_model takes every path with "t5" in it for a T5
+            encoder = get_model(source, known) if known else AutoModel.from_pretrained(source).eval()
+            return encoder, get_tokenizer(source, True), known or int(encoder.config.num_hidden_layers)
+        except (OSError, ValueError, AttributeError) as error:
+            why = str(error).strip().partition("\n")[0]
+            raise InputError(
+                f"The encoder '{self._model}' cannot be loaded for BERTScore ({why}); name a model of transformers, "
+                f"its folder, '{EMBEDDED}' or '{MPNET}'.",
+                param="bertscore",
+                code="encoder_not_found",
+            ) from error
+
+    def load(self) -> None:
+        """Load the encoder now, and see it compare. Raises InputError."""
+        try:
+            self._f1(["a"], ["a"])
+        except (ValueError, TypeError, AttributeError) as error:  # a model of T5's kind wants a decoder's input, too
+            raise InputError(
+                f"The encoder '{self._model}' cannot compare texts for BERTScore ({str(error).strip()}); name another.",
+                param="bertscore",
+                code="encoder_not_found",
+            ) from error
+
+    @property
+    def description(self) -> dict[str, object]:
+        """Model, layer and scale on which the figures depend."""
+        name = NAMES.get(self._model, self._model)
+        return {"model": name, "layer": self._parts[2], "rescaled": False}
+
+    def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:
+        """One a pair; 0 where either text is blank, which the library cannot encode."""
+        found = [0.0] * len(targets)
+        filled = [place for place in range(len(targets)) if targets[place].strip() and drafts[place].strip()]
+        if filled:
+            alike = self._f1([targets[place] for place in filled], [drafts[place] for place in filled])
+            for place, score in zip(filled, alike, strict=True):
+                found[place] = round(score, DIGITS)
+        return found
+
+    def _f1(self, targets: list[str], drafts: list[str]) -> list[float]:
+        from bert_score.utils import bert_cos_score_idf
+
+        encoder, tokenizer, _ = self._parts
+        window = getattr(encoder.config, "max_position_embeddings", None)
+        if window and tokenizer.model_max_length > window:
+            # saved without its length it does not cut; models of RoBERTa's kind keep two positions for padding
+            tokenizer.model_max_length = window - 2
+        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        weights |= {tokenizer.sep_token_id: 0.0, tokenizer.cls_token_id: 0.0}
+        both = bert_cos_score_idf(encoder, targets, drafts, tokenizer, weights, device="cpu", batch_size=BATCH)
+        return [float(f1) for _, _, f1 in both.tolist()]
