@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands import agreement, calibration, generation, personalized, retrieval, revision, shown, style
+from eval.commands import agreement, calibration, corrected, generation, personalized, retrieval, revision, shown, style
 from eval.commands.choose import former_parameters
 from eval.recorded.personalized.presets import PRESETS as RECORDED_PRESETS
 from eval.recorded.style.choices import PRESETS as STYLE_PRESETS
@@ -22,6 +22,7 @@ app.command(epilog=calibration.EXAMPLES)(bundled(calibration.calibration))
 app.command(epilog=revision.EXAMPLES)(bundled(revision.revision))
 app.command(epilog=shown.EXAMPLES)(bundled(shown.shown))
 app.command(epilog=agreement.EXAMPLES)(agreement.agreement)
+app.command(epilog=corrected.EXAMPLES)(corrected.corrected)
 app.command(epilog=personalized.EXAMPLES)(
     bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
 )

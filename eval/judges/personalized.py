@@ -266,6 +266,8 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
         records.append(
             {
                 "id": f"{item.id} {'BA' if trial.swapped else 'AB'} {trial.run}",
+                "item": item.id,
+                "swapped": trial.swapped,
                 "ground_truth": LETTER[gold],
                 **({"user_info": item.profile(mode.fields)} if mode.persona else {}),
                 **({"question": item.question} if item.question else {}),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,9 +18,14 @@ from eval.asking.json_lines import write_lines
 from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.judge import Judge, Questions, run
+from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
+from eval.recorded.labels import judged_items, read_people
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
+from eval.report.tables import Json, Table
 from pearl.options import check_writable, parameter, parameters_of, write_json
+
+HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
 
 
 class GroupedCommand(TyperCommand):
@@ -50,6 +56,8 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
     shared = {each.name: each for each in parameters_of(SharedOptions)}
     output = option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
     shared["judgements"] = parameter("judgements", Annotated[Path | None, output])
+    labels = option(*(("--human",) if "labels" in own else ("--labels", "--human")), metavar="L.jsonl", help=HUMAN_HELP)
+    shared["human"] = parameter("human", Annotated[Path | None, labels])
     if isinstance(judge.max_tokens, int):
         shared["max_tokens"] = shared["max_tokens"].replace(default=judge.max_tokens)
     if judge.presets.choices:
@@ -78,6 +86,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         shared.items, judge.options(**own, **{name: value for name, value in filled.items() if name in known})
     )
     items = items.sampled(shared.limit, shared.seed)
+    people = read_people(shared.human) if shared.human else None
     if shared.max_tokens is None:
         longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
         shared = replace(shared, max_tokens=longest)
@@ -90,10 +99,19 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         judgements = run(judge, items, options, at)
         # within the bench, for the replies are read from its store again
         figures = judge.figures(judgements, options)
+        if people:
+            judged = judged_items(judge.lines(judgements, options))
+            figures["corrected"] = corrected_report(judged, people, CorrectedOptions(seed=shared.seed))
         if shared.judgements:
             written = judge.lines(judgements, options)
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
-    outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, judge.tables))
+    outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, partial(_tables, judge)))
+
+
+def _tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
+    yield from judge.tables(result)
+    if "corrected" in result:
+        yield from corrected_tables(result["corrected"])
 
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
@@ -112,6 +130,7 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
         max_tokens=shared.max_tokens,
         seed=shared.seed,
         limit=shared.limit,
+        human=shared.human,
     )
 
 

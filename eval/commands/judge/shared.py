@@ -55,6 +55,7 @@ class SharedOptions:
     max_cost: Annotated[
         float | None, option("--max-cost", min=0, help="Stop before this run costs more than this.")
     ] = None
+    human: Path | None = None  # --labels is another option of some judge
     judgements: Path | None = None  # each judge names and describes it
     json: Annotated[str | None, option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
 

@@ -22,7 +22,7 @@ from pearl.texts import json_type
 
 NEIGHBOUR = ("similar_persona", "similar_question", "similar_response")
 TEXTS = ("prompt", "res", "user_info", "asst_A", "asst_B", "article", "question", *NEIGHBOUR)
-FIELDS = frozenset({"ground_truth", "answer", "certainty", "acc", "id", *TEXTS})
+FIELDS = frozenset({"ground_truth", "answer", "certainty", "acc", "id", "item", "swapped", *TEXTS})
 
 
 @dataclass(frozen=True, slots=True)

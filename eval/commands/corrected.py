@@ -1,0 +1,67 @@
+"""``pearl eval corrected``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import Resamples, Seed
+from pearl.options import JSON_OPTION
+
+EXAMPLES = """The judgements are what `pearl judge ... --judgements FILE` writes, or recordings as for `pearl eval
+personalized`. A label is what people say of one of the items, in the judge's words; most raters decide:
+
+\b
+  {"id": "text 1", "label": "proposed"}
+  {"id": "text 2", "label": "tie", "rater": "Ann"}
+
+The labelled items should be drawn at random from all. Recordings carry their own labels (ground_truth): without
+--labels these count, and with --labelled N a random sample of them, beside the rates by all of them.
+
+Examples:
+
+\b
+  pearl eval corrected --judgements judged.jsonl --labels labels.jsonl
+  pearl eval corrected --judgements judged.jsonl --labels labels.jsonl --risk 0.05 --json - | jq .trusted
+  pearl eval corrected --judgements recorded.jsonl.gz --labelled 100 --report corrected.html
+"""
+
+
+def corrected(
+    judgements: list[Path] = typer.Option(..., "--judgements", metavar="J.jsonl", help="Judgements; repeatable."),
+    labels: Path | None = typer.Option(None, "--labels", metavar="L.jsonl", help="People's labels of some items."),
+    labelled: int | None = typer.Option(
+        None, "--labelled", min=1, help="Without --labels: a random sample of this many of the recordings' own."
+    ),
+    risk: float = typer.Option(0.1, "--risk", help="Error that a trusted judge may have at most."),
+    confidence: float = typer.Option(0.95, "--confidence", help="Confidence that it does not have more."),
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the rates."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Correct a judge's rates for its errors, and find the certainty from which on it may be trusted."""
+    from eval.recorded.corrected import CorrectedOptions, corrected_figure, corrected_report, corrected_tables
+    from eval.recorded.labels import own_labels, read_judged, read_people
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+
+    outputs = Outputs(json, picture, report)
+    outputs.check()
+    head = Head.of(
+        "eval",
+        "corrected",
+        judgements=judgements,
+        labels=labels,
+        labelled=labelled,
+        risk=risk,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    items = read_judged(judgements)
+    people = read_people(labels) if labels else own_labels(items, labelled, seed)
+    figures = corrected_report(items, people, CorrectedOptions(risk, confidence, resamples, seed))
+    outputs.write(Report(head, figures, corrected_tables, "Corrected rates", corrected_figure))

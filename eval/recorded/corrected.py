@@ -1,0 +1,197 @@
+"""The figures of ``pearl eval corrected``: a judge's rates with its errors taken out, and when it may be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eval.recorded.labels import JudgedItem, Labelled, PeopleLabels, matched
+from eval.report.tables import NOTHING, Json, Table, shown
+from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
+from eval.stats.proportions import wilson_json
+from eval.stats.trusted import fixed_sequence, trusted_from
+from pearl.errors import InputError
+from pearl.stats import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ESTIMATES = {  # of a rate: a key of the JSON, and how tables call it
+    "raw": "as the judge says",
+    "labelled_only": "by the labels alone",
+    "corrected": "corrected",
+    "prediction_powered": "prediction-powered",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedOptions:
+    """A judge may be trusted where its error is at most ``risk``, with this ``confidence``."""
+
+    risk: float = 0.1
+    confidence: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+
+
+def corrected_report(
+    items: Sequence[JudgedItem], people: PeopleLabels, options: CorrectedOptions = CorrectedOptions()
+) -> dict[str, Any]:
+    """Each label's rate in four ways, the judge's confusion, and the certainty from which on it may be trusted.
+
+    Raises InputError for labels that cannot be used.
+    """
+    if not 0 < options.risk < 1 or not 0 < options.confidence < 1:
+        raise InputError("--risk and --confidence lie between 0 and 1.", param="risk")
+    found = matched(items, people)
+    data = found.data
+    drawn, why = resampled(data, resamples=options.resamples, seed=options.seed), obstacle(data)
+    rows, powered = confusion(data), prediction_powered(data)
+    number = [int((data.gold == place).sum()) for place in range(len(data.labels))]
+    everyone = dict(_known(items, data.labels, people))
+    return {
+        "items": len(items),
+        "items_without_answer": found.unanswered,
+        "labelled": sum(number),
+        "labels_without_majority": len(people.even),
+        "labels": people.file,
+        "rates": [
+            {
+                "label": label,
+                "raw": drawn.raw[place].to_json(),
+                "labelled_only": wilson_json(number[place], sum(number)),
+                "corrected": _json(drawn.corrected[place] if drawn.corrected else None),
+                "prediction_powered": powered[place].to_json(),
+                **({"known": everyone[label]} if everyone else {}),
+            }
+            for place, label in enumerate(data.labels)
+        ],
+        "undefined": {"corrected": why} if why else {},
+        "confusion": [
+            {
+                "label": label,
+                "labelled": number[place],
+                "agreement": _json(drawn.agreement[place]),
+                "said": dict(zip(data.labels, rows[place].round(9).tolist(), strict=True)) if number[place] else None,
+            }
+            for place, label in enumerate(data.labels)
+        ],
+        "trusted": trusted_report(found, options),
+    }
+
+
+def _known(items: Sequence[JudgedItem], labels: Sequence[str], people: PeopleLabels) -> Iterator[tuple[str, float]]:
+    """The true rates, where the judgements carry the right label of every item and only some were used."""
+    own = [item.own for item in items if item.answers]
+    if None not in own and len(people.given) < len(own):
+        yield from ((label, own.count(label) / len(own)) for label in labels)
+
+
+def _json(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else interval.to_json()
+
+
+def trusted_report(found: Labelled, options: CorrectedOptions) -> dict[str, Any]:
+    """The lowest certainty whose error stays below the risk, its coverage of all answered items, and the tests."""
+    among = found.data.labelled
+    certainty, wrong = found.certainty[among], found.wrong[among] > 0
+    steps = list(fixed_sequence(certainty, wrong, options.risk, options.confidence))
+    chosen = trusted_from(steps, options.risk)
+    reason = None
+    if chosen is None:
+        reason = "the most certain answers are wrong too often" if steps else "too few labelled items have a certainty"
+    share = None
+    if chosen is not None:
+        share = wilson_json(int((found.certainty >= chosen.certainty).sum()), len(found.certainty))
+    return {
+        "risk": options.risk,
+        "confidence": options.confidence,
+        "threshold": None if chosen is None else chosen.certainty,
+        "reason": reason,
+        "coverage": share,
+        "error": None if chosen is None else wilson_json(chosen.wrong, chosen.labelled),
+        "bound": None if chosen is None else round(chosen.bound, 9),
+        "error_of_all": wilson_json(int(wrong.sum()), len(wrong)),
+        "tested": [
+            {"certainty": step.certainty, "labelled": step.labelled, "wrong": step.wrong, "bound": round(step.bound, 9)}
+            for step in steps
+        ],
+        "levels": len(np.unique(certainty[np.isfinite(certainty)])),
+    }
+
+
+def corrected_figure(result: Json) -> Figure:
+    """The rate of each label by each estimate, with its interval."""
+    from matplotlib.figure import Figure
+
+    rates = result["rates"]
+    figure = Figure(figsize=(6.4, 0.9 + 0.9 * len(rates)), layout="constrained")
+    axes = figure.subplots()
+    for step, (name, title) in enumerate(ESTIMATES.items()):
+        rows = [(place + 0.18 * (step - 1.5), row[name]) for place, row in enumerate(rates) if row[name]]
+        middle = [row["value"] for _, row in rows]
+        reach = [[row["value"] - row["low"] for _, row in rows], [row["high"] - row["value"] for _, row in rows]]
+        axes.errorbar(middle, [place for place, _ in rows], xerr=reach, fmt="o", markersize=4, label=title)
+    axes.set_yticks(range(len(rates)), [row["label"] for row in rates])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def corrected_tables(result: Json) -> Iterator[Table]:
+    """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
+    known = any("known" in row for row in result["rates"])
+    rows = tuple(
+        (
+            row["label"],
+            *(shown(row[name], 3) for name in ESTIMATES),
+            *((f"{row['known']:.3f}",) if known else ()),
+        )
+        for row in result["rates"]
+    )
+    caption = (
+        f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people; "
+        f"{result['items_without_answer']:,} without an answer are left out. 95% intervals over items."
+    )
+    if why := result["undefined"].get("corrected"):
+        caption += f" Not corrected: {why}."
+    columns = ("rate of", *ESTIMATES.values(), *(("by all labels",) if known else ()))
+    yield Table(caption, columns, rows, result.get("command", ""))
+    said = tuple(
+        (
+            row["label"],
+            *(NOTHING if row["said"] is None else f"{row['said'][label]:.2f}" for label in _labels(result)),
+            shown(row["agreement"], 2),
+            f"{row['labelled']:,}",
+        )
+        for row in result["confusion"]
+    )
+    columns = ("people say", *(f"judge: {label}" for label in _labels(result)), "the same", "items")
+    yield Table("What the judge says of what people labelled.", columns, said)
+    yield trusted_table(result["trusted"])
+
+
+def _labels(result: Json) -> list[str]:
+    return [row["label"] for row in result["rates"]]
+
+
+def trusted_table(trusted: Json) -> Table:
+    wanted = f"an error of at most {trusted['risk']:g}, with confidence {trusted['confidence']:g}"
+    if trusted["threshold"] is None:
+        rows: tuple[tuple[str, str], ...] = ((wanted, f"no threshold reaches it: {trusted['reason']}"),)
+    else:
+        rows = (
+            (wanted, f"certainty {trusted['threshold']:g} or more"),
+            ("share of the items answered then", shown(trusted["coverage"], 3)),
+            ("error among the labelled ones", f"{shown(trusted['error'], 3)}, bound {trusted['bound']:.3f}"),
+        )
+    return Table(
+        "When the judge may be trusted.",
+        ("wanted", "found"),
+        (*rows, ("error of all", shown(trusted["error_of_all"], 3))),
+    )

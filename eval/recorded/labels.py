@@ -1,0 +1,228 @@
+"""Judgements and people's labels of some of their items, as files hold them: JSON Lines, optionally gzipped.
+
+A judgement is a line of any of our judges, or of a recording: the item is ``item`` (with ``style``, where one text is
+judged by several), else ``id``, else the line; the judge's label is ``outcome``, ``label``, ``answer`` or ``verdict``.
+A label is ``{"id", "label", "style"?, "rater"?}``; ``item`` does for ``id``, so that a rating page's file is one, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.asking.json_lines import optional_id, optional_string, read_lines
+from eval.asking.verdict import ABSTAIN, ERROR, INVALID
+from eval.stats.corrected import UNLABELLED, LabelledShares
+from pearl.errors import InputError
+from pearl.history import parse_numbered_lines
+from pearl.stats import Floats
+from pearl.texts import json_type
+
+FEWEST_LABELS = 10
+SAYS = ("outcome", "label", "answer", "verdict")  # the first that a line has is the judge's label
+LETTERS = {"A": "A", "B": "B", "C": "tie"}  # of a recording's answer; another character is none
+OTHER = {"A": "B", "B": "A"}  # what the second text is called where it was shown first
+NO_ANSWER = {ABSTAIN, INVALID, ERROR, ""}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """``answers`` are the judge's, as many as it gave; ``certainties`` those it said with an answer. ``own`` is the
+    label that the judgements themselves carry as the right one."""
+
+    id: str
+    answers: tuple[str, ...]
+    certainties: tuple[tuple[str, float], ...] = ()
+    own: str | None = None
+
+    @property
+    def answer(self) -> str | None:
+        """The label that most judgements give; None where two are as common."""
+        most = Counter(self.answers).most_common(2)
+        return None if not most or (len(most) == 2 and most[0][1] == most[1][1]) else most[0][0]
+
+    @property
+    def certainty(self) -> float:
+        """In percent: the mean of what the judge said of its answer, else the share of its judgements that agree, if it
+        gave several; NaN without either."""
+        if self.answer is None:
+            return math.nan
+        said = [certainty for answer, certainty in self.certainties if answer == self.answer]
+        agreeing = 100 * self.answers.count(self.answer) / len(self.answers) if len(self.answers) > 1 else math.nan
+        return float(np.mean(said)) if said else agreeing
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleLabels:
+    """A label of each item that most raters agree on; ``even``: the items without such a label."""
+
+    file: str
+    given: Mapping[str, str]
+    even: Sequence[str] = ()
+
+
+def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
+    """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
+    lines = [
+        {"file": str(path), "line": number, **value}
+        for path in paths
+        for number, value in parse_numbered_lines(path, lambda value, number: (number, value))
+    ]
+    if not lines:
+        raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
+    return judged_items(lines)
+
+
+def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
+    """The judgements of each item together. Raises InputError for several ways of asking in one, and for scores."""
+    answers: dict[str, list[str]] = {}
+    certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    own: dict[str, str] = {}
+    ways = set()
+    for place, line in enumerate(lines, start=1):
+        name = _name(line, line.get("item") or line.get("id") or f"line {line.get('line', place)}")
+        mine = answers.setdefault(name, [])
+        swapped = line.get("swapped") or line.get("order") == "ba"
+        answer = _answer(line, swapped=bool(swapped), place=place)
+        if answer:
+            mine.append(answer)
+            if isinstance(certainty := _number(line.get("certainty")), float):
+                certainties[name].append((answer, certainty))
+        if isinstance(line.get("ground_truth"), str):
+            own[name] = _spelled(line["ground_truth"], swapped=bool(swapped))
+        ways.add(" ".join(str(line[name]) for name in ("judge", "scheme") if name in line))
+    if len(ways) > 1:
+        raise InputError(
+            f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one.",
+            param="judgements",
+            code="several_ways",
+        )
+    return tuple(
+        JudgedItem(name, tuple(mine), tuple(certainties[name]), own.get(name)) for name, mine in answers.items()
+    )
+
+
+def _name(line: Mapping[str, Any], item: object) -> str:
+    """The name of the item; a text judged by several styles is an item for each."""
+    style = line.get("style")
+    return f"{item} ({style if isinstance(style, str) else ', '.join(style)})" if style else str(item)
+
+
+def _answer(line: Mapping[str, Any], *, swapped: bool, place: int) -> str | None:
+    name = next((name for name in SAYS if name in line), None)
+    if name is None:
+        where = f"{line['file']}:{line['line']}: " if "file" in line else ""
+        raise InputError(f"{where}verdict: is missing, and so are {', '.join(SAYS[:-1])}.", code="missing_field")
+    said = line[name]
+    if said in (None, False) or said in NO_ANSWER or (name == "answer" and said not in LETTERS):
+        return None
+    if not isinstance(said, str) or said == "scored":
+        raise InputError(
+            f"Judgement {place} has a score, not a label; only labels can be held against labels.", code="wrong_type"
+        )
+    return _spelled(said, swapped=swapped and name != "outcome")
+
+
+def _spelled(label: str, *, swapped: bool) -> str:
+    label = LETTERS.get(label, label)
+    return OTHER.get(label, label) if swapped else label
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if value is not None and not isinstance(value, bool) else None
+    except (TypeError, ValueError):
+        return None  # "NA", as files of others have it
+
+
+def read_people(path: Path) -> PeopleLabels:
+    """Raises InputError that names file, line and field: for a second label of one rater, for fewer than ten items."""
+    given: dict[str, dict[str, str]] = defaultdict(dict)
+    lines: dict[tuple[str, str], int] = {}
+
+    def parse(value: dict[str, Any], number: int) -> None:
+        item = optional_id(value) or optional_id(value, "item")
+        if item is None:
+            raise InputError("is missing.", param="id", code="missing_field")
+        if not isinstance(value.get("label"), str) or not value["label"].strip():
+            raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
+        name, rater = _name(value, item), optional_string(value, "rater") or ""
+        if (name, rater) in lines:
+            by = f" by {rater}" if rater else ""
+            raise InputError(
+                f"'{name}' has a label{by} on line {lines[name, rater]} already.", param="id", code="duplicate_id"
+            )
+        lines[name, rater] = number
+        given[name][rater] = value["label"].strip()
+
+    read_lines(path, set(), parse, "label")
+    votes = {name: JudgedItem(name, tuple(labels.values())).answer for name, labels in given.items()}
+    if len(votes) < FEWEST_LABELS:
+        raise InputError(
+            f"{path}: has labels of {len(votes)} items; fewer than {FEWEST_LABELS} say too little of a judge.",
+            param="labels",
+            code="too_few_labels",
+        )
+    known = {name: label for name, label in votes.items() if label is not None}
+    return PeopleLabels(str(path), known, [name for name, label in votes.items() if label is None])
+
+
+def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
+    """The labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if there
+    are none."""
+    own = [(item.id, item.own) for item in items if item.own is not None]
+    if not own:
+        raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
+    if limit is not None and limit < len(own):
+        chosen = np.random.default_rng(seed).choice(len(own), limit, replace=False)
+        own = [own[place] for place in sorted(chosen)]
+    return PeopleLabels("ground_truth", dict(own))
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The answered items, and people's labels of some. ``certainty`` and ``wrong`` are of the items with an answer that
+    most judgements agree on: (N,), NaN and True for the others."""
+
+    data: LabelledShares
+    certainty: Floats
+    wrong: Floats
+    unanswered: int
+
+
+def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
+    """Raises InputError for labels of unknown items, and where people gave only one label."""
+    known = {item.id for item in items}
+    unknown = [name for name in (*people.given, *people.even) if name not in known]
+    if unknown:
+        raise InputError(
+            f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
+            + (f", and {len(unknown) - 1} more are none." if len(unknown) > 1 else "."),
+            param="labels",
+            code="unknown_id",
+        )
+    answered = [item for item in items if item.answers]
+    gold = [people.given.get(item.id) for item in answered]
+    used = {label for label in gold if label is not None}
+    if len(used) < 2:
+        raise InputError(
+            f"{people.file}: {f'every label is {next(iter(used))!r}' if used else 'no labelled item has an answer'}; a "
+            "judge cannot be measured on one kind of item.",
+            param="labels",
+            code="one_class",
+        )
+    labels = sorted(used | {answer for item in answered for answer in item.answers})
+    shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])
+    places = np.array([UNLABELLED if label is None else labels.index(label) for label in gold], np.intp)
+    return Labelled(
+        LabelledShares(labels, shares, places),
+        np.array([item.certainty for item in answered]),
+        np.array([float(item.answer != label) for item, label in zip(answered, gold, strict=True)]),
+        len(items) - len(answered),
+    )

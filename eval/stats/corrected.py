@@ -1,0 +1,188 @@
+"""Rates that an imperfect judge gives, corrected by the labels that people gave to some of its items.
+
+Two estimates stand beside the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for any
+number of labels); it needs the confusion to be that of all items, not the labelled items to be a random sample. The
+second is prediction-powered (Angelopoulos et al. 2023, PPI++); it needs the random sample and nothing of the judge.
+``docs/results/corrected.md`` has the coverage of their intervals, simulated, and of those that were not chosen.
+
+Dimensions in comments: N items, K labels, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.stats import RESAMPLES, Floats, Interval
+
+UNLABELLED = -1
+PSEUDO = 0.2  # items of every pair of labels, added in resamples: what the few labels lack may still exist
+SINGULAR = 1e-9  # a smaller determinant cannot be inverted
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledShares:
+    """``shares`` (N, K): the share of an item's judgements that give each label; ``gold`` (N,): the place of the label
+    that people gave, UNLABELLED where they gave none."""
+
+    labels: Sequence[str]
+    shares: Floats
+    gold: NDArray[np.intp]
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        return np.asarray(self.gold != UNLABELLED)
+
+    def joint(self) -> Floats:
+        """The labelled items by people's label and by the judge's: (K, K)."""
+        people = np.eye(len(self.labels))[self.gold[self.labelled]]
+        return np.asarray(people.T @ self.shares[self.labelled])
+
+
+def confusion(data: LabelledShares) -> Floats:
+    """The share of the judge's labels among the items of each of people's: (K, K), NaN in the row of a label that
+    people never gave."""
+    joint = data.joint()
+    number = joint.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(joint, number, out=np.full_like(joint, np.nan), where=number > 0))
+
+
+def obstacle(data: LabelledShares) -> str | None:
+    """Why the confusion cannot be inverted, if it cannot: the judge must say each label more often where it is right
+    than elsewhere."""
+    joint, rows = data.joint(), confusion(data)
+    unknown = [label for label, number in zip(data.labels, joint.sum(axis=1), strict=True) if not number]
+    if unknown:
+        return f"no item is labelled {' or '.join(unknown)}, which the judge says; label some"
+    if len(data.labels) == 2:
+        first, second = rows.diagonal()
+        if first + second <= 1:
+            return (
+                f"sensitivity {first:.2f} and specificity {second:.2f} add up to {first + second:.2f}; at 1 or less "
+                "the judge says no more than chance, and no correction is possible"
+            )
+    for place, label in enumerate(data.labels):
+        others = np.delete(joint, place, axis=0)
+        elsewhere = others[:, place].sum() / others.sum()
+        if rows[place, place] <= elsewhere:
+            return (
+                f"the judge says {label} for {rows[place, place]:.0%} of the items that people label so, and for "
+                f"{elsewhere:.0%} of the others; no correction is possible"
+            )
+    return "the judge's confusion cannot be inverted" if abs(np.linalg.det(rows)) < SINGULAR else None
+
+
+def raw_rates(data: LabelledShares) -> Floats:
+    """The mean share of each label over all items: (K,)."""
+    return np.asarray(data.shares.mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """Percentile intervals of bootstrap resamples of the labelled items and of the others, each drawn by itself."""
+
+    raw: tuple[Interval, ...]
+    corrected: tuple[Interval, ...] | None
+    agreement: tuple[Interval | None, ...]  # of the confusion's diagonal
+
+
+def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Resampled:
+    """``pseudo`` items of each pair of labels stand beside the labelled ones in every resample; without them a label
+    that the judge got right each time would have no uncertainty."""
+    size, generator = len(data.labels), np.random.default_rng(seed)
+    joint = _drawn_joint(data, pseudo, resamples, generator)  # (R, K, K)
+    said = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
+    rates = said / said.sum(axis=1, keepdims=True)
+    people = joint.sum(axis=2, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rows = joint / people  # (R, K, K); NaN without pseudo items where a label was not drawn
+    exact = confusion(data)
+    diagonal = [_interval(exact[i, i], rows[:, i, i]) if np.isfinite(exact[i, i]) else None for i in range(size)]
+    raw = tuple(_interval(value, rates[:, i]) for i, value in enumerate(raw_rates(data)))
+    if obstacle(data):
+        return Resampled(raw, None, tuple(diagonal))
+    usable = np.abs(np.linalg.det(np.nan_to_num(rows))) > SINGULAR
+    found = _inverted(rows[usable], rates[usable])
+    (value,) = _inverted(exact[None], raw_rates(data)[None])
+    corrected = tuple(_interval(each, found[:, i]) for i, each in enumerate(value))
+    return Resampled(raw, corrected, tuple(diagonal))
+
+
+def _inverted(rows: Floats, rates: Floats) -> Floats:
+    """The rates of people's labels that give the judge's ``rates`` by the confusion ``rows``: (R, K, K), (R, K) ->
+    (R, K)."""
+    return np.asarray(np.clip(np.linalg.solve(rows.transpose(0, 2, 1), rates[:, :, None])[:, :, 0], 0, 1))
+
+
+def _drawn_joint(data: LabelledShares, pseudo: float, resamples: int, generator: np.random.Generator) -> Floats:
+    size = len(data.labels)
+    people = np.eye(size)[data.gold[data.labelled]]
+    cells = (people[:, :, None] * data.shares[data.labelled][:, None, :]).reshape(-1, size * size)  # (N, K * K)
+    if pseudo:
+        cells = np.vstack((cells, np.eye(size * size)))
+    weights = np.r_[np.ones(len(people)), np.full(len(cells) - len(people), pseudo)]
+    drawn = _drawn(cells, resamples, generator, weights, len(people)) + pseudo
+    return np.asarray(drawn.reshape(resamples, size, size))
+
+
+def _drawn(
+    rows: Floats,
+    resamples: int,
+    generator: np.random.Generator,
+    weights: Floats | None = None,
+    number: int | None = None,
+) -> Floats:
+    """The sums of each resample of the rows. Equal rows, of which there are many, are drawn together."""
+    if not len(rows):
+        return np.zeros((resamples, rows.shape[1]))
+    different, which = np.unique(rows, axis=0, return_inverse=True)
+    times = np.bincount(which.ravel(), weights=weights, minlength=len(different))
+    return np.asarray(generator.multinomial(number or len(rows), times / times.sum(), size=resamples) @ different)
+
+
+def _interval(value: float, drawn: Floats) -> Interval:
+    low, high = np.nanpercentile(drawn, (2.5, 97.5))
+    return Interval(float(value), min(float(low), float(value)), max(float(high), float(value)))
+
+
+def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
+    """The rate of each of people's labels: the labelled items' mean, moved by what the judge says of the others, as far
+    as what it said of the labelled items has shown to be worth (PPI++, its lambda between 0 and 1).
+
+    The interval is Student's after one agreeing item of each kind is added (Agresti and Coull's way): with few labels
+    of a rare kind the plain one holds the rate too seldom.
+    """
+    number = int(data.labelled.sum())
+    found = []
+    for place in range(len(data.labels)):
+        people = (data.gold[data.labelled] == place).astype(float)
+        judge, others = data.shares[data.labelled, place], data.shares[~data.labelled, place]
+        value, _ = _powered(people, judge, others)
+        middle, error = _powered(np.r_[people, 1.0, 0.0], np.r_[judge, 1.0, 0.0], others)
+        reach = _student(number + 1) * error
+        low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+        value = float(np.clip(value, 0, 1))
+        found.append(Interval(value, min(low, value), max(high, value)))
+    return tuple(found)
+
+
+def _powered(people: Floats, judge: Floats, others: Floats) -> tuple[float, float]:
+    """The estimate and its standard error."""
+    n, m = len(people), len(others)
+    spread = float(np.var(np.r_[judge, others], ddof=1))
+    weight = 0.0
+    if m and spread > 0:
+        weight = float(np.clip(np.cov(people, judge)[0, 1] / ((1 + n / m) * spread), 0, 1))
+    rest = people - weight * judge
+    from_others = weight**2 * float(np.var(others, ddof=1)) / m if m > 1 else 0.0
+    value = float(rest.mean()) + (weight * float(others.mean()) if m else 0.0)
+    return value, float(np.sqrt(from_others + np.var(rest, ddof=1) / n))
+
+
+def _student(freedom: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, freedom))

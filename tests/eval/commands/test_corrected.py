@@ -1,0 +1,202 @@
+"""``pearl eval corrected``, and ``--labels`` of the judges, through the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def judgement(place, outcome):
+    return {"item": f"i{place}", "run": 0, "first": "proposed", "verdict": "A", "reason": None, "outcome": outcome}
+
+
+# 60 items, 40 of them labelled: of 20 true wins 18 are said, of 20 losses 14
+JUDGED = [judgement(n, "proposed" if n < 18 or 20 <= n < 26 or n >= 50 else "baseline") for n in range(60)]
+LABELS = [{"id": f"i{n}", "label": "proposed" if n < 20 else "baseline"} for n in range(40)]
+
+
+@pytest.fixture
+def corrected(pearl_eval, write_lines):
+    def run(*more, judged=JUDGED, labels=LABELS):
+        words = ["--judgements", write_lines(judged, "judged.jsonl")]
+        words += ["--labels", write_lines(labels, "labels.jsonl")] if labels is not None else []
+        return pearl_eval("corrected", *words, *more)
+
+    return run
+
+
+def test_rates_confusion_and_trust(corrected, tmp_path):
+    page, picture = tmp_path / "c.html", tmp_path / "c.svg"
+    run = corrected("--json", "-", "--report", page, "--picture", picture)
+    assert (run.status, run.err) == (0, "")
+    found = run.json
+    assert (found["items"], found["labelled"], found["undefined"]) == (60, 40, {})
+    _, proposed = found["rates"]
+    raw = 34 / 60
+    assert proposed["raw"]["value"] == pytest.approx(raw)
+    assert proposed["labelled_only"]["value"] == 0.5
+    assert proposed["corrected"]["value"] == pytest.approx((raw + 0.7 - 1) / (0.9 + 0.7 - 1))
+    assert proposed["corrected"]["low"] < 0.5 < proposed["corrected"]["high"]
+    assert proposed["corrected"]["value"] < proposed["prediction_powered"]["value"] < 0.5  # the unlabelled say less
+    assert [row["said"]["proposed"] for row in found["confusion"]] == [0.3, 0.9]
+    assert found["trusted"]["threshold"] is None
+    assert found["trusted"]["reason"] == "too few labelled items have a certainty"
+    assert "prediction-powered" in page.read_text(encoding="utf-8")
+    assert picture.stat().st_size > 1000
+
+
+def test_tables_for_the_eye(corrected):
+    out = corrected().out
+    for words in (
+        "as the judge says",
+        "by the labels alone",
+        "40 of them labelled by people",
+        "no threshold reaches it",
+    ):
+        assert words in out
+
+
+def test_a_judge_no_better_than_chance_is_not_corrected(corrected):
+    judged = [judgement(n, "proposed" if n % 2 else "baseline") for n in range(60)]
+    run = corrected("--json", "-", judged=judged)
+    assert run.status == 0
+    assert "add up to 1.00" in run.json["undefined"]["corrected"]
+    assert run.json["rates"][0]["corrected"] is None
+    assert run.json["rates"][0]["prediction_powered"]["value"] == pytest.approx(0.5)
+    assert "Not corrected: sensitivity 0.50" in " ".join(corrected(judged=judged).out.split())
+
+
+def test_certainties_say_from_where_on_to_trust(corrected):
+    """Wrong in a third of what is said with 60, never above."""
+    judged = [
+        {
+            "id": f"r{n}",
+            "ground_truth": "AB"[n % 2],
+            "answer": "AB"[n % 2 ^ (n >= 40 and n % 3 == 0)],
+            "certainty": str(c),
+        }
+        for n in range(100)
+        for c in [90 if n < 40 else 60]
+    ]
+    run = corrected("--json", "-", judged=judged, labels=None)
+    trusted = run.json["trusted"]
+    assert (trusted["threshold"], trusted["coverage"]["value"], trusted["error"]["value"]) == (90, 0.4, 0)
+    assert trusted["bound"] == pytest.approx(1 - 0.05 ** (1 / 40))
+    assert [(step["certainty"], step["wrong"]) for step in trusted["tested"]] == [(90, 0), (60, 20)]
+    assert "certainty 90 or more" in corrected(judged=judged, labels=None).out
+    strict = corrected("--json", "-", "--risk", 0.01, judged=judged, labels=None).json["trusted"]
+    assert strict["threshold"] is None
+
+
+def test_a_sample_of_a_recordings_own_labels_stands_beside_all_of_them(corrected):
+    judged = [{"ground_truth": "ABC"[n % 3], "answer": "ABC"[n % 3] if n % 5 else "["} for n in range(90)]
+    found = corrected("--json", "-", "--labelled", 30, judged=judged, labels=None).json
+    assert (found["labelled"] <= 30, found["items_without_answer"]) == (True, 18)
+    assert [(row["label"], row["known"]) for row in found["rates"]] == [("A", 1 / 3), ("B", 1 / 3), ("tie", 1 / 3)]
+
+
+def test_texts_in_the_other_order_are_turned_back(corrected):
+    judged = [
+        {"item": f"i{n}", "run": 0, "swapped": swapped, "verdict": "BA"[swapped] if n < 20 else "AB"[swapped]}
+        for n in range(40)
+        for swapped in (False, True)
+    ]
+    labels = [{"item": f"i{n}", "label": "B" if n < 20 else "A", "rater": rater} for n in range(40) for rater in "xy"]
+    found = corrected("--json", "-", judged=judged, labels=labels).json
+    assert [row["agreement"]["value"] for row in found["confusion"]] == [1, 1]
+    assert found["trusted"]["threshold"] == 100  # both orders agree everywhere
+
+
+def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
+    more = [{"id": "i0", "label": "baseline", "rater": "Ben"}, {"id": "i1", "label": "proposed", "rater": "Ben"}]
+    found = corrected("--json", "-", labels=[*LABELS, *more]).json
+    assert (found["labelled"], found["labels_without_majority"]) == (39, 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "complaint"),
+    [
+        ([], "labels.jsonl: there is no label in it"),
+        (LABELS[:9], "labels of 9 items; fewer than 10"),
+        (LABELS[:15], "every label is 'proposed'; a judge cannot be measured"),
+        ([*LABELS, {"id": "x9", "label": "tie"}], "labels.jsonl: id: 'x9' is no item of the judgements."),
+        ([*LABELS, LABELS[3]], "labels.jsonl:41: id: 'i3' has a label on line 4 already"),
+        ([*LABELS, {"label": "tie"}], "labels.jsonl:41: id: is missing"),
+        ([*LABELS, {"id": "i50"}], "labels.jsonl:41: label: must be a label, not null"),
+        ([*LABELS, {"id": "i50", "label": " "}], "labels.jsonl:41: label: must be a label"),
+    ],
+)
+def test_labels_that_cannot_be_used(corrected, labels, complaint):
+    run = corrected("--json", "-", labels=labels)
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+    assert len(run.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("judged", "more", "complaint"),
+    [
+        ([], (), "there is no judgement in it"),
+        ([{"item": "a"}], (), "judged.jsonl:1: verdict: is missing, and so are outcome, label, answer"),
+        ([{"item": "a", "verdict": "scored", "score": 3}], (), "has a score, not a label"),
+        ([{"item": "a", "scheme": s, "verdict": "present"} for s in ("x", "y")], (), "of 2 judges or schemes (x, y)"),
+        (JUDGED, ("--risk", 0), "--risk and --confidence lie between 0 and 1"),
+    ],
+)
+def test_judgements_that_cannot_be_used(corrected, judged, more, complaint):
+    run = corrected("--json", "-", *more, judged=judged)
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+
+
+def test_judgements_without_labels_of_their_own(corrected):
+    assert "carry no ground_truth; give --labels" in corrected(labels=None).err
+
+
+def test_every_judges_report_takes_labels(run_pearl, write_lines, judge_endpoint, tmp_path):
+    judge_endpoint.says = lambda body: "Ours is alike.\nPOST ONE" if "Ours 1" in str(body) else "Alike.\nBOTH"
+    items = [
+        {"id": f"i{n}", "reference": f"Text {n}.", "candidates": {"a": f"Ours {n} it is.", "b": f"Theirs {n}."}}
+        for n in range(20)
+    ]
+    labels = write_lines(
+        [{"id": f"i{n}", "label": "proposed" if n >= 10 else "tie"} for n in range(18)], "labels.jsonl"
+    )
+    words = ("judge", "authorship", "--items", write_lines(items, "items.jsonl"), "--choose", "order=random")
+    out = tmp_path / "judged.jsonl"
+    run = run_pearl(*words, "--labels", labels, "--json", "-", "--judgements", out, "--runs", 1)
+    assert run.status == 0, run.err
+    assert run.json["corrected"]["labelled"] == 18
+    assert "--human" in run.json["command"]
+    # the same from the file that the judge wrote
+    again = run_pearl("eval", "corrected", "--judgements", out, "--labels", labels, "--json", "-").json
+    assert again["rates"] == run.json["corrected"]["rates"]
+    assert "by the labels alone" in run_pearl(*words, "--labels", labels, "--runs", 1).out
+    bad = run_pearl(*words, "--labels", write_lines([{"id": "i1", "label": "tie"}], "few.jsonl"))
+    assert (bad.status, "labels of 1 items" in bad.err) == (2, True)
+
+
+def test_personalised_judgements_are_of_items_too(run_pearl, write_lines, judge_endpoint, tmp_path):
+    judge_endpoint.says = lambda body: "[[A]] [[90]]"
+    items = [
+        {
+            "id": f"p{n}",
+            "persona": {"home": "a town"},
+            "responses": {"A": f"Hills {n}.", "B": f"Sea {n}."},
+            "preferred": "A",
+        }
+        for n in range(12)
+    ]
+    out = tmp_path / "judged.jsonl"
+    labels = write_lines([{"id": f"p{n}", "label": "AB"[n % 2]} for n in range(12)], "labels.jsonl")
+    words = ("judge", "personalized", "--items", write_lines(items, "items.jsonl"), "--runs", 1)
+    run = run_pearl(*words, "--labels", labels, "--records", out, "--json", "-")
+    assert run.status == 0, run.err
+    # always the first text: half A, half B, whatever people say
+    assert [row["raw"]["value"] for row in run.json["corrected"]["rates"]] == [0.5, 0.5]
+    assert json.loads(out.read_text().splitlines()[1])["swapped"] is True
+
+
+def test_detection_has_the_option_by_its_other_name(run_pearl):
+    assert "--human" in run_pearl("judge", "style-detect", "--help").out
