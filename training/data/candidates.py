@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from pearl.records import Document, Request
-from retriever.baselines.bm25 import BM25Retriever
+from retriever.history.lexical import BM25Index, hashed_words
 
 
 def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:
@@ -19,7 +19,7 @@ def sample_candidates(request: str, candidates: Sequence[Document], count: int |
     if count is None or len(candidates) <= count:
         return list(candidates)
     third = count // 3
-    scores = BM25Retriever().index(candidates).scores(Request(request))
+    scores = BM25Index(hashed_words([document.text for document in candidates])).scores(Request(request))
     best = sorted(range(len(candidates)), key=lambda position: -scores[position])[:third]
     chosen = {*best, *range(len(candidates) - third, len(candidates))}
     rest = [position for position in range(len(candidates)) if position not in chosen]
