@@ -29,7 +29,10 @@ class WritingOptions:
     llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
     max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
     max_tokens: Annotated[
-        int | None, Option(min=1, help="Tokens in a draft at most; overrides PEARL_MAX_DRAFT_TOKENS.")
+        int | None,
+        Option(
+            min=1, help="Tokens in a draft at most; PEARL_MAX_DRAFT_TOKENS by default: 512, a little over 300 words."
+        ),
     ] = None
     limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many requests, spread over users.")] = None
     seed: Annotated[int, Option(min=0, help="Seed of the sample and of random documents.")] = 0

@@ -25,7 +25,7 @@ BASELINES = ("bm25", "dense", "dense-requests", "recent")
 LEAST_MINUTES = 60  # fitting the ablations and measuring what is chosen takes about half of them, by estimate
 TRAINED, DRAFTED, REVISED = 0.5, 0.9, 0.97  # of the budget has passed after the training, the drafts, the revisions
 COMPARED = 0.08  # of the budget for each cross-encoder that does not ship
-DRAFT_TOKENS = 100  # what a commit message of this data has at most, for nearly all
+BESIDE = ("random", "likelihood")  # what random documents are worth to a draft, and UPR
 
 
 def pearl(*arguments: object) -> None:
@@ -93,10 +93,9 @@ def main() -> None:
     calibration = ("--json", RESULTS / "calibration.json", "--picture", RESULTS / "calibration.svg")
     pearl("eval", "calibration", *all_of_them, *compared, *calibration)
 
-    # what the embedded model writes with it
-    written = ["--template", "commit", "--limit", given.drafted, "--max-tokens", DRAFT_TOKENS]
-    written += ["--generations", work / "generations.sqlite"]
-    drafted = [*named(shipped), *baselines, "--k-shot"]
+    # what the embedded model writes with it: drafts as the service writes them, up to 300 words, with its margin
+    written = ["--template", "commit", "--limit", given.drafted, "--generations", work / "generations.sqlite"]
+    drafted = [*named(shipped), *baselines, *named(*BESIDE), "--k-shot"]
     minutes = ("--budget-minutes", budget.minutes_until(DRAFTED))
     pearl("eval", "generation", *all_of_them, *drafted, *written, *minutes, "--json", RESULTS / "generation.json")
     revision = ("--json", RESULTS / "revision.json", "--picture", RESULTS / "revision.svg")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pearl.settings import load_settings
+
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},
     {"text": "Trains leave at four.", "request": "catch a train"},
@@ -72,6 +74,28 @@ def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path
     resumed = generation("--k-shot", "--json", "-")
     assert resumed.json == run.json
     assert "3 of 3" in resumed.err
+
+
+def test_random_documents_and_upr_stand_beside_the_others(generation, tmp_path):
+    models = ("bm25", "random", "likelihood")
+    run = generation("--no-zero-shot", "--seed", 3, "--drafts", tmp_path / "drafts.jsonl", "--json", "-", models=models)
+    assert run.status == 0
+    assert [row["model"] for row in run.json["models"]] == list(models)
+    assert [row["model"] for row in run.json["baselines"]] == [f"copy of {model}" for model in models]
+    assert all(row["failed"] == 0 and row["rouge1"]["value"] >= 0 for row in run.json["models"])
+    drafts = [json.loads(line)["candidates"] for line in (tmp_path / "drafts.jsonl").read_text().splitlines()]
+    assert [list(each) for each in drafts] == [list(models)] * 3
+
+
+def test_a_draft_may_be_as_long_as_the_services(pearl_eval, write_lines, tmp_path, monkeypatch):
+    """About 300 words, unless an option or the setting says otherwise."""
+    monkeypatch.setenv("PEARL_MAX_DRAFT_TOKENS", "16")
+    words = ("--gains", write_lines(LINES[:1]), "--model", "bm25", "--llm", "embedded", "--no-zero-shot", "--json", "-")
+    run = pearl_eval("generation", *words, "--generations", tmp_path / "kept.sqlite")
+    assert (run.status, run.json["max_tokens"]) == (0, 16)
+    assert " --max-tokens 16 " in run.json["command"]
+    monkeypatch.delenv("PEARL_MAX_DRAFT_TOKENS")
+    assert load_settings().max_draft_tokens == 512
 
 
 def test_drafts_go_to_a_judge(generation, run_pearl, tmp_path):
