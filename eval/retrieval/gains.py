@@ -1,15 +1,16 @@
 """The gains file: JSON Lines, optionally gzipped, a request a line, with its documents and the gain of each.
 
 ``{"request", "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...], "gain": [float, ...], "user_id"?, "id"?,
-"timestamp"?, "target"?}``; gains are in nats, in the documents' order.
+"timestamp"?, "target"?, "sets"?}``; gains are in nats, in the documents' order. A set is ``{"documents": [place, ...],
+"gain": float}``: what several documents gain together, by their places among the documents.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ LARGEST_GAIN = 1e9  # nats; sums and squares of larger ones overflow
 class GainsRecord:
     """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
 
-    ``target`` is what the user really wrote for the request, where the file says so.
+    ``target`` is what the user really wrote for the request, where the file says so; ``sets`` what several documents
+    gain together, by their places, where that was measured.
     """
 
     request: Request
@@ -37,6 +39,7 @@ class GainsRecord:
     target: str | None
     documents: tuple[Document, ...]
     gains: tuple[float, ...]
+    sets: Mapping[frozenset[int], float] = field(default_factory=dict)
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
@@ -61,6 +64,7 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
         target=_target(value.get("target")),
         documents=tuple(documents),
         gains=_gains(value.get("gain"), len(documents)),
+        sets=_sets(value.get("sets"), len(documents)),
     )
 
 
@@ -72,6 +76,27 @@ def _gains(value: Any, size: int) -> tuple[float, ...]:
             f"'gain' has {len(value)} numbers for {size} documents; give one for each.", param="gain", code="length"
         )
     return tuple(_number(item, f"gain.{position}") for position, item in enumerate(value))
+
+
+def _sets(value: Any, size: int) -> dict[frozenset[int], float]:
+    if value is None:
+        return {}
+    if not isinstance(value, list):
+        raise InputError(f"'sets' must be an array, not {json_type(value)}.", param="sets", code="wrong_type")
+    found = {}
+    for position, item in enumerate(value):
+        places = item.get("documents") if isinstance(item, dict) else None
+        if not isinstance(places, list) or not all(type(place) is int and 0 <= place < size for place in places):
+            raise InputError(
+                f"must be an object whose 'documents' are places below {size}.", param=f"sets.{position}", code="place"
+            )
+        members = frozenset(places)
+        if not members or len(members) < len(places) or members in found:
+            raise InputError(
+                "must name each document once, and no set may be there twice.", param=f"sets.{position}", code="twice"
+            )
+        found[members] = _number(item.get("gain"), f"sets.{position}.gain")
+    return found
 
 
 def _number(value: Any, param: str) -> float:

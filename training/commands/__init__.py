@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from training.commands import fit, margin, requests, retriever, score, select, threshold
+from training.commands import fit, margin, requests, retriever, score, select, sets, threshold
 
 app = typer.Typer(
     add_completion=False,
@@ -14,6 +14,7 @@ app = typer.Typer(
 )
 app.command(epilog=requests.EXAMPLES)(requests.requests)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=sets.EXAMPLES)(sets.sets)
 app.command(epilog=select.EXAMPLES)(select.select)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=margin.EXAMPLES)(margin.margin)

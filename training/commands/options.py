@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from pearl.records import Document
     from training.data.selection import SelectionOptions
 
 
@@ -75,3 +80,28 @@ class RunFlags:
 
     device: Annotated[str, Option(help="Device: cpu or cuda.")] = "cpu"
     seed: Annotated[int, Option(help="Seed of every random choice.")] = 0
+
+
+def explain_split(
+    histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
+) -> None:
+    """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
+    from training.data.histories import untimed_users
+    from training.data.split import BY_TIME, BY_USERS, PARTS, users_of
+
+    if way == BY_TIME and split is not None:
+        part = PARTS[split]
+        console.print(
+            f"Too few users for a split by users ({len(histories):,}): '{split}' are the texts between "
+            f"{part.first:.0%} and {part.last:.0%} of each history.",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if untimed := untimed_users(users_of(histories, split) if way == BY_USERS else histories):
+        console.print(
+            f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
+            f"are targets and which candidates is chosen at random, by seed {seed}.",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pearl.options import bundled
-from training.commands.options import AuxiliaryFlags, RunFlags
+from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
 EXAMPLES = """Examples:
@@ -43,13 +43,13 @@ def score(
     Repeat an interrupted command and it goes on where it stopped.
     """
     from retriever.models.auxiliary import load_auxiliary
-    from training.data.histories import fingerprint, read_histories, untimed_users
+    from training.data.histories import fingerprint, read_histories
     from training.data.records import write_gains
-    from training.data.split import BY_TIME, BY_USERS, PARTS, SPLITS, check_split, users_of, way_of
+    from training.data.split import BY_USERS, SPLITS, check_split, way_of
     from training.files import alone_in, check_file
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units
-    from training.gains.units import ScoringOptions, plan_units
+    from training.gains.units import ScoringOptions, plan_units, target_texts
     from training.templates import auxiliary_template
 
     check_file("out", out)
@@ -72,25 +72,10 @@ def score(
     )
     units = plan_units(histories, options)
     console = Console(stderr=True)
-    if way == BY_TIME and split is not None:
-        part = PARTS[split]
-        console.print(
-            f"Too few users for a split by users ({len(histories):,}): '{split}' are the texts between "
-            f"{part.first:.0%} and {part.last:.0%} of each history.",
-            soft_wrap=True,
-            highlight=False,
-        )
-    if untimed := untimed_users(users_of(histories, split) if way == BY_USERS else histories):
-        console.print(
-            f"{len(untimed):,} users have a document without a timestamp ('{untimed[0]}' is one): which of their texts "
-            f"are targets and which candidates is chosen at random, by seed {run.seed}.",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
+    explain_split(histories, split, way, run.seed, console)
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(auxiliary.aux, device=run.device, dtype=auxiliary.dtype)
-    scorer, description = prepared(model, prompts, options, histories, units, fingerprint(history))
+    scorer, description = prepared(model, prompts, options, histories, target_texts(units), fingerprint(history))
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")
     with alone_in(folder, "out"):

@@ -21,7 +21,7 @@ from training.files import replaced_file
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
 from training.gains.scoring import prepared, score_units
-from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units
+from training.gains.units import NOTHING_TO_SCORE, ScoringOptions, plan_units, target_texts
 from training.progress import progress_of
 from training.templates import auxiliary_template
 
@@ -76,7 +76,7 @@ class Corpus:
             merge_scores([], folder, out, {})
             return []
         prompts = auxiliary_template(options.template)
-        scorer, description = prepared(model(), prompts, options, self.histories, units, self.fingerprint)
+        scorer, description = prepared(model(), prompts, options, self.histories, target_texts(units), self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
             done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on, least)
         # the last group of an interrupted run is left out: some candidates of a request are not all

@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.records import Document
-from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood
+from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
 from training.data.split import BY_USERS, TRAIN, written_in
 from training.files import replaced_file
 from training.gains.scores import SCHEMA
-from training.gains.units import ScoringOptions, Unit, target_texts
+from training.gains.units import ScoringOptions, Unit
 from training.templates import AuxiliaryTemplate
 
 
@@ -51,11 +52,11 @@ def prepared(
     template: AuxiliaryTemplate,
     options: ScoringOptions,
     histories: Mapping[str, Sequence[Document]],
-    units: Sequence[Unit],
+    targets: Set[str],
     history: str,
 ) -> tuple[Scorer, dict[str, object]]:
-    """The scorer of the units, and the description of their scores; ``history`` is the file's fingerprint."""
-    examples = few_shot_examples(histories, options, target_texts(units))
+    """The scorer of ``targets``, and the description of their scores; ``history`` is the file's fingerprint."""
+    examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
         description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
@@ -68,7 +69,7 @@ class Scorer:
     def __init__(
         self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: ScoringOptions
     ) -> None:
-        self._model = model
+        self.model = model
         self._template = template
         self._options = options
         self._examples = tuple(self._cut(text, options.document_tokens) for text in examples)
@@ -76,56 +77,66 @@ class Scorer:
 
     def score(self, unit: Unit) -> pa.Table:
         """One row a pair; raises InputError where a likelihood is not a number."""
-        targets = {
-            target.id: tuple(self._model.encode(target.text, self._options.target_tokens)) for target, _ in unit.pairs
-        }
-        requests = {
-            target.id: self._cut(target.request or "", self._options.request_tokens) for target, _ in unit.pairs
-        }
-        without = self._log_p_without(unit, targets, requests)
+        targets = {target.id: self.target_tokens(target) for target, _ in unit.pairs}
+        requests = {target.id: self.request_text(target) for target, _ in unit.pairs}
+        without = self.without(unit.user_id, targets, requests)
         groups, keys = [], []
         for document in unit.documents:
-            text = self._cut(document.text, self._options.document_tokens)
             mine = [target.id for target, ids in unit.pairs if document.id in ids]
-            prompts = [tuple(self._model.encode(self._template.prompt_with(text, requests[id]))) for id in mine]
-            groups.append(Group(tuple(prompts), tuple(targets[id] for id in mine)))
+            prompts = self.prompts((document,), [requests[id] for id in mine])
+            groups.append(Group(prompts, tuple(targets[id] for id in mine)))
             keys.append((document.id, mine))
         rows = []
-        for (document_id, mine), scored in zip(keys, self._model.likelihoods(groups), strict=True):
+        for (document_id, mine), scored in zip(keys, self.model.likelihoods(groups), strict=True):
             for request_id, found in zip(mine, scored, strict=True):
                 rows.append(
                     (unit.user_id, request_id, document_id, found.total, without[request_id].total, found.tokens)
                 )
-        if not all(math.isfinite(row[3]) and math.isfinite(row[4]) for row in rows):
-            raise InputError(
-                f"The model '{self._model.name}' gave a likelihood that is not a number for user '{unit.user_id}'; "
-                "try --dtype float32.",
-                code="not_finite",
-            )
+        self.check_finite((number for row in rows for number in row[3:5]), unit.user_id)
         columns = list(zip(*rows, strict=True))
         return pa.Table.from_arrays(
             [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
         )
 
-    def _log_p_without(
-        self, unit: Unit, targets: dict[str, tuple[int, ...]], requests: dict[str, str]
-    ) -> dict[str, Likelihood]:
-        known = {id: found for id, (user, found) in self._without.items() if user == unit.user_id}
+    def target_tokens(self, target: Document) -> Tokens:
+        return tuple(self.model.encode(target.text, self._options.target_tokens))
+
+    def request_text(self, target: Document) -> str:
+        return self._cut(target.request or "", self._options.request_tokens)
+
+    def prompts(self, documents: Sequence[Document], requests: Sequence[str]) -> tuple[Tokens, ...]:
+        """A prompt for each request with the documents, each cut to the same length, the best of them last."""
+        texts = [self._cut(document.text, self._options.document_tokens) for document in reversed(documents)]
+        shown = "\n\n".join(texts)
+        return tuple(tuple(self.model.encode(self._template.prompt_with(shown, request))) for request in requests)
+
+    def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
+        """log p(t given q) of a user's requests."""
+        known = {id: found for id, (user, found) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         groups = [
             Group(
-                (tuple(self._model.encode(self._template.prompt_without(requests[id], self._examples))),),
+                (tuple(self.model.encode(self._template.prompt_without(requests[id], self._examples))),),
                 (targets[id],),
             )
             for id in missing
         ]
-        known |= {id: scored[0] for id, scored in zip(missing, self._model.likelihoods(groups), strict=True)}
-        self._without = {id: (unit.user_id, found) for id, found in known.items()}
+        known |= {id: scored[0] for id, scored in zip(missing, self.model.likelihoods(groups), strict=True)}
+        self._without = {id: (user_id, found) for id, found in known.items()}
         return known
 
+    def check_finite(self, likelihoods: Iterable[float], user_id: str) -> None:
+        """Raises InputError that names the user where one is not a number."""
+        if not all(map(math.isfinite, likelihoods)):
+            raise InputError(
+                f"The model '{self.model.name}' gave a likelihood that is not a number for user '{user_id}'; "
+                "try --dtype float32.",
+                code="not_finite",
+            )
+
     def _cut(self, text: str, limit: int) -> str:
-        tokens = self._model.encode(text)
-        return text if len(tokens) <= limit else self._model.decode(tokens[:limit])
+        tokens = self.model.encode(text)
+        return text if len(tokens) <= limit else self.model.decode(tokens[:limit])
 
 
 def describe(
@@ -144,15 +155,35 @@ def describe(
     }
 
 
+class Work(Protocol):
+    """A piece of work that is done whole or not at all, by the name of its file."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+WorkT = TypeVar("WorkT", bound=Work)
+WorkIn = TypeVar("WorkIn", contravariant=True)
+
+
+class Scoring(Protocol[WorkIn]):
+    """A scorer of pieces of work."""
+
+    def score(self, unit: WorkIn, /) -> pa.Table: ...
+
+
 def score_units(
-    units: Sequence[Unit],
-    scorer: Callable[[], Scorer],
+    units: Sequence[WorkT],
+    scorer: Callable[[], Scoring[WorkT]],
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
     go_on: Callable[[], bool] = lambda: True,
     least: int = 0,
-) -> list[Unit]:
+) -> list[WorkT]:
     """Score what is not scored yet, as long as it is to go on; the units that are scored then.
 
     The first ``least`` units are scored in any case. ``advance`` is told of pairs, and whether they were
@@ -160,7 +191,7 @@ def score_units(
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
-    ready: Scorer | None = None
+    ready: Scoring[WorkT] | None = None
     scored = []
     for place, unit in enumerate(units):
         target = folder / f"{unit.name}.parquet"

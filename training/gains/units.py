@@ -61,6 +61,22 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
 
     Raises InputError when no user has both a target and a candidate.
     """
+    usable = partitions(histories, options)
+    if options.way == BY_USERS:
+        return [unit for number, own in enumerate(usable) for unit in _units(f"{number:06d}", own, options)]
+    # a few targets of each user at a time: an unfinished run then has whole requests, from all over the histories
+    pieces = [
+        (place, number, piece) for number, own in enumerate(usable) for place, piece in enumerate(_pieces(own, options))
+    ]
+    return [
+        unit
+        for place, number, piece in sorted(pieces, key=lambda each: each[:2])
+        for unit in _units(f"{number:06d}-{place:04d}", piece, options)
+    ]
+
+
+def partitions(histories: Mapping[str, Sequence[Document]], options: ScoringOptions) -> list[Partition]:
+    """The targets and candidates of the split's users, in random order. Raises InputError when no user has both."""
     mine = users_of(histories, options.split if options.way == BY_USERS else None)
     part = part_of(options.split, options.way)
     names = sorted(mine)
@@ -84,17 +100,7 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
             f"nothing to score{_without_requests(mine)}.",
             code=NOTHING_TO_SCORE,
         )
-    if options.way == BY_USERS:
-        return [unit for number, own in enumerate(usable) for unit in _units(f"{number:06d}", own, options)]
-    # a few targets of each user at a time: an unfinished run then has whole requests, from all over the histories
-    pieces = [
-        (place, number, piece) for number, own in enumerate(usable) for place, piece in enumerate(_pieces(own, options))
-    ]
-    return [
-        unit
-        for place, number, piece in sorted(pieces, key=lambda each: each[:2])
-        for unit in _units(f"{number:06d}-{place:04d}", piece, options)
-    ]
+    return usable
 
 
 def _without_requests(histories: Mapping[str, Sequence[Document]]) -> str:

@@ -379,7 +379,7 @@ def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with
         options = replace(OPTIONS, targets=targets)
         units = plan_units(found, options)
         assert drawn.isdisjoint(target_texts(units)) == alike
-        _, now = prepared(model, template, options, found, units, "digest")
+        _, now = prepared(model, template, options, found, target_texts(units), "digest")
         earlier = describe(model, template, options, "digest")
         score_units([], lambda: pytest.fail("nothing to do"), tmp_path / str(targets), earlier)
         assert (now == earlier) == alike
