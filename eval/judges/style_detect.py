@@ -315,7 +315,7 @@ def lines(judgements: Judgements[StyleItem], options: DetectOptions) -> Iterator
             }
 
 
-# the figures: intervals are by bootstrap over the texts, which several styles share; that of the kappa over the items
+# the figures: intervals are by bootstrap over the texts, which several styles share
 
 Draws = Sequence[Judgement[StyleItem]]
 
@@ -386,8 +386,9 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
     unread = np.array([isinstance(each.verdict, Invalid) for each in draws], float)
     replied = np.array([not isinstance(each.verdict, Failed) for each in draws], float)
     bootstrap = Bootstrap([each.trial.item.id for each in draws], seed=options.seed)
-    keys = ((f"{each.trial.place} {each.trial.way[1] or ''}", str(each.trial.run)) for each in draws)
+    keys = [(f"{each.trial.place} {each.trial.way[1] or ''}", str(each.trial.run)) for each in draws]
     given = {key: label for key, label in zip(keys, labels.tolist(), strict=True) if label}
+    texts = {name: each.trial.item.id for (name, _), each in zip(keys, draws, strict=True)}
     reasons = verdict_counts(draws)
     return {
         "n": len(draws),
@@ -397,7 +398,7 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
         "invalid_share": bootstrap.ratio(unread, replied).to_json(),
         "majority": {label or NO_LABEL: majorities.count(label) for label in (*names, None)},
         "mostly_unread": sum(2 * cast.total() < options.draws for _, cast in votes.values()),
-        **self_consistency(given, names, options.seed),
+        **self_consistency(given, names, texts, options.seed),
     }
 
 

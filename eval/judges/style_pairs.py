@@ -3,7 +3,8 @@ for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
 
 Texts that name a style of their persona are dropped, of those that are left so many different ones are kept, and of
 these the one that follows its persona most and the one that follows it least; without a persona two at random. All
-pairs of one generator's texts for one request are formed: 12 texts of six personas make 66.
+pairs of one generator's texts for one request are formed: 12 texts of six personas make 66. An item is a pair and the
+``persona`` whose styles it is judged by; ``persona_a`` and ``persona_b`` are those its texts were written for.
 
 The texts are JSON Lines, optionally gzipped: ``{"id"?, "task", "request", "text", "generator"?, "persona"?, "styles"?:
 [name, ...], "scores"?: {style: number}}``; ``persona`` is one of PERSONAS, or brings its ``styles``, and a text without
@@ -240,7 +241,7 @@ def _lines(
         return
     for persona, styles in personas.items():
         if targets == EACH or persona in (a.persona, b.persona):
-            yield {"id": f"{name}, {persona}", "style": list(styles), **line}
+            yield {"id": f"{name}, {persona}", "persona": persona, "style": list(styles), **line}
 
 
 def pairs_table(result: Json) -> Table:

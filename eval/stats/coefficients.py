@@ -1,6 +1,7 @@
 """Coefficients of agreement, each from a well-kept library, with the interval by the bootstrap over items.
 
-A coefficient is undefined, with a reason, where chance alone would agree: it is then neither 1 nor NaN.
+A coefficient that counts how common labels are is undefined, with a reason, where chance alone would agree: it is then
+neither 1 nor NaN. Randolph's kappa does not count that, and is 1 where all give one of several labels.
 
 Dimensions in comments: I items, K labels, R resamples.
 """
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ from pearl.stats import Bootstrap, Estimate, Floats, or_nan
 
 MOST_ORDINAL = 50  # labels; the interval of the ordinal alpha takes their square in memory
 BANDS = ((0.0, "slight"), (0.2, "fair"), (0.4, "moderate"), (0.6, "substantial"), (0.8, "almost perfect"))
+
+AgreementT = TypeVar("AgreementT", float, Floats)
 
 ONE_RATER = "there is only one rater"
 ONE_LABEL = "only one label was given, so chance alone would agree"
@@ -76,37 +80,37 @@ class Agreement:
         """Raw agreement: the share of equal pairs of ratings, averaged over items with at least two."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
-        return Coefficient(
-            self._bootstrap.ratio(_same(self._counts, self._number), self._shared), int(self._shared.sum())
-        )
-
-    def fleiss(self) -> Coefficient:
-        return self._multirater("fleiss")
+        return Coefficient(self._bootstrap.ratio(pair_agreement(self._counts), self._shared), int(self._shared.sum()))
 
     def randolph(self) -> Coefficient:
-        """Randolph's kappa: every label that could be given is equally likely by chance."""
-        return self._multirater("randolph")
+        """Randolph's kappa: every label that could be given is equally likely by chance, so each item has its own
+        agreement, whatever the number of its ratings. Undefined where there was one label to give."""
+        size = len(self._ratings.labels)
+        raw = self.raw()
+        if raw.estimate is None or size < 2:
+            return Coefficient(None, raw.items, raw.reason or ONE_LABEL)
+        value, resampled = raw.estimate.value, raw.estimate.resampled
+        return Coefficient(Estimate(randolph_kappa(value, size), randolph_kappa(resampled, size)), raw.items)
 
-    def _multirater(self, method: str) -> Coefficient:
-        """Over the items with the most common number of ratings, for these coefficients need the same everywhere."""
+    def fleiss(self) -> Coefficient:
+        """Over the items with the most common number of ratings, for it needs the same everywhere."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         raters = max(Counter(self._number[self._shared]).items(), key=lambda pair: (pair[1], pair[0]))[0]
         inside = self._number == raters
-        size = len(self._ratings.labels)
         if (self._counts[inside].sum(axis=0) > 0).sum() < 2:
             return Coefficient(None, int(inside.sum()), ONE_LABEL)
-        features = np.column_stack((np.ones_like(self._number), _same(self._counts, self._number), self._counts))
+        features = np.column_stack((np.ones_like(self._number), pair_agreement(self._counts), self._counts))
 
         def fold(sums: Floats) -> Floats:  # (R, 2 + K)
             same = sums[:, 1] / sums[:, 0]
             shares = sums[:, 2:] / (sums[:, :1] * raters)
-            chance = (shares**2).sum(axis=1) if method == "fleiss" else 1 / size
+            chance = (shares**2).sum(axis=1)
             return np.asarray((same - chance) / or_nan(1 - chance))
 
         from statsmodels.stats.inter_rater import fleiss_kappa
 
-        value = float(fleiss_kappa(self._counts[inside], method=method))
+        value = float(fleiss_kappa(self._counts[inside]))
         return Coefficient(self._estimate(value, features * inside[:, None], fold), int(inside.sum()))
 
     def alpha(self, level: str) -> Coefficient:
@@ -171,7 +175,12 @@ class Agreement:
         return Coefficient(mean, int(self._shared.sum()))
 
 
-def _same(counts: Floats, number: Floats) -> Floats:
-    """The share of equal pairs among each item's ratings; 0 with fewer than two: (I,)."""
-    pairs = number * (number - 1)
-    return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(pairs, 1))
+def pair_agreement(counts: Floats) -> Floats:
+    """The share of equal pairs among each item's ratings; 0 with fewer than two: (I, K) -> (I,)."""
+    number = counts.sum(axis=1)
+    return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1))
+
+
+def randolph_kappa(agreement: AgreementT, labels: int) -> AgreementT:
+    """Agreement of pairs on the scale where chance, one of the labels, is 0."""
+    return (agreement - 1 / labels) / (1 - 1 / labels)

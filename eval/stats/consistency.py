@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pearl.stats import RESAMPLES
@@ -10,14 +10,19 @@ from pearl.stats import RESAMPLES
 NOTHING_READ = "no draw has a label"
 
 
-def self_consistency(given: dict[tuple[str, str], str], labels: Sequence[str], seed: int) -> dict[str, Any]:
-    """Randolph's kappa of the labels that are ``given`` to items, by item and draw; null with a reason."""
+def self_consistency(
+    given: dict[tuple[str, str], str], labels: Sequence[str], clusters: Mapping[str, str], seed: int
+) -> dict[str, Any]:
+    """Randolph's kappa of the labels that are ``given`` to items, by item and draw, with its interval over the
+    ``clusters`` of items; null with a reason."""
     if not given:
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
     from eval.stats.coefficients import Agreement, landis_koch  # here, for a judge's help needs no statistics
     from eval.stats.ratings import ratings_of
 
-    found = Agreement(ratings_of(given, labels), resamples=RESAMPLES, seed=seed).randolph()
+    ratings = ratings_of(given, labels)
+    names = [clusters[item] for item in ratings.items]
+    found = Agreement(ratings, resamples=RESAMPLES, seed=seed, clusters=names).randolph()
     kappa = found.estimate
     return {
         "randolph_kappa": kappa.to_json() if kappa else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,9 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "cant_tell": (NOTE, "have ratings of people who could not tell."),
     "not_rated": (NOTE, "were judged, and not rated by people."),
     "not_judged": (NOTE, "were rated by people, and not judged."),
+    "no_persona": (NOTE, "say of no text for which persona it is judged: there is no sensitivity to personas."),
+    "no_generator": (NOTE, "say of no text who wrote it: nothing tells whose texts are judged best."),
+    "no_request": (NOTE, "say of no pair what it answers: intervals take pairs of one request for independent."),
     "no_ability": (NOTE, "have no score, or no family, in --ability."),
 }
 
@@ -69,6 +72,21 @@ def check_judged(judged: Judged, options: StyleOptions) -> Iterator[StyleFinding
     yield from _of("unreadable", [name for name, units in groups.items() if _unreadable(units)])
     yield from _of("few_draws", [_shown(subject_of(unit)) for units in groups.values() for unit in _fewer(units)])
     yield from _of("half_draws", [_shown(subject_of(unit)) for unit in judged.units if unit.half_draws])
+
+
+def check_absent(judged: Judged) -> Iterator[StyleFinding]:
+    """Report what no judgement of a judge and scheme says, though figures depend on it."""
+    groups: dict[str, list[Unit]] = defaultdict(list)
+    for unit in judged.units:
+        groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
+
+    def without(said: Callable[[Unit], object]) -> list[str]:
+        return [name for name, units in groups.items() if not any(map(said, units))]
+
+    # a text may be written for nobody, and helpfulness is judged by nobody's styles
+    yield from _of("no_persona", without(lambda unit: unit.about.persona or not unit.key.style))
+    yield from _of("no_generator", without(lambda unit: unit.about.generators))
+    yield from _of("no_request", without(lambda unit: unit.about.request or unit.key.kind != RANKING))
 
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:

@@ -16,8 +16,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts, subject_of
@@ -26,54 +24,43 @@ from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
 from eval.stats.agreement import AgreementOptions, agreement_report
-from eval.stats.coefficients import NOTHING_SHARED, ONE_LABEL, landis_koch
+from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa
 from eval.stats.ratings import ratings_of
-from pearl.stats import Estimate, Floats
+from pearl.stats import Floats
 
 PEOPLE = "people's vote"
 NameT = TypeVar("NameT", bound=Hashable)
 
 
 def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict[NameT, dict[str, Any]]:
-    """Randolph's kappa of the units of each key from label counts, (N, K), over those with the most common number of
-    ratings, as the library needs it; null with a reason when only one label was given, for then nothing was told
-    apart."""
-    names = sorted({key for key in keys if key is not None}, key=str)
-    group = np.array([-1 if key is None else names.index(key) for key in keys])
+    """Randolph's kappa of the units of each key from label counts, (N, K); a unit agrees as far as the pairs of its own
+    ratings do, however many there are. ``ratings``: their most common number, which ``other_number`` units lack."""
     number = counts.sum(axis=1)
-    found = {name: _usable(counts, number, group == place) for place, name in enumerate(names)}
-    used = np.any([among for among, _ in found.values()], axis=0) if found else np.zeros(len(keys), bool)
-    same = (counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
-    features = np.column_stack((same, np.ones_like(same)))
-    sums = texts.sums([key if inside else None for key, inside in zip(keys, used, strict=True)], features)
-    chance = 1 / counts.shape[1]
-    for name, (among, row) in found.items():
-        if "undefined" not in row:
-            value = float(fleiss_kappa(counts[among], method="randolph"))
-            again = sums[name].resampled
-            agreed = ratio(again[:, 0], again[:, 1])
-            row |= {"kappa": Estimate(value, (agreed - chance) / (1 - chance)).to_json(), "band": landis_koch(value)}
-    return {name: row for name, (_, row) in found.items()}
-
-
-def _usable(counts: Floats, number: Floats, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """The units of a group that kappa is over, and what is said of it."""
-    row: dict[str, Any] = {"kappa": None, "band": None, "units": 0, "ratings": None, "other_number": 0}
-    shared = inside & (number > 1)
-    if not shared.any():
-        return shared, row | {"undefined": NOTHING_SHARED}
-    ratings = max(Counter(number[shared].tolist()).items(), key=lambda pair: (pair[1], pair[0]))[0]
-    used = inside & (number == ratings)
-    row |= {"units": int(used.sum()), "ratings": int(ratings), "other_number": int((inside & ~used).sum())}
-    if (counts[used].sum(axis=0) > 0).sum() < 2:
-        return used, row | {"undefined": ONE_LABEL}
-    return used, row
+    agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
+    shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)
+    rows = {}
+    for name in sorted({key for key in keys if key is not None}, key=str):
+        numbers = Counter(int(each) for key, each in zip(keys, number, strict=True) if key == name)
+        if name not in shared:
+            row: dict[str, Any] = {"kappa": None, "band": None, "units": 0, "ratings": None, "other_number": 0}
+            rows[name] = row | {"undefined": NOTHING_SHARED}
+            continue
+        ratings = max((each for each in numbers if each > 1), key=lambda each: (numbers[each], each))
+        kappa = shared[name].estimate(lambda each: randolph_kappa(ratio(each[..., 0], each[..., 1]), counts.shape[1]))
+        rows[name] = {
+            "kappa": kappa.to_json(),
+            "band": landis_koch(kappa.value),
+            "units": int(shared[name].value[1]),
+            "ratings": ratings,
+            "other_number": numbers.total() - numbers[ratings],
+        }
+    return rows
 
 
 def self_consistency(kind: str, units: Sequence[Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
-    texts = Texts([unit.key.item for unit in units], options)
+    texts = Texts([unit.cluster for unit in units], options)
     for by_task in (False, True):
         keys = [(unit.key.scheme, unit.about.task if by_task else "", unit.key.judge) for unit in units]
         for (scheme, task, judge), row in randolph(counts, keys, texts).items():
@@ -91,7 +78,7 @@ def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"kind": kind, "scheme": scheme, "task": task} | figures | {"highest": max(values)}
 
 
-def among_people(people: People, tasks: Mapping[Subject, str], options: StyleOptions) -> Iterator[dict[str, Any]]:
+def among_people(people: People, judged: Mapping[Subject, Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield the agreement on people's levels, and on the labels these stand for: overall, by task, by style, by both.
     The task is that of the judgements; an item without one counts only in the rows over all tasks."""
     for kind in people.scales:
@@ -99,9 +86,14 @@ def among_people(people: People, tasks: Mapping[Subject, str], options: StyleOpt
         scale = people.scale(kind, options)
         levels = people.votes(subjects, scale, options)
         stands = np.array([[label_of(kind, level) == label for label in LABELS[kind]] for level in scale], float)
-        texts = Texts([subject.item for subject in subjects], options)
+        units = [judged.get(subject) for subject in subjects]
+        clusters = [unit.cluster if unit else subject.item for subject, unit in zip(subjects, units, strict=True)]
+        texts = Texts(clusters, options)
         for by in ((), ("task",), ("style",), ("style", "task")):
-            parts = [{"style": subject.style, "task": tasks.get(subject)} for subject in subjects]
+            parts = [
+                {"style": subject.style, "task": unit and unit.about.task}
+                for subject, unit in zip(subjects, units, strict=True)
+            ]
             keys = [None if None in (key := tuple(part[name] for name in by)) else key for part in parts]
             labels = randolph(levels @ stands, keys, texts)
             for key, row in randolph(levels, keys, texts).items():
@@ -121,12 +113,12 @@ def with_each_other(
         if not given:
             continue
         ratings = ratings_of(given, LABELS[kind])
-        clusters = [name.partition("\n")[0] for name in ratings.items]
+        of = {_name(unit): unit.cluster for unit, _ in said}
+        clusters = [of[name] for name in ratings.items]
         report = agreement_report(ratings, AgreementOptions(options.resamples, options.seed), clusters)
-        chance = 1 / len(LABELS[kind])
-        for pair in report["pairs"]:  # of two raters the kappa is their agreement on another scale
+        for pair in report["pairs"]:
             kappa = pair["agreement"] and {
-                name: (value - chance) / (1 - chance) for name, value in pair["agreement"].items()
+                name: randolph_kappa(value, len(LABELS[kind])) for name, value in pair["agreement"].items()
             }
             pair["randolph_kappa"], pair["randolph_band"] = kappa, kappa and landis_koch(kappa["value"])
         yield {"kind": kind, "scheme": scheme} | report

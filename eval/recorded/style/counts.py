@@ -36,7 +36,8 @@ class Sums:
 
 
 class Texts:
-    """The texts of some units are what is drawn: what is said of one text is not independent."""
+    """The texts of some units, or the requests of ranked ones, are what is drawn: what is said of one text is not
+    independent."""
 
     def __init__(self, items: Sequence[str], options: StyleOptions) -> None:
         known = {item: place for place, item in enumerate(dict.fromkeys(items))}
@@ -106,7 +107,7 @@ def columns_of(
         units=tuple(unit for unit, _ in matched),
         said=np.array([len(labels) if label is None else labels.index(label) for label in said], np.intp),
         gold=np.array([labels.index(gold) for _, gold in matched], np.intp),
-        texts=Texts([unit.key.item for unit, _ in matched], options),
+        texts=Texts([unit.cluster for unit, _ in matched], options),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from eval.asking.json_lines import read_lines
 from eval.recorded.style.choices import TIES, StyleOptions
-from eval.recorded.style.labels import TIE, draw_label, mean_scores, scored_label, winner
+from eval.recorded.style.labels import RANKING, TIE, draw_label, mean_scores, scored_label, winner
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from pearl.errors import InputError
 
@@ -31,6 +31,12 @@ class Unit:
     unused: int
     half_draws: int
     same_reply: bool
+
+    @property
+    def cluster(self) -> str:
+        """The text, or of ranked texts their request if that is known: resamples are drawn of these."""
+        ranked = self.key.kind == RANKING and self.about.request
+        return f"{self.about.task} {self.about.request}" if ranked else self.key.item
 
     def label(self, options: StyleOptions) -> str | None:
         """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
@@ -115,7 +121,7 @@ class _Reader:
         key = (line.key.kind, line.key.item, line.key.style)
         about, before = self._abouts.setdefault(key, (line.about, place))
         if about != line.about:
-            names = ("task", "persona", "generators")
+            names = ("task", "persona", "generators", "request")
             name = next(each for each in names if getattr(about, each) != getattr(line.about, each)).removesuffix("s")
             raise InputError(
                 f"the item '{line.key.item}' has another {name} than at {_shown(before)}.",

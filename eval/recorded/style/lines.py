@@ -2,8 +2,8 @@
 ``pearl judge style-detect`` and ``pearl judge style-rank`` writes them.
 
 ``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "order"?,
-"response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "judge_persona"?, "reply"?, "reason"?}``. Other
-fields are passed over and named.
+"response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "request"?, "judge_persona"?, "reply"?,
+"reason"?}``; a ranking's ``persona`` is the one whose styles are asked for. Other fields are passed over and named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pearl.texts import check_id, json_type
 
 Part = tuple[int, str]  # a draw, and which order or response of it
 
-ABOUT = ("task", "persona", "generator", "generator_a", "generator_b")
+ABOUT = ("task", "persona", "generator", "generator_a", "generator_b", "request")
 NAMED = ("item", "task", "scheme", "judge", "draw", "verdict")
 FIELDS = frozenset(
     {"kind", "style", "score", "order", "response", "judge_persona", "label", "reply", "reason", *ABOUT, *NAMED}
@@ -34,11 +34,13 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts shared by every judgement of an item. ``generators`` are the writers of the text, or of both."""
+    """Facts shared by every judgement of an item. ``generators`` are the writers of the text, or of both;
+    ``request``: what both answer, as texts for one request are not independent of each other."""
 
     task: str
     persona: str | None
     generators: tuple[str, ...]
+    request: str | None
 
     @property
     def generator(self) -> str | None:
@@ -78,7 +80,7 @@ def parse_line(value: dict[str, Any]) -> Line:
     )
     return Line(
         key=Key(kind, item, style_key(value), scheme, judge, optional_id(value, "judge_persona")),
-        about=About(task, optional_id(value, "persona"), generators),
+        about=About(task, optional_id(value, "persona"), generators, optional_string(value, "request")),
         part=_part(value, kind),
         said=_said(value, kind),
         verdict=_among(value, "verdict", VERDICTS[kind]),

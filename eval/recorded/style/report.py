@@ -29,7 +29,7 @@ def style_report(
     judged = read_judged(judgements)
     people = read_people(human) if human else NOBODY
     labels = people.labels(options)
-    findings = [*checks.check_judged(judged, options)]
+    findings = [*checks.check_judged(judged, options), *checks.check_absent(judged)]
     if human:
         findings += [*checks.check_people(people, labels), *checks.check_matched(judged, people)]
     if abilities:
@@ -89,11 +89,11 @@ def _people(people: People, labels: Labels, judged: Judged) -> dict[str, Any]:
 def _agreement(judged: Judged, people: People, labels: Labels, options: StyleOptions) -> dict[str, Rows]:
     plain = {kind: units for kind in LABELS if (units := _plain(judged, kind))}
     own = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
-    tasks = {subject_of(unit): unit.about.task for unit in judged.units}
+    seen = {subject_of(unit): unit for unit in judged.units}
     return {
         "self_consistency": own,
         "self_consistency_over_judges": list(consistency.over_judges(own)),
-        "people_agreement": list(consistency.among_people(people, tasks, options)),
+        "people_agreement": list(consistency.among_people(people, seen, options)),
         "agreement": [
             row for kind, units in plain.items() for row in consistency.with_each_other(kind, units, labels, options)
         ],

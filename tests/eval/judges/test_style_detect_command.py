@@ -63,7 +63,7 @@ def test_every_scheme_says_the_same(detect, judge_endpoint, tmp_path):
         assert part["band"] == "almost perfect"
         poetic, stories = part["styles"]
         assert (poetic["style"], stories["style"]) == ("poetic and lyrical", "storytelling")
-        assert poetic["undefined"]["randolph_kappa"].startswith("only one label")
+        assert (poetic["randolph_kappa"]["value"], poetic["undefined"]) == (1, {})
         assert part["detected"][2] == {
             "item": "t1",
             "style": "storytelling",

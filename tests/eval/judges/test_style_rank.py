@@ -150,12 +150,24 @@ def test_self_consistency_is_randolphs_kappa_of_the_draws():
 
 @pytest.mark.parametrize(
     ("draws", "reason"),
-    [("--", "no draw has a label"), ("12", "there is only one rater"), ("12 12", "only one label was given")],
+    [("--", "no draw has a label"), ("12", "there is only one rater")],
 )
 def test_a_consistency_that_is_undefined_is_null_with_a_reason(draws, reason):
     found = figures(ab(draws), [item()])
     assert (found["randolph_kappa"], found["band"]) == (None, None)
     assert found["undefined"]["randolph_kappa"].startswith(reason)
+
+
+def test_one_label_in_all_draws_is_full_agreement():
+    found = figures(ab("12 12"), [item()])
+    assert (found["randolph_kappa"]["value"], found["band"], found["undefined"]) == (1.0, "almost perfect", {})
+
+
+def test_the_interval_of_the_consistency_is_over_requests():
+    """Four pairs for two requests: more pairs for each are no more evidence."""
+    items = [item(n, request=f"Question {n // 2}") for n in range(4)]
+    twice = figures(ab("12 12", "12 12", "12 11", "12 11", items=items), items)["randolph_kappa"]
+    assert twice == figures(ab("12 12", "12 11", items=items[::2]), items[::2])["randolph_kappa"]
 
 
 def test_the_figures_of_a_rubric():
@@ -218,6 +230,7 @@ def test_the_lines_of_judgements():
         "scheme": "ab_style",
         "judge": "mock",
         "generator_a": "g",
+        "request": "a706a9fc5db47f85",
         "draw": 0,
         "order": "ab",
         "verdict": "B",

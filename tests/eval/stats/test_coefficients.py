@@ -135,7 +135,9 @@ def test_one_rater_has_no_agreement():
 def test_one_label_has_raw_agreement_alone(labels):
     found = undefined([[1, 1], [1, 1]], labels)
     assert "raw_agreement" not in found
-    assert len(found) == 6
+    # of two labels that could be given all take one: to Randolph's kappa that is agreement, to the others chance
+    assert ("randolph_kappa" in found) == (labels == ())
+    assert len(found) == (6 if labels == () else 5)
     assert set(found.values()) == {ONE_LABEL}
 
 
@@ -144,7 +146,31 @@ def test_raters_that_share_no_item():
 
 
 def test_a_second_label_only_where_nobody_else_rated():
-    assert set(undefined([[1, 1], [2, None]]).values()) == {ONE_LABEL}
+    found = undefined([[1, 1], [2, None]])
+    assert set(found.values()) == {ONE_LABEL}
+    assert "randolph_kappa" not in found
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_randolph_is_that_of_statsmodels(seed):
+    """Random tables with the same number of ratings everywhere, some with a single label."""
+    random = np.random.default_rng(seed)
+    offered, raters = int(random.integers(2, 6)), int(random.integers(2, 8))
+    used = int(random.integers(1, offered + 1))
+    codes = random.integers(1, used + 1, (int(random.integers(1, 30)), raters))
+    labels = [str(label) for label in range(1, offered + 1)]
+    ratings = rated(codes.tolist(), labels)
+    found = Agreement(ratings, resamples=10, seed=0).randolph().estimate
+    assert found.value == pytest.approx(fleiss_kappa(ratings.counts, method="randolph"))
+    assert found.interval.low <= found.value <= found.interval.high
+
+
+def test_randolph_takes_each_item_with_its_own_number_of_ratings():
+    # 1 of three, 1/3 of three, 1 of two; the item with one rating has no pair: of two labels chance is a half
+    ratings = rated([[1, 1, 1], [1, 2, 2], [2, 2, None], [1, None, None]])
+    found = Agreement(ratings, resamples=100, seed=0).randolph()
+    assert found.items == 3
+    assert found.estimate.value == pytest.approx(2 * ((1 + 1 / 3 + 1) / 3 - 1 / 2))
 
 
 def test_labels_that_are_no_numbers_have_no_ordinal_alpha():

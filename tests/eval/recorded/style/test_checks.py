@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eval.recorded.style.ability import Ability
-from eval.recorded.style.checks import check_abilities, check_judged, check_matched, check_people
+from eval.recorded.style.checks import check_abilities, check_absent, check_judged, check_matched, check_people
 from eval.recorded.style.people import read_people
 
 
@@ -45,6 +45,20 @@ def test_half_a_draw(checked, ranked):
     lines = [ranked(f"p{i}", "A", order, draw=draw) for i in range(2) for draw in range(2) for order in ("ab", "ba")]
     assert "half_draws" not in checked(lines)
     assert checked(lines[:-1])["half_draws"].of == ("p1: storytelling",)
+
+
+def test_what_no_judgement_says_though_it_is_needed(read, detected, ranked):
+    """An empty list would not say why there is no sensitivity to personas."""
+    found = names(check_absent(read([ranked(), detected(persona="1")])))
+    assert {check: finding.of for check, finding in found.items()} == {
+        "no_persona": ("Ann, ab_style",),
+        "no_generator": ("Ann, ab_style", "Ann, yes_no"),
+        "no_request": ("Ann, ab_style",),
+    }
+    lines = [ranked(persona="1", request="r", generator="Zoe"), ranked("pair 2", request="r", generator="Zoe")]
+    assert names(check_absent(read(lines))) == {}
+    helpful = ranked(style=None, scheme="ab_helpfulness", request="r", generator="Zoe")
+    assert names(check_absent(read([helpful]))) == {}
 
 
 @pytest.fixture

@@ -40,14 +40,20 @@ def test_randolph_pair_by_pair(seed):
     assert of_counts(counts)["kappa"]["value"] == pytest.approx((np.mean(pairs) - 1 / 3) / (2 / 3))
 
 
+def test_one_label_is_full_agreement():
+    row = of_counts([(3, 0), (3, 0)])
+    assert (row["kappa"], row["band"]) == ({"value": 1.0, "low": 1.0, "high": 1.0}, "almost perfect")
+
+
 def test_what_is_undefined_has_a_reason():
-    assert of_counts([(3, 0), (3, 0)])["undefined"] == "only one label was given, so chance alone would agree"
     assert of_counts([(1, 0), (0, 1)])["undefined"] == "no item has two ratings"
 
 
-def test_other_numbers_of_ratings_are_counted():
-    row = of_counts([(3, 0), (1, 2), (2, 0), (1, 0)])
-    assert (row["units"], row["ratings"], row["other_number"]) == (2, 3, 2)
+def test_units_with_another_number_of_ratings_count_as_they_are():
+    """A judge that is unreadable where it wavers would gain by leaving these out."""
+    row = of_counts([(3, 0), (1, 2), (2, 0), (1, 1), (1, 0)])
+    assert (row["units"], row["ratings"], row["other_number"]) == (4, 3, 3)
+    assert row["kappa"]["value"] == pytest.approx(2 * ((1 + 1 / 3 + 1 + 0) / 4 - 1 / 2))
 
 
 def test_self_consistency(read, detected, corrected):
@@ -59,10 +65,11 @@ def test_self_consistency(read, detected, corrected):
     found = {(row["judge"], row["task"]): row for row in rows}
     assert found["Ann", "email"]["kappa"]["value"] == pytest.approx(1 / 3)
     assert found["Ann", None]["kappa"]["value"] == pytest.approx(2 * ((1 + 1 + 1 / 3) / 3 - 1 / 2))
-    assert found["Ben", None]["undefined"].startswith("only one label")
+    assert found["Ben", None]["kappa"]["value"] == 1.0
     assert {(mean["task"], mean["judges"]): mean["mean"] for mean in over_judges(rows)} == {
-        (None, 1): found["Ann", None]["kappa"]["value"],
-        ("email", 1): found["Ann", "email"]["kappa"]["value"],
+        (None, 2): pytest.approx((found["Ann", None]["kappa"]["value"] + 1) / 2),
+        ("email", 2): pytest.approx((1 / 3 + 1) / 2),
+        ("tweet", 1): 1.0,
     }
 
 
@@ -77,7 +84,7 @@ def test_published_means():
     assert round(mean["mean"], 2) == 0.87  # as in Table 3
 
 
-def test_people(write_lines, corrected):
+def test_people(read, detected, write_lines, corrected):
     given = {"t1": ("very", "very", "somewhat"), "t2": ("not", "not", "not"), "t3": ("very", "not", "cant_tell")}
     lines = [
         {"item": item, "style": "storytelling", "rater": f"r{i}", "label": label}
@@ -85,8 +92,8 @@ def test_people(write_lines, corrected):
         for i, label in enumerate(every)
     ]
     people = read_people(write_lines(lines))
-    tasks = {Subject("detection", "t1", "storytelling"): "email"}
-    rows = list(among_people(people, tasks, corrected))
+    judged = {Subject("detection", "t1", "storytelling"): read([detected("t1")]).units[0]}
+    rows = list(among_people(people, judged, corrected))
     assert [(row["style"], row["task"]) for row in rows] == [
         (None, None),
         (None, "email"),
@@ -94,10 +101,10 @@ def test_people(write_lines, corrected):
         ("storytelling", "email"),
     ]
     whole = rows[0]
-    # of three levels: 1/3 and 1; of two labels both agree wholly. The third text has two ratings.
-    assert whole["kappa"]["value"] == pytest.approx(((1 / 3 + 1) / 2 - 1 / 3) / (2 / 3))
-    assert whole["labels"]["kappa"]["value"] == 1.0
-    assert (whole["units"], whole["other_number"], whole["scale"]) == (2, 1, ["not", "somewhat", "very"])
+    # of three levels: 1/3, 1 and, of two ratings, 0; of two labels two texts agree wholly and one not at all
+    assert whole["kappa"]["value"] == pytest.approx(((1 / 3 + 1 + 0) / 3 - 1 / 3) / (2 / 3))
+    assert whole["labels"]["kappa"]["value"] == pytest.approx(2 * (2 / 3 - 1 / 2))
+    assert (whole["units"], whole["other_number"], whole["scale"]) == (3, 1, ["not", "somewhat", "very"])
 
 
 def test_intervals_are_over_texts(read, detected, corrected):

@@ -126,6 +126,7 @@ def test_one_judgement_is_enough(pearl_eval, detected, write_lines, tmp_path):
     run = pearl_eval("style", "--judgements", path, "--json", "-", "--report", page)
     assert (run.status, run.err) == (0, "")
     assert run.json["agreement"][0]["coefficients"]["randolph_kappa"] is None
+    assert {"no_persona", "no_generator"} <= {found["check"] for found in run.json["preflight"]}
     assert run.json["self_consistency"][0]["undefined"] == "no item has two ratings"
 
 
@@ -200,6 +201,8 @@ def test_nothing_could_be_read(pearl_eval, detected, write_lines, tmp_path):
     assert [found["check"] for found in run.json["preflight"]] == [
         "one_draw",
         "unreadable",
+        "no_persona",
+        "no_generator",
         "rated_once",
         "unbalanced_people",
     ]
