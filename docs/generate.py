@@ -270,6 +270,13 @@ def _retrievers() -> str:
     return "\n".join(lines) + "\n"
 
 
+def training() -> str:
+    """The page about training with the table of the presets' choices put in."""
+    from training.choices import choices_markdown
+
+    return _with_blocks("docs/training.md", (("choices", choices_markdown()),))
+
+
 def importing() -> str:
     """The page about importers with the figures of real blogs and vaults put in."""
     return _with_blocks("docs/importing.md", (("blogs", _blogs()),))
@@ -481,6 +488,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/drafting.md": drafting,
     "docs/importing.md": importing,
     "docs/retrieval.md": retrieval,
+    "docs/training.md": training,
 }
 
 

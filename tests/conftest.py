@@ -316,6 +316,28 @@ def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def mpnet_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny MPNet, the paper's kind of base, saved."""
+    import torch
+    from transformers import MPNetConfig, MPNetModel
+
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("mpnet")
+    config = MPNetConfig(
+        vocab_size=TINY_VOCABULARY,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=130,
+        initializer_range=0.5,
+    )
+    MPNetModel(config).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def cross_encoder_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny cross-encoder as an artifact carries one."""
     from training.fit.cross_encoder import CrossEncoderOptions, new_cross_encoder

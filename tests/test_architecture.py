@@ -28,8 +28,8 @@ ROOMS = {
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("files", "progress", "templates", "data", "options", "choose", "gains", "fit"),
-        *("requests", "recipe", "finish", "commands"),
+        *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit"),
+        *("requests", "account", "recipe", "finish", "commands"),
     ),
 }
 # modules that start a program: git, the documentation's generator, and the command line itself

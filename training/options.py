@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from training.choices import ALL, CHOICES, CORRECTED, SEARCH
+from training.data.partition import ROLLING
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS, DEV, TEST, TRAIN
 
 CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
 LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)
+CANDIDATES = 20  # of a request, a third of them likely to help
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,13 @@ class Plan:
         return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
+PLANS = {TRAIN: Plan(3, None, 5, 240), DEV: Plan(3, 40, 8, 90), TEST: Plan(2, 90, 12, 120)}
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """``share``, ``positives`` and ``negatives`` are Algorithm 1's.
+    """``share``, ``positives`` and ``negatives`` are Algorithm 1's; ``preset`` names where the choices of
+    ``training/choices.py`` come from, whose defaults here are its ``corrected``.
 
     ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
 
@@ -45,12 +54,25 @@ class TrainingOptions:
     encoder: str = "embedded"
     base: str = "embedded"
     template: str = "post"
-    candidates: int = 20
+    preset: str = CORRECTED
+    partition: str = ROLLING
+    candidates: int = CANDIDATES
+    target_tokens: int = 128
+    document_tokens: int = 160
+    proxies: int = 30
+    tau: float | str = SEARCH
+    y0: float | str = SEARCH
+    weight: float | str = SEARCH
+    warm_start: bool = True
+    own_requests: bool = True
+    frozen_layers: int = 1
+    max_tokens: int = 128
+    rate: float = 5e-5
+    epochs: int = 1
     normalize: str = SUM
     share: float = KEPT_SHARE
     positives: int = POSITIVES
     negatives: int = NEGATIVES
-    proxy_targets: int = 30
     loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()
@@ -60,9 +82,36 @@ class TrainingOptions:
     device: str = "cpu"
     dtype: str = "auto"
     seed: int = 0
-    plans: dict[str, Plan] = field(
-        default_factory=lambda: {TRAIN: Plan(3, None, 5, 240), DEV: Plan(3, 40, 8, 90), TEST: Plan(2, 90, 12, 120)}
-    )
+    plans: dict[str, Plan] = field(default_factory=lambda: dict(PLANS))
+
+    @property
+    def targets(self) -> int:
+        """The number of targets of each training user."""
+        return self.plans[TRAIN].targets
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """Every choice of a preset as it was made, by name."""
+        return {each.name: getattr(self, each.name) for each in CHOICES}
+
+    def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
+        """The options with the choices that scores were made with; ``extent`` is their description's."""
+        named = ("partition", "target_tokens", "document_tokens")
+        known: dict[str, Any] = {name: extent[name] for name in named if name in extent}
+        if "candidates" in extent:
+            known["candidates"] = extent["candidates"] or ALL
+        if "targets" in extent:
+            known["plans"] = self.plans | {TRAIN: replace(self.plans[TRAIN], targets=extent["targets"])}
+        return replace(self, **known)
+
+    @property
+    def is_cross_encoder_alone(self) -> bool:
+        return self.loss == RELEVANCE or self.weight == 1.0
+
+    def candidates_of(self, split: str) -> int | None:
+        """The number of candidates to score for a request of the split; None for all. Those to choose by and to measure
+        with are comparable whatever is trained on."""
+        return self.candidates or (None if split == TRAIN else CANDIDATES)
 
     @property
     def selection(self) -> SelectionOptions:

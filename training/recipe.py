@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -12,17 +11,14 @@ from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.records import Document
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
-from retriever.calibrated.cascade import Cascade
-from retriever.calibrated.head import Floats
 from retriever.calibrated.retriever import CalibratedParts
-from retriever.history.signals import NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from retriever.models.hardware import device_named
-from training.choose.measure import floors, helps_of, measure
-from training.choose.worth import worth_on
+from training.account import Stages, described
+from training.choices import SEARCH
 from training.data.division import Division
 from training.data.histories import untimed_users
 from training.data.records import check_gains
@@ -30,10 +26,10 @@ from training.data.selection import check_normalize
 from training.data.split import BY_USERS, DEV, PARTS, TEST, TRAIN
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.activations import pairs_to_watch
-from training.fit.cross_encoder import CrossEncoderOptions, check_base
+from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.embeddings import KeptEncoder
 from training.fit.expectation import ExpectationFit, learn_expectation
-from training.fit.kept import save_cross_encoder
+from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
@@ -49,7 +45,6 @@ from training.templates import auxiliary_template
 # use it says more than an error
 SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, EXPECTED_BY = 0.32, 0.42, 0.52, 0.80, 0.88
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
-LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -65,7 +60,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
             positives=chosen.positives,
             negatives=chosen.negatives,
         )
-    corpora, model = _read(options)
+    corpora, model, options = _read(options)
     if not (options.scores or options.work.is_dir()):  # a mistyped one is not to be made
         check_scored(corpora, (TRAIN, DEV), options.work)
     with alone_in(options.work, "work"):
@@ -73,7 +68,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         check_scored(corpora, (TRAIN, DEV), options.work)
         encoder = _kept(model, options)
         origin = origin_of(corpora, (TRAIN, DEV), options.work) or Origin(options.aux, options.template, BY_USERS)
-        options = replace(options, aux=origin.aux, template=origin.template)
+        options = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
             for split in (TRAIN, DEV)
@@ -90,7 +85,7 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """
     budget = Budget(options.budget_minutes)
     auxiliary_template(options.template)
-    corpora, model = _read(options)
+    corpora, model, options = _read(options)
     with alone_in(options.work, "work"):
         encoder = _kept(model, options)
         scoring = SplitScoring(corpora, options, budget, console)
@@ -116,17 +111,24 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
         return read_manifest(options.out)
 
 
-def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder]:
-    """The histories and the encoder. Raises InputError for what would show after hours."""
+def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, TrainingOptions]:
+    """The histories, the encoder, and the options with no more tokens than the base reads. Raises InputError for what
+    would show after hours."""
     check_normalize(options.normalize)
     check_replaceable(options.out, options.work)
     if options.first_stage_only and options.loss == RELEVANCE:
         raise InputError("--first-stage-only: under --loss relevance there is only the cross-encoder.", param="loss")
+    if options.first_stage_only and options.weight != SEARCH:
+        raise InputError(
+            f"--first-stage-only: there is no cross-encoder to give a weight of {options.weight:g}; leave one out.",
+            param="weight",
+        )
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()
     if not options.first_stage_only:
-        check_base(options.base)
+        window = check_base(options.base, options.frozen_layers)
+        options = replace(options, max_tokens=min(options.max_tokens, window))
     corpora = [Corpus.read(path) for path in options.histories]
     documents = [each for corpus in corpora for own in corpus.histories.values() for each in own]
     if not any(document.request for document in documents):
@@ -140,27 +142,11 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
-    return corpora, encoder
+    return corpora, encoder, options
 
 
 def _kept(encoder: SentenceEncoder, options: TrainingOptions) -> KeptEncoder:
     return KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted."""
-
-    first: FirstStage
-    second: SecondStage | None
-
-    @property
-    def dev_scores(self) -> list[Floats]:
-        return self.first.dev_scores if self.second is None else self.second.dev_scores
-
-    @property
-    def cascade(self) -> Cascade:
-        return Cascade() if self.second is None else self.second.cascade
 
 
 def fit_artifact(
@@ -189,21 +175,21 @@ def fit_artifact(
     )
     names = [corpus.name for corpus in corpora]
     material = material_of(division, proxies, scale, encoder, words, options, names, console)
-    first = fit_first_stage(material, options.loss, options.selection, console)
+    first = fit_first_stage(material, options.loss, options.selection, console, tau=options.tau, y0=options.y0)
     second: SecondStage | None = None
     if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
         second = _fit_second(names, histories, material, first, options, budget)
     elif not options.first_stage_only:
-        if options.loss == RELEVANCE:
+        if options.is_cross_encoder_alone:
             raise InputError(
-                "--budget-minutes ran out before the cross-encoder, which is all there is under --loss relevance; "
-                "allow more minutes.",
+                "--budget-minutes ran out before the cross-encoder, which is all there is with --weight 1 and under "
+                "--loss relevance; allow more minutes.",
                 param="budget_minutes",
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
     stages = Stages(first, second)
-    artifact = _described(corpora, division, material, scale, stages, encoder, options)
+    artifact = described(corpora, division, material, scale, stages, encoder, options)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
     artifact = replace(artifact, training=artifact.training | spent)
     go_on = budget.until(EXPECTED_BY)
@@ -219,12 +205,23 @@ def _fit_second(
     options: TrainingOptions,
     budget: Budget,
 ) -> SecondStage:
-    """The cross-encoder: a warm start on relevance, then the gain."""
-    fitting = CrossEncoderOptions(seed=options.seed)
-    left = budget.seconds_until(FITTED)
-    seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
-    folder = options.work / "-".join(("relevance", *names))
-    start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+    """The cross-encoder: a warm start on relevance, unless the paper's, then the gain."""
+    fitting = CrossEncoderOptions(
+        max_tokens=options.max_tokens,
+        rate=options.rate,
+        epochs=options.epochs,
+        frozen_layers=options.frozen_layers,
+        own_requests=options.own_requests,
+        repeated=CrossEncoderOptions().repeated if options.proxies else 1,
+        seed=options.seed,
+    )
+    if options.warm_start or options.loss == RELEVANCE:
+        left = budget.seconds_until(FITTED)
+        seconds = None if left is None else left * (1.0 if options.loss == RELEVANCE else RELEVANCE_SHARE)
+        folder = options.work / "-".join(("relevance", *names))
+        start = fit_relevance(options.base, histories, fitting, folder, seconds, options.device)
+    else:
+        start = CrossEncoderFit(new_cross_encoder(options.base, fitting, options.device), {"steps": 0})
     return fit_second_stage(
         start,
         first,
@@ -235,64 +232,7 @@ def _fit_second(
         options.work,
         budget.seconds_until(FITTED),
         keep=options.keep_cross_encoder,
-    )
-
-
-def _described(
-    corpora: Sequence[Corpus],
-    division: Division,
-    material: Material,
-    scale: ProxyScale,
-    stages: Stages,
-    encoder: KeptEncoder,
-    options: TrainingOptions,
-) -> Artifact:
-    """The artifact's manifest: its configuration, what was chosen on dev, and how it came about."""
-    first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
-    gains = [example.gains for example in material.dev]
-    # a user's name carries their corpus's
-    floor, ask_below = floors(scores, gains, [each.user_id.partition(":")[0] for each in material.dev])
-    worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
-    return Artifact(
-        name=options.out.name,
-        encoder=encoder.name,
-        y0=first.anchor.y0,
-        tau=first.anchor.tau,
-        normalize=options.normalize,
-        max_tokens=CrossEncoderOptions().max_tokens,
-        signals=NAMES,
-        floor=floor,
-        ask_below=ask_below,
-        helps=helps_of(scores, gains),
-        reranked=cascade.most,
-        weight=cascade.weight,
-        reach=cascade.reach,
-        do_not_use=worth.doubts,
-        training={
-            "auxiliary": options.aux,
-            "base": None if options.first_stage_only else options.base,
-            "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
-            "loss": options.loss,
-            "template": options.template,
-            "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
-            "seed": options.seed,
-            "budget_minutes": options.budget_minutes,
-            "histories": [
-                {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
-                for path, corpus in zip(options.histories, corpora, strict=True)
-            ],
-            "plans": {split: asdict(plan) for split, plan in options.plans.items()},
-            "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
-            "proxy_scale": asdict(scale),
-            "heads": first.tried,
-            "relevance": None if second is None else second.relevance,
-            "second_stage": None if second is None else second.report,
-            "dev": asdict(measure(scores, gains)),
-            "worth": worth.to_json(),
-            "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
-            "versions": {name: version(name) for name in LIBRARIES},
-            "test_requests": 0,
-        },
+        weight=options.weight,
     )
 
 
@@ -312,9 +252,11 @@ def _write(
     with replaced(options.out) as folder:
         learned: ExpectationFit | None = None
         if second is not None and second.cascade.weight > 0:
-            save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs_to_watch(material.dev, options.seed))
-            if options.loss != RELEVANCE:  # which reads everything
-                parts = CalibratedParts(words, head, CrossEncoderModel(folder / CROSS_ENCODER, artifact.max_tokens))
+            read = material if options.own_requests else material.texts_alone()
+            save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs_to_watch(read.dev, options.seed))
+            if not options.is_cross_encoder_alone:  # which reads everything
+                model = CrossEncoderModel(folder / CROSS_ENCODER, artifact.max_tokens, artifact.own_requests)
+                parts = CalibratedParts(words, head, model)
                 learned = learn_expectation(histories, parts, encoder, go_on, console, options.seed)
         if learned is not None:
             training = artifact.training | {"expectation": learned.report}

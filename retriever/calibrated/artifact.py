@@ -39,7 +39,8 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
-    are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's.
+    are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's. ``own_requests``: the cross-encoder reads
+    documents with the requests that they answered.
 
     ``do_not_use``: why it is not to be used, each a clause; empty if it may be used.
 
@@ -54,6 +55,7 @@ class Artifact:
     normalize: str
     max_tokens: int
     signals: tuple[str, ...]
+    own_requests: bool = True
     threshold: float | None = None
     floor: float | None = None
     ask_below: float | None = None
@@ -175,7 +177,9 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
 
     tensors = load_file(folder / SIGNALS)
     inner = folder / CROSS_ENCODER
-    cross_encoder = CrossEncoderModel(inner, artifact.max_tokens) if inner.is_dir() else None
+    cross_encoder = None
+    if inner.is_dir():
+        cross_encoder = CrossEncoderModel(inner, artifact.max_tokens, artifact.own_requests)
     words = WordWeights(tensors["words"].astype(np.float32))
     return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, Expectation.of(tensors))
 

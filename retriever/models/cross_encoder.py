@@ -30,9 +30,10 @@ LATELY = 0.2  # what the newest measurement counts against those before it
 LONGEST = 4000  # characters: what comes later does not fit into the window, but would be cut into tokens first
 
 
-def pair_of(request: str, document: Document) -> tuple[str, str]:
-    """The two texts the model reads: the request, and the document with the request that it answered."""
-    return asked_of(request), own_of(document)
+def pair_of(request: str, document: Document, own_requests: bool = True) -> tuple[str, str]:
+    """The two texts the model reads: the request, and the document, with the request that it answered if these are read
+    as well."""
+    return asked_of(request), own_of(document, own_requests)
 
 
 def asked_of(request: str) -> str:
@@ -40,17 +41,21 @@ def asked_of(request: str) -> str:
     return request[:LONGEST] if len(words) <= REQUEST_WORDS else " ".join(words[:REQUEST_WORDS])
 
 
-def own_of(document: Document) -> str:
-    own = f"{document.request}\n{document.text}" if document.request else document.text
+def own_of(document: Document, own_requests: bool = True) -> str:
+    own = f"{document.request}\n{document.text}" if document.request and own_requests else document.text
     return own[:LONGEST]
 
 
 class CrossEncoderModel:
-    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once."""
+    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once.
 
-    def __init__(self, folder: Path, max_tokens: int) -> None:
+    ``own_requests``: it reads documents with the requests that they answered.
+    """
+
+    def __init__(self, folder: Path, max_tokens: int, own_requests: bool = True) -> None:
         self._folder = folder
         self._max_tokens = max_tokens
+        self._own_requests = own_requests
         self._turn = threading.Lock()
         self._seconds = 0.0  # that a document took of late
         self._lock = threading.Lock()
@@ -98,7 +103,7 @@ class CrossEncoderModel:
     def _ready(self) -> _PairReader:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _load(self._folder, self._max_tokens)
+                self._loaded = _load(self._folder, self._max_tokens, self._own_requests)
             return self._loaded
 
 
@@ -111,10 +116,11 @@ class _PairReader(Protocol):
 class _RuntimeReader:
     """A model that runs without torch."""
 
-    def __init__(self, folder: BertFolder) -> None:
+    def __init__(self, folder: BertFolder, own_requests: bool) -> None:
         from retriever.models.graph import logits_graph
         from retriever.models.runtime import TextModel
 
+        self._own_requests = own_requests
         self._model = TextModel(folder, logits_graph)
 
     def outputs(
@@ -131,29 +137,30 @@ class _RuntimeReader:
         key = content(document)
         found = kept.get(key)
         if found is None:
-            found = kept[key] = self._model.ids(own_of(document))
+            found = kept[key] = self._model.ids(own_of(document, self._own_requests))
         return found
 
 
 class _TorchReader:
     """Under torch, whose tokenizer cuts and joins texts itself."""
 
-    def __init__(self, folder: Path, max_tokens: int) -> None:
+    def __init__(self, folder: Path, max_tokens: int, own_requests: bool) -> None:
         from retriever.models.reference import PairModel
 
+        self._own_requests = own_requests
         self._model = PairModel(folder, max_tokens)
 
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
     ) -> Generator[Floats, None, None]:
         for documents in parts:
-            yield self._model.outputs([pair_of(request, document) for document in documents])
+            yield self._model.outputs([pair_of(request, document, self._own_requests) for document in documents])
 
 
-def _load(folder: Path, max_tokens: int) -> _PairReader:
+def _load(folder: Path, max_tokens: int, own_requests: bool) -> _PairReader:
     found = model_folder(folder, max_tokens)
     try:
-        return _TorchReader(folder, max_tokens) if found is None else _RuntimeReader(found)
+        return _TorchReader(folder, max_tokens, own_requests) if found is None else _RuntimeReader(found, own_requests)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

@@ -48,7 +48,7 @@ def options(
             "encoder": str(sentence_folder),
             "base": str(bert_folder),
             "candidates": 4,
-            "proxy_targets": 3,
+            "proxies": 3,
             "first_stage_only": True,
             "plans": PLANS,
         }
@@ -206,6 +206,10 @@ def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history
     assert "Note: the budget ended before the cross-encoder: the first stage alone" in said
     assert artifact.training["second_stage"] is None
     assert np.isfinite(scores_of(wanted)).all()
+    alone = replace(wanted, first_stage_only=False, budget_minutes=0.001, weight=1.0, out=wanted.out.with_name("alone"))
+    with pytest.raises(InputError, match=r"ran out before the cross-encoder, which is all there is with --weight 1"):
+        run(alone)
+    assert not alone.out.exists()
 
 
 @pytest.mark.parametrize("users", [{"train": 3, "dev": 3, "test": 3}, {"train": 1}], ids=["many", "one"])

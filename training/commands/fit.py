@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import typer
 
 from pearl.errors import InputError
 from pearl.options import bundled, known
-from training.commands.options import FittingFlags, RunFlags, SelectionFlags
+from training.choices import CHOICES, choices_help, choices_of
+from training.commands.options import PRESET_OPTION, ChoiceFlags, FittingFlags, RunFlags, SelectionFlags
 
 EXAMPLES = """Examples:
 
@@ -17,7 +18,9 @@ EXAMPLES = """Examples:
   pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
   pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
   pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
-"""
+  pearl train fit --history a.jsonl.gz --work MODEL.work --weight 1 --base mpnet --out work/mpnet-alone
+
+""" + choices_help({"base", *(field.name for field in fields(ChoiceFlags))})
 
 
 @bundled
@@ -38,6 +41,8 @@ def fit(
     ),
     selection: SelectionFlags = SelectionFlags(),  # noqa: B008  (frozen)
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
+    preset: str = PRESET_OPTION,
+    choices: ChoiceFlags = ChoiceFlags(),  # noqa: B008
     keep_cross_encoder: bool = typer.Option(
         False, "--keep-cross-encoder", help="Keep the cross-encoder even if dev is no better for it."
     ),
@@ -57,7 +62,9 @@ def fit(
     for name in selection.given():
         if groups is not None:
             raise InputError(f"--{name}: is what --groups was selected with; leave one of them out.", param=name)
-    chosen = asdict(selection.options(run.seed))
+    given = asdict(fitting) | asdict(choices)
+    names = [each.name for each in CHOICES if each.name in given]
+    chosen = choices_of(preset, {name: given.pop(name) for name in names})
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),
@@ -67,8 +74,10 @@ def fit(
         loss=loss,
         groups=groups,
         keep_cross_encoder=keep_cross_encoder,
-        **chosen,
-        **asdict(fitting),
+        preset=preset,
+        **{name: chosen[name] for name in names},
+        **given,
+        **asdict(selection.options(run.seed)),
         device=run.device,
     )
     console.print(fit_retriever(options, console).inherited(), highlight=False, soft_wrap=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
+
+from training.choices import CORRECTED, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,16 +17,133 @@ if TYPE_CHECKING:
     from pearl.records import Document
     from training.data.selection import SelectionOptions
 
+PRESET_OPTION = Option(
+    CORRECTED,
+    "--preset",
+    help="Choices to begin with: corrected, or as_published, the paper's; an option given overrides them.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryFlags:
-    """The model that scores, its prompts and its precision."""
+    """The model that scores, its prompts, its precision, and how much of a text it reads; None for a choice of the
+    preset."""
 
-    aux: Annotated[str, Option(help="Auxiliary model: embedded, or a transformers model or folder.")] = "embedded"
+    aux: Annotated[
+        str | None,
+        Option(
+            help="Auxiliary model: embedded, or a transformers model or folder, such as google/flan-t5-xl.",
+            show_default=default_of("aux"),
+        ),
+    ] = None
     template: Annotated[str, Option(help="Prompts of the auxiliary model: comment, commit, post, or a TOML file.")] = (
         "post"
     )
     dtype: Annotated[str, Option(help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32.")] = "auto"
+    target_tokens: Annotated[
+        int | None,
+        Option(min=1, help="Tokens of a target that count.", show_default=default_of("target_tokens")),
+    ] = None
+    document_tokens: Annotated[
+        int | None,
+        Option(min=1, help="Tokens of a document to read.", show_default=default_of("document_tokens")),
+    ] = None
+
+    def choices(self) -> dict[str, Any]:
+        """Those that a preset makes, by name; None for one that is not given."""
+        return {name: getattr(self, name) for name in ("aux", "target_tokens", "document_tokens")}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFlags:
+    """The targets of the training users and their candidates; None for a choice of the preset."""
+
+    partition: Annotated[
+        str | None,
+        Option(help="Choice of the targets to train on: latest or rolling.", show_default=default_of("partition")),
+    ] = None
+    targets: Annotated[
+        int | None, Option(min=1, help="Targets of each training user.", show_default=default_of("targets"))
+    ] = None
+    candidates: Annotated[
+        int | None,
+        Option(min=0, help="Candidates to score per request; 0 scores all.", show_default=default_of("candidates")),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceFlags:
+    """The choices of a preset that are made in fitting; None for those that are not given."""
+
+    proxies: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Past texts of each user to label by overlap and learn from; 0 for none.",
+            show_default=default_of("proxies"),
+        ),
+    ] = None
+    tau: Annotated[
+        str | None,
+        Option(
+            help="Temperature of the loss: nats that one more in the score stands for, or search.",
+            show_default=default_of("tau"),
+        ),
+    ] = None
+    y0: Annotated[
+        str | None,
+        Option(
+            help="Anchor of the loss: nats that a score of 0 stands for; q1, median or q3 of the positives' gains; or "
+            "search, for the best of these.",
+            show_default=default_of("y0"),
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        Option(
+            help="Weight of the cross-encoder's logit in the score, up to 1, or search.",
+            show_default=default_of("weight"),
+        ),
+    ] = None
+    warm_start: Annotated[
+        bool | None,
+        Option(
+            "--warm-start/--no-warm-start",
+            help="Start the cross-encoder from RelevanceCE.",
+            show_default=default_of("warm_start"),
+        ),
+    ] = None
+    own_requests: Annotated[
+        bool | None,
+        Option(
+            "--own-requests/--no-own-requests",
+            help="Have the cross-encoder read a document with the request that it answered.",
+            show_default=default_of("own_requests"),
+        ),
+    ] = None
+    frozen_layers: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Layers of the cross-encoder left as pretrained: 1 the embeddings of words, 2 also the next.",
+            show_default=default_of("frozen_layers"),
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            min=16,
+            help="Tokens of a request and a document to read, at most what the base reads.",
+            show_default=default_of("max_tokens"),
+        ),
+    ] = None
+    rate: Annotated[
+        float | None,
+        Option(min=1e-8, help="Highest learning rate of the cross-encoder.", show_default=default_of("rate")),
+    ] = None
+    epochs: Annotated[
+        int | None, Option(min=1, help="Epochs of the cross-encoder.", show_default=default_of("epochs"))
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +181,13 @@ class FittingFlags:
     encoder: Annotated[str, Option(help="Dense encoder: embedded, mpnet, or a sentence-transformers model.")] = (
         "embedded"
     )
-    base: Annotated[str, Option(help="Model the cross-encoder starts from: embedded, mpnet, or an encoder model.")] = (
-        "embedded"
-    )
+    base: Annotated[
+        str | None,
+        Option(
+            help="Model the cross-encoder starts from: embedded, mpnet, or an encoder model.",
+            show_default=default_of("base"),
+        ),
+    ] = None
     first_stage_only: Annotated[
         bool, Option("--first-stage-only", help="Train on signals alone, without a cross-encoder.")
     ] = False

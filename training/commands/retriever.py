@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
 
 from pearl.options import bundled
-from training.commands.options import AuxiliaryFlags, FittingFlags, RunFlags
+from training.choices import CHOICES, choices_help, choices_of
+from training.commands.options import (
+    PRESET_OPTION,
+    AuxiliaryFlags,
+    ChoiceFlags,
+    FittingFlags,
+    RunFlags,
+    SelectionFlags,
+    TargetFlags,
+)
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
@@ -18,8 +27,11 @@ EXAMPLES = """Examples:
 \b
   pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
   pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
+  pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --base embedded --out PUBLISHED
+  pearl train retriever --history h.jsonl.gz --y0 median --max-tokens 256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
-"""
+
+""" + choices_help({each.name for each in CHOICES})
 
 
 @bundled
@@ -27,10 +39,12 @@ def retriever(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     work: Path | None = typer.Option(None, metavar="FOLDER", help="Folder to resume from; MODEL.work by default."),
+    preset: str = PRESET_OPTION,
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
-    candidates: int = typer.Option(20, min=3, help="Candidates to score per request."),
-    normalize: str = typer.Option("sum", help="Gain over the target's tokens: sum or mean."),
+    scored: TargetFlags = TargetFlags(),  # noqa: B008
+    selection: SelectionFlags = SelectionFlags(),  # noqa: B008
     fitting: FittingFlags = FittingFlags(),  # noqa: B008
+    choices: ChoiceFlags = ChoiceFlags(),  # noqa: B008
     llm: str | None = typer.Option(None, help="Model whose drafts set margin and theta: embedded, openai or auto."),
     metric: str = typer.Option("rouge2", help="Metric that both are to raise: rouge1, rouge2, bertscore or macro_f1."),
     run: RunFlags = RunFlags(),  # noqa: B008
@@ -44,14 +58,20 @@ def retriever(
 
     from pearl.budget import Budget
     from pearl.chat.choose import make_chat_model
-    from pearl.errors import PearlError
+    from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
     from training.choose.operating_point import check_metric
+    from training.data.split import TRAIN
     from training.finish import measured, with_margin, with_threshold
-    from training.options import TrainingOptions
+    from training.options import PLANS, TrainingOptions
     from training.recipe import train_retriever
 
     check_metric(metric)
+    given = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
+    chosen = choices_of(preset, {each.name: given.pop(each.name) for each in CHOICES})
+    if chosen["candidates"] in (1, 2):
+        raise InputError(f"--candidates {chosen['candidates']}: give at least 3, or 0 for all.", param="candidates")
+    targets = chosen.pop("targets")
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training
@@ -63,11 +83,12 @@ def retriever(
         histories=tuple(history),
         out=out,
         work=work or out.with_name(f"{out.name}.work"),
-        candidates=candidates,
-        normalize=normalize,
-        **asdict(auxiliary),
-        **asdict(fitting) | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
-        **asdict(run),
+        preset=preset,
+        plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
+        **chosen,
+        **given | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
+        **asdict(selection.options(run.seed)),
+        device=run.device,
     )
     train_retriever(options, console)
     failure: PearlError | None = None

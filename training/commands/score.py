@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from pearl.options import bundled
+from training.choices import CORRECTED, choices_help, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
@@ -16,8 +17,9 @@ EXAMPLES = """Examples:
 \b
   pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
   pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
-  pearl train score --history history.jsonl.gz --aux google/flan-t5-xl --device cuda --candidates 0 --out s.parquet
-"""
+  pearl train score --history history.jsonl.gz --preset as_published --device cuda --out s.parquet
+
+""" + choices_help({"aux", "partition", "targets", "candidates", "target_tokens", "document_tokens"})
 
 
 @bundled
@@ -31,9 +33,14 @@ def score(
     ),
     auxiliary: AuxiliaryFlags = AuxiliaryFlags(),  # noqa: B008  (frozen)
     split: str | None = typer.Option(None, help="Split: train, dev or test; by users, or by time if there are few."),
-    partition: str = typer.Option("latest", help="Choice of targets: latest or rolling."),
-    targets: int = typer.Option(8, min=1, help="Targets per user."),
-    candidates: int = typer.Option(20, min=0, help="Candidates to score per request; 0 scores all."),
+    preset: str | None = typer.Option(
+        None, help="Choices to begin with: those of pearl train retriever, corrected or as_published; by default below."
+    ),
+    partition: str | None = typer.Option(None, help="Choice of targets: latest or rolling.", show_default="latest"),
+    targets: int | None = typer.Option(None, min=1, help="Targets per user.", show_default="8"),
+    candidates: int | None = typer.Option(
+        None, min=0, help="Candidates to score per request; 0 scores all.", show_default="20"
+    ),
     least_candidates: int = typer.Option(1, min=1, help="Leave out a request with fewer candidates before it."),
     users: int | None = typer.Option(None, min=1, help="Users to score; all by default."),
     run: RunFlags = RunFlags(),  # noqa: B008
@@ -44,6 +51,7 @@ def score(
     """
     from retriever.models.auxiliary import load_auxiliary
     from training.data.histories import fingerprint, read_histories
+    from training.data.partition import LATEST, TARGETS_PER_USER
     from training.data.records import write_gains
     from training.data.split import BY_USERS, SPLITS, check_split, way_of
     from training.files import alone_in, check_file
@@ -56,17 +64,22 @@ def score(
     if gains is not None:
         check_file("gains", gains)
     check_split(split)
+    given = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
+    own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}
+    chosen = choices_of(preset or CORRECTED, own | {name: value for name, value in given.items() if value is not None})
     prompts = auxiliary_template(auxiliary.template)
     histories = read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)
     options = ScoringOptions(
         auxiliary.template,
         split,
-        partition,
-        targets,
-        candidates or None,
+        chosen["partition"],
+        chosen["targets"],
+        chosen["candidates"] or None,
         least_candidates,
         users,
+        chosen["target_tokens"],
+        chosen["document_tokens"],
         seed=run.seed,
         way=way,
     )
@@ -74,7 +87,7 @@ def score(
     console = Console(stderr=True)
     explain_split(histories, split, way, run.seed, console)
     with console.status("Loading the auxiliary model..."):
-        model = load_auxiliary(auxiliary.aux, device=run.device, dtype=auxiliary.dtype)
+        model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
     scorer, description = prepared(model, prompts, options, histories, target_texts(units), fingerprint(history))
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from pearl.options import ENCODER_OPTION, bundled
+from training.choices import CORRECTED, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
@@ -60,20 +61,31 @@ def sets(
 
     check_file("out", out)
     check_split(split)
+    chosen = choices_of(CORRECTED, auxiliary.choices())
     prompts = auxiliary_template(auxiliary.template)
     name = load_settings(encoder=encoder).encoder
     ranking = make_retriever(retriever, SentenceEncoder(name))
     histories = read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, documents), run.seed)
     options = ScoringOptions(
-        auxiliary.template, split, ROLLING, targets, None, documents, users, seed=run.seed, way=way
+        auxiliary.template,
+        split,
+        ROLLING,
+        targets,
+        None,
+        documents,
+        users,
+        chosen["target_tokens"],
+        chosen["document_tokens"],
+        seed=run.seed,
+        way=way,
     )
     console = Console(stderr=True)
     explain_split(histories, split, way, run.seed, console)
     with console.status("Ranking the candidates..."):
         units = list(plan_sets(histories, options, ranking, documents))
     with console.status("Loading the auxiliary model..."):
-        model = load_auxiliary(auxiliary.aux, device=run.device, dtype=auxiliary.dtype)
+        model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
     scorer, description = prepared(
         model, prompts, options, histories, {unit.target.text for unit in units}, fingerprint(history)
     )

@@ -24,18 +24,30 @@ from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import encoder_source
+from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import has_bfloat16
 from training.data.records import Group
 from training.fit.head import Loss
 
+EVERYTHING = 1_000_000  # tokens, where a base has no window
+
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderOptions:
-    """``rate`` is the highest learning rate; ``batch`` is in groups."""
+    """``rate`` is the highest learning rate; ``batch`` is in groups.
+
+    ``frozen_layers`` stay as they were pretrained: 1 are the embeddings of words, 2 also the layer above them.
+    ``own_requests``: documents are read with the requests that they answered. ``repeated``: a group with true gains
+    counts as much as this many by proxy.
+    """
 
     max_tokens: int = 128
     rate: float = 5e-5
+    epochs: int = 1
     batch: int = 16
+    frozen_layers: int = 1
+    own_requests: bool = True
+    repeated: int = 2
     warmup: float = 0.1
     evaluations: int = 6
     patience: int = 3
@@ -55,17 +67,24 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
         model = CrossEncoder(encoder_source(base), num_labels=1, max_length=options.max_tokens, device=device)
     finally:
         logging.set_verbosity(verbosity)
-    # texts are short and words are known: the embeddings, half of the weights, stay as they were pretrained
-    model.model.get_input_embeddings().requires_grad_(False)
+    for layer in _layers(model.model)[: options.frozen_layers]:
+        layer.requires_grad_(False)
     return model
 
 
-def check_base(base: str) -> None:
-    """Raises InputError for what is no model, before anything else is done."""
+def _layers(model: Any) -> list[nn.Module]:
+    """The embeddings of words and the layers above them, the lowest first."""
+    above = (module for module in model.base_model.modules() if isinstance(module, nn.ModuleList))
+    return [model.get_input_embeddings(), *next(above, ())]
+
+
+def check_base(base: str, frozen_layers: int = 0) -> int:
+    """The tokens that the base reads at most. Raises InputError for what is no model, and for one with fewer layers,
+    before anything else is done."""
     from transformers import AutoConfig
 
     try:
-        AutoConfig.from_pretrained(encoder_source(base))
+        config: Any = AutoConfig.from_pretrained(encoder_source(base))
     except (OSError, ValueError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
@@ -74,6 +93,14 @@ def check_base(base: str) -> None:
             param="base",
             code="model_not_found",
         ) from error
+    layers = getattr(config, "num_hidden_layers", 0)
+    if frozen_layers > 1 + layers:
+        raise InputError(
+            f"--frozen-layers {frozen_layers}: the base '{base}' has its embeddings and {layers} layers above them.",
+            param="frozen_layers",
+        )
+    places = getattr(config, "max_position_embeddings", None) or EVERYTHING
+    return int(places) - FIRST_POSITION.get(config.model_type, 0)
 
 
 def restart(model: Any) -> None:
@@ -133,7 +160,7 @@ def fit_cross_encoder(
     *,
     seconds: float | None = None,
 ) -> dict[str, Any]:
-    """Train in place over the groups once, or as far as ``seconds`` go; keep what was best on ``dev``.
+    """Train in place over the groups, once an epoch, or as far as ``seconds`` go; keep what was best on ``dev``.
 
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
@@ -146,7 +173,7 @@ def fit_cross_encoder(
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     module = GroupLoss(model, loss)
-    steps = planned = len(groups) // options.batch or 1
+    steps = planned = options.epochs * len(groups) // options.batch or 1
     if seconds is not None:
         steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
     stopping = EarlyStoppingCallback(options.patience)

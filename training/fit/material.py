@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
 from pearl.errors import InputError
+from pearl.records import Document
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.data.division import Division
@@ -19,7 +20,7 @@ from training.fit.features import texts_of, thinned, with_signals
 from training.gains.corpus import Corpus
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScale, unlabelled_examples
-from training.options import TrainingOptions
+from training.options import CANDIDATES, TrainingOptions
 from training.progress import progress_of
 
 MOST_PROXIES = 900  # of all users together, where they are split by time
@@ -45,20 +46,36 @@ class Material:
     warm_dev: list[Example]
     chosen: Selection
 
+    def texts_alone(self) -> Material:
+        """The same without the requests that the documents answered; signals stay as they are."""
+
+        def bare(examples: Sequence[Example]) -> list[Example]:
+            return [replace(each, documents=_texts_alone(each.documents)) for each in examples]
+
+        groups = [replace(each, documents=_texts_alone(each.documents)) for each in self.chosen.groups]
+        chosen = Selection(bare(self.chosen.requests), groups)
+        return Material(bare(self.train), bare(self.dev), bare(self.warm), bare(self.warm_dev), chosen)
+
+
+def _texts_alone(documents: Sequence[Document]) -> tuple[Document, ...]:
+    return tuple(replace(document, request=None) for document in documents)
+
 
 def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingOptions) -> Proxies:
     """Past texts of the histories that the division learns from and chooses by; their gains are 0."""
 
     def of(split: str, part: int) -> list[Example]:
         by_users = division.way == BY_USERS
+        if not options.proxies:
+            return []
         return [
             example
             for corpus in corpora
             for example in unlabelled_examples(
                 corpus.name,
                 users_of(corpus.histories, split) if by_users else corpus.histories,
-                targets=(options.proxy_targets if by_users else MOST_PROXIES // len(corpus.histories)) // part,
-                candidates=options.candidates,
+                targets=(options.proxies if by_users else MOST_PROXIES // len(corpus.histories)) // part,
+                candidates=options.candidates or CANDIDATES,
                 least=options.plans[TRAIN].least,
                 seed=options.seed,
                 part=part_of(split, division.way),

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
+from training.choices import QUARTILES, SEARCH
 from training.choose.measure import Fit, better_in, measure
 from training.data.records import Example, clusters_of
 from training.data.selection import MEAN, SelectionOptions, select, select_groups, select_requests
@@ -65,9 +66,17 @@ class SecondStage:
 
 
 def fit_first_stage(
-    material: Material, loss: str, selection: SelectionOptions, console: Console, options: HeadOptions | None = None
+    material: Material,
+    loss: str,
+    selection: SelectionOptions,
+    console: Console,
+    options: HeadOptions | None = None,
+    *,
+    tau: float | str = SEARCH,
+    y0: float | str = SEARCH,
 ) -> FirstStage:
-    """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains.
+    """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains. Each may
+    be given instead, y0 as a number of nats or by the quartile's name.
 
     Gains are heavy-tailed and scored requests are few, so dev's requests with gains by proxy are asked, too.
 
@@ -76,11 +85,12 @@ def fit_first_stage(
     """
     options = options or HeadOptions(seed=selection.seed)
     positives = np.array(material.chosen.positive_gains, np.float32)
-    low, middle, high = (float(value) for value in np.quantile(positives, (0.25, 0.5, 0.75)))
+    quartiles = {name: float(np.quantile(positives, place)) for name, place in QUARTILES.items()}
+    first = quartiles["median"] if y0 == SEARCH else quartiles[y0] if isinstance(y0, str) else y0
     warm = material.warm if loss == DISTILL else select_requests(material.warm, selection.share)
     true = material.train if loss == DISTILL else material.chosen.requests
     examples = warm + true * TRUE_REPEATED
-    temperatures = taus(material.train, selection.normalize)
+    temperatures = (tau,) if isinstance(tau, float) else taus(material.train, selection.normalize)
     tried: dict[Anchor, tuple[SignalHead, Fit]] = {}
     asked = [*material.dev, *material.warm_dev]
 
@@ -94,15 +104,15 @@ def fit_first_stage(
         return max(tried, key=lambda anchor: tried[anchor][1].quality)
 
     if loss == RELEVANCE:
-        anchor, head = Anchor(middle, temperatures[0]), silent(new_head(examples, options).frozen())
+        anchor, head = Anchor(first, temperatures[0]), silent(new_head(examples, options).frozen())
     else:
         with console.status("Fitting the first stage..."):
-            for tau in temperatures:
-                attempt(Anchor(middle, tau))
-            if loss == CALIBRATED:
-                tau = best().tau
-                for y0 in (low, high):
-                    attempt(Anchor(y0, tau))
+            for temperature in temperatures:
+                attempt(Anchor(first, temperature))
+            if loss == CALIBRATED and y0 == SEARCH:
+                chosen = best().tau
+                for quartile in ("q1", "q3"):
+                    attempt(Anchor(quartiles[quartile], chosen))
         anchor, head = best(), tried[best()][0]
     report = [asdict(each) | asdict(fit) for each, (_, fit) in tried.items()]
     return FirstStage(head, anchor, [head.logits(each.signals) for each in material.dev], report)
@@ -134,14 +144,17 @@ def fit_second_stage(
     seconds: float | None,
     *,
     keep: bool = False,
+    weight: float | str = SEARCH,
 ) -> SecondStage:
-    """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev. It is kept in
-    ``work``, where the next run finds it.
+    """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev unless it is given.
+    It is kept in ``work``, where the next run finds it.
 
     Its logit is a calibrated score of its own, on the head's scale, so the two are averaged, where dev is surely better
     off. ``keep``: the weight is above 0 in any case. Under ``relevance`` the model stays as it is and stands alone.
     """
     model = start.model
+    if not options.own_requests:
+        material = material.texts_alone()
     if loss == RELEVANCE:
         # without a first stage there is nothing to choose by what to read
         return SecondStage(model, _logits(model, material.dev), Cascade(EVERYTHING), start.report)
@@ -149,7 +162,7 @@ def fit_second_stage(
     if loss == DISTILL:
         selection = replace(selection, share=1.0)
         true = select(material.train, selection).groups
-    groups = select(material.warm, selection).groups + true * 2
+    groups = select(material.warm, selection).groups + true * options.repeated
     random.Random(options.seed).shuffle(groups)
     # all of dev's requests, for those that nothing helps are asked, too
     dev = select_groups(material.dev, positives=1, negatives=DEV_NEGATIVES, seed=options.seed)
@@ -164,7 +177,7 @@ def fit_second_stage(
     }
     objective, device = loss_of(loss, first.anchor), str(model.device)
     fitted = kept_or_fitted(lambda: model, groups, dev, objective, options, work / "second", made_of, seconds, device)
-    return _weighed(fitted, start, first, material.dev, options.seed, keep=keep)
+    return _weighed(fitted, start, first, material.dev, options.seed, keep=keep, weight=weight)
 
 
 def _logits(model: Any, dev: Sequence[Example]) -> list[Floats]:
@@ -179,19 +192,23 @@ def _weighed(
     seed: int,
     *,
     keep: bool,
+    weight: float | str,
 ) -> SecondStage:
-    """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance."""
+    """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance. A weight
+    that is given is taken; at 1 the cross-encoder stands alone and reads everything."""
+    given = [weight] if isinstance(weight, float) else []
     logits, gains, users = _logits(fitted.model, dev), [example.gains for example in dev], clusters_of(dev)
     scores = {
-        weight: [(1 - weight) * own + weight * more for own, more in zip(first.dev_scores, logits, strict=True)]
-        for weight in WEIGHTS
+        part: [(1 - part) * own + part * more for own, more in zip(first.dev_scores, logits, strict=True)]
+        for part in sorted({*WEIGHTS, *given})
     }
-    fits = {weight: measure(mine, gains) for weight, mine in scores.items()}
-    better = {weight: better_in(mine, first.dev_scores, gains, users, seed) for weight, mine in scores.items()}
-    usable = [weight for weight in WEIGHTS if weight > 0 and (keep or better[weight] >= SURE)] or [0.0]
-    chosen = max(usable, key=lambda weight: fits[weight].quality)
+    fits = {part: measure(mine, gains) for part, mine in scores.items()}
+    better = {part: better_in(mine, first.dev_scores, gains, users, seed) for part, mine in scores.items()}
+    usable = given or [part for part in WEIGHTS if part > 0 and (keep or better[part] >= SURE)] or [0.0]
+    chosen = max(usable, key=lambda part: fits[part].quality)
     report = fitted.report | {
-        "weights": [{"weight": weight, **asdict(fit), "better_in": better[weight]} for weight, fit in fits.items()],
+        "weights": [{"weight": part, **asdict(fit), "better_in": better[part]} for part, fit in fits.items()],
         "alone": asdict(measure(logits, gains)),
     }
-    return SecondStage(fitted.model, scores[chosen], Cascade(weight=chosen), start.report, report)
+    cascade = Cascade(EVERYTHING) if chosen == 1 else Cascade(weight=chosen)
+    return SecondStage(fitted.model, scores[chosen], cascade, start.report, report)

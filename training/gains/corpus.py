@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -164,11 +164,13 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The auxiliary model and the template that scores were made with, and the way of splitting."""
+    """The auxiliary model and the template that scores were made with, and the way of splitting; ``extent``: how the
+    first of the splits was scored, as ``ScoringOptions`` has it."""
 
     aux: str
     template: str
     way: str
+    extent: Mapping[str, Any] = field(default_factory=dict)
 
 
 def origin_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> Origin | None:
@@ -180,9 +182,9 @@ def origin_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) ->
             options: Any = description.get("options")
             if options:
                 made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
-                found[made_with] = Origin(
-                    str(description["model"]), str(options["template"]), str(options.get("way", BY_USERS))
-                )
+                way = str(options.get("way", BY_USERS))
+                origin = Origin(str(description["model"]), str(options["template"]), way, options)
+                found.setdefault(made_with, origin)
     if len(found) > 1:
         raise InputError(
             f"--work {folder}: the histories were not all scored in the same way; score them in one run.", param="work"

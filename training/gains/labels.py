@@ -11,7 +11,7 @@ from pearl.budget import Budget
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from training.data.partition import ROLLING
 from training.data.records import Example, write_gains
-from training.data.split import way_of
+from training.data.split import TRAIN, way_of
 from training.gains.corpus import Corpus
 from training.gains.units import ScoringOptions
 from training.options import TrainingOptions, gains_file
@@ -43,14 +43,17 @@ class SplitScoring:
         options, corpora = self._options, self._corpora
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)
+        partition = options.partition if split == TRAIN else ROLLING
         extent = ScoringOptions(
             options.template,
             split,
-            ROLLING,
-            plan.targets_of(users, self.way),
-            options.candidates,
+            partition,
+            plan.targets_of(users, self.way) if partition == ROLLING else plan.targets,
+            options.candidates_of(split),
             plan.least,
             plan.users,
+            options.target_tokens,
+            options.document_tokens,
             seed=options.seed,
             way=self.way,
         )

@@ -157,6 +157,28 @@ def test_a_real_cross_encoder_beside_a_head(
     assert both.index(documents).scores(REQUEST) == pytest.approx(expected, abs=0.03)
 
 
+def test_a_real_cross_encoder_alone(
+    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
+) -> None:
+    """It reads every document, also with its own request if it was trained so; where there is no time for that, the
+    head says the order."""
+    from retriever.models.cross_encoder import CrossEncoderModel
+
+    documents = [replace(each, request="asked") for each in history(40)]
+    for own_requests in (True, False):
+        folder = make_artifact(
+            cross_encoder=cross_encoder_folder, weight=1.0, reranked=1_000_000, own_requests=own_requests
+        )
+        index = artifact_retriever(folder, word_encoder()).index(documents)
+        read = documents if own_requests else [replace(each, request=None) for each in documents]
+        logits = CrossEncoderModel(cross_encoder_folder, 128).logits(REQUEST, read)
+        assert index.scores(REQUEST) == pytest.approx(logits, abs=0.03)
+        late = Clock(0.0)
+        head = artifact_retriever(make_artifact(), word_encoder()).index(documents)
+        assert index.scores(REQUEST, late) == pytest.approx(head.scores(REQUEST), abs=1e-6)
+        assert late.cut_short
+
+
 @pytest.mark.parametrize("with_cross_encoder", [False, True])
 def test_what_every_retriever_must_do(
     make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any, with_cross_encoder: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,35 @@ def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
 def test_the_same_seed_gives_the_same_model(bert_folder: Path) -> None:
     one, again = (new_cross_encoder(str(bert_folder), OPTIONS) for _ in range(2))
     assert torch.equal(last_layer(one).weight, last_layer(again).weight)
+
+
+@pytest.mark.parametrize(("layers", "trained"), [(0, {0, 1, 2}), (1, {1, 2}), (2, {2}), (3, set())])
+def test_frozen_layers_stay_as_they_were(mpnet_folder: Path, tmp_path: Path, layers: int, trained: set[int]) -> None:
+    """The embeddings, and two layers above them."""
+    options = replace(OPTIONS, frozen_layers=layers)
+    model = new_cross_encoder(str(mpnet_folder), options)
+    parts = [model.model.get_input_embeddings(), *model.model.base_model.encoder.layer]
+    before = [[weight.detach().clone() for weight in part.parameters()] for part in parts]
+    fit_cross_encoder(model, groups(4), groups(2), plain(5.0), options, tmp_path / "c")
+    moved = {
+        place
+        for place, part in enumerate(parts)
+        if not all(map(torch.equal, before[place], [weight.detach() for weight in part.parameters()]))
+    }
+    assert moved == trained
+
+
+def test_each_epoch_sees_all_groups(model: Any, tmp_path: Path) -> None:
+    options = replace(OPTIONS, epochs=3, patience=9)
+    found = fit_cross_encoder(model, groups(8), groups(2), plain(5.0), options, tmp_path / "c")
+    assert (found["steps"], found["whole"]) == (12, True)
+
+
+def test_a_base_says_how_much_it_reads(bert_folder: Path, mpnet_folder: Path) -> None:
+    assert check_base(str(bert_folder)) == 192
+    assert check_base(str(mpnet_folder), frozen_layers=3) == 128  # two of its positions are of no token
+    with pytest.raises(InputError, match=r"--frozen-layers 4: the base .* its embeddings and 2 layers above"):
+        check_base(str(mpnet_folder), frozen_layers=4)
 
 
 def test_a_base_that_is_no_model(tmp_path: Path) -> None:

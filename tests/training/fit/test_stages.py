@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pearl.records import Document, Request
+from retriever.calibrated.cascade import MOST
+from retriever.history.signals import NAMES
+from training.choices import SEARCH
 from training.choose.measure import measure
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
@@ -19,6 +23,7 @@ from training.fit.head import HeadOptions
 from training.fit.kept import CrossEncoderFit
 from training.fit.material import Material
 from training.fit.stages import (
+    EVERYTHING,
     SURE,
     TAUS,
     Anchor,
@@ -54,6 +59,46 @@ def test_tau_and_y0_are_chosen_on_dev(material: Material) -> None:
     assert fit.share > 0.5  # what is about the same thing is found
     for scores, example in zip(first.dev_scores, material.dev, strict=True):
         assert np.array_equal(scores, first.head.logits(example.signals))
+
+
+@pytest.fixture
+def uneven(make_material: Any) -> Material:
+    """Signals of which the first says the gain, which is a few nats for most requests and hundreds for some."""
+    draw = np.random.default_rng(0)
+
+    def examples(user: str, count: int = 16) -> list[Example]:
+        found = []
+        for number in range(count):
+            signals = draw.normal(size=(5, len(NAMES))).astype(np.float32)
+            gains = np.exp(2 * signals[:, 0] + draw.normal(size=5) / 2).astype(np.float32)
+            documents = tuple(Document(str(place), "text") for place in range(5))
+            found.append(Example(user, f"q{number}", Request("say it"), "said", documents, gains, 0, signals))
+        return found
+
+    train, dev = examples("c:ann"), examples("c:ben")
+    return Material(train, dev, [], [], select(train, SELECTION))
+
+
+def test_y0_is_the_quartile_that_dev_prefers(uneven: Material) -> None:
+    first = fit_first_stage(uneven, "calibrated", SELECTION, SILENT, QUICK)
+    quartiles = [float(each) for each in np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))]
+    assert sorted({each["y0"] for each in first.tried}) == pytest.approx(quartiles)
+    best = max(first.tried, key=lambda each: each["share"] + each["pearson_r"] / 4)
+    assert asdict(first.anchor) == {"y0": best["y0"], "tau": best["tau"]}
+    assert first.anchor.y0 != pytest.approx(quartiles[1])  # here the median is not the best
+
+
+def test_y0_and_tau_that_are_given_are_taken(uneven: Material) -> None:
+    quartiles = np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))
+    for y0, expected in (("q1", quartiles[0]), ("median", quartiles[1]), ("q3", quartiles[2]), (7.5, 7.5)):
+        for loss in ("calibrated", "relevance"):
+            first = fit_first_stage(uneven, loss, SELECTION, SILENT, replace(QUICK, epochs=1), tau=3.0, y0=y0)
+            assert (first.anchor.y0, first.anchor.tau) == (pytest.approx(expected), 3.0)
+            assert len(first.tried) == (loss == "calibrated")
+    first = fit_first_stage(uneven, "calibrated", SELECTION, SILENT, replace(QUICK, epochs=1), y0="median")
+    assert [each["tau"] for each in first.tried] == list(TAUS)
+    assert {each["y0"] for each in first.tried} == {first.anchor.y0}
+    assert first.anchor.y0 == pytest.approx(quartiles[1])
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -123,12 +168,28 @@ def second(few: Material, bert_folder: Path, tmp_path: Path) -> Callable[..., Se
         selection: SelectionOptions = SELECTION,
         material: Material = few,
         work: Path = tmp_path,
+        weight: float | str = SEARCH,
+        **changed: Any,
     ) -> SecondStage:
-        start = CrossEncoderFit(new_cross_encoder(str(bert_folder), OPTIONS), {"steps": 0})
+        options = replace(OPTIONS, **changed)
+        start = CrossEncoderFit(new_cross_encoder(str(bert_folder), options), {"steps": 0})
         anchored = replace(first, anchor=Anchor(y0, 5.0))
-        return fit_second_stage(start, anchored, material, loss, selection, OPTIONS, work, 30.0)
+        return fit_second_stage(start, anchored, material, loss, selection, options, work, 30.0, weight=weight)
 
     return fit
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """The groups of each training, none of which takes place."""
+    seen: list[list[Any]] = []
+
+    def fit(model: Any, groups: list[Any], *_: Any, **__: Any) -> dict[str, Any]:
+        seen.append(groups)
+        return {"seconds": 1.0, "whole": True}
+
+    monkeypatch.setattr(kept, "fit_cross_encoder", fit)
+    return seen
 
 
 def first_scores(few: Material) -> FirstStage:
@@ -187,6 +248,34 @@ def test_the_logit_is_weighed_on_dev(second: Any, few: Material) -> None:
     for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
         logits = logits_of(found.model, example.request, example.documents)
         assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
+
+
+def test_a_weight_that_is_given_is_taken(second: Any, few: Material) -> None:
+    for weight, most in ((0.0, MOST), (0.4, MOST), (1.0, EVERYTHING)):
+        found = second(weight=weight)
+        assert (found.cascade.weight, found.cascade.most) == (weight, most)
+        first = first_scores(few)
+        for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
+            logits = logits_of(found.model, example.request, example.documents)
+            assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
+
+
+def test_true_gains_count_once_where_none_is_by_proxy(second: Any, few: Material, fitted: list[list[Any]]) -> None:
+    second(material=replace(few, warm=[]), repeated=1)
+    assert len(fitted[0]) == len(few.chosen.groups)
+
+
+def test_documents_without_their_requests(second: Any, few: Material, fitted: list[list[Any]]) -> None:
+    found = second(weight=1.0, own_requests=False)
+    assert all(document.request is None for group in fitted[0] for document in group.documents)
+    alone = few.texts_alone()
+    assert [each.signals.tolist() for each in alone.dev] == [each.signals.tolist() for each in few.dev]
+    for example, scores in zip(alone.dev, found.dev_scores, strict=True):
+        assert scores == pytest.approx(logits_of(found.model, example.request, example.documents), abs=1e-4)
+    assert any(
+        scores != pytest.approx(logits_of(found.model, example.request, example.documents), abs=1e-4)
+        for example, scores in zip(few.dev, found.dev_scores, strict=True)
+    )
 
 
 def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:

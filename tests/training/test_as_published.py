@@ -1,0 +1,152 @@
+"""The paper's own configuration, with a T5 and an MPNet of a few thousand weights, by the commands that a user runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pearl.records import Document, Request
+from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
+from retriever.models.cross_encoder import CrossEncoderModel
+from training.choices import AS_PUBLISHED, preset_values
+from training.data.selection import SelectionOptions
+from training.data.split import DEV, TEST, TRAIN
+from training.gains.groups import select_from
+from training.gains.scores import read_scores
+
+ASKED = {
+    "request": "wheel: item 41",
+    "documents": [
+        {"text": "the wheel is fine", "request": "wheel: item 1"},
+        {"text": "mind the tide", "request": "tide: item 2"},
+        {"text": "the kettle sings"},
+    ],
+}
+
+
+@pytest.fixture
+def history(writings: Any, users_in: Any, write_lines: Any) -> Path:
+    users = [user for split, n in ((TRAIN, 3), (DEV, 1), (TEST, 2)) for user in users_in(split, n)]
+    made: Path = write_lines(writings(users, documents=15), "mine.jsonl")
+    return made
+
+
+@pytest.fixture
+def tiny(history: Path, seq2seq_folder: Path, mpnet_folder: Path, sentence_folder: Path) -> dict[str, Any]:
+    """Options that name the history and tiny models of the paper's kinds."""
+    return {"history": history, "aux": seq2seq_folder, "base": mpnet_folder, "encoder": sentence_folder}
+
+
+@pytest.fixture
+def published(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> Path:
+    """An artifact as published, trained by one command."""
+    ran = train("retriever", **tiny, preset=AS_PUBLISHED, epochs=1, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (0, ""), ran.err
+    load_artifact.cache_clear()
+    return tmp_path / "model"
+
+
+def test_one_command_from_a_history_to_the_papers_artifact(published: Path, tiny: dict[str, Any]) -> None:
+    artifact = read_manifest(published)
+    training = artifact.training
+    assert training["preset"] == AS_PUBLISHED
+    given = {"epochs": 1, "aux": str(tiny["aux"]), "base": str(tiny["base"]), "max_tokens": 128}  # MPNet reads no more
+    assert training["choices"] == preset_values(AS_PUBLISHED) | given
+    assert training["selection"] == {"share": 2 / 3, "positives": 2, "negatives": 3}
+    assert artifact.normalize == "sum"
+    work = published.with_name("model.work")
+    scored = read_scores(work / "mine-train.parquet")[1]["options"]
+    expected = {"partition": "latest", "targets": 8, "candidates": None, "target_tokens": 400, "document_tokens": 400}
+    assert {name: scored[name] for name in expected} == expected  # type: ignore[index]
+    groups = select_from([work / "mine-train.parquet"], SelectionOptions())
+    assert (artifact.tau, artifact.y0) == (5.0, pytest.approx(groups.description["y0"], rel=1e-5))
+    assert (artifact.weight, artifact.reach, artifact.own_requests) == (1.0, None, False)
+    assert training["relevance"] == {"steps": 0}  # no warm start
+    assert training["requests"]["proxy"] == 0
+    assert training["second_stage"]["groups"] == groups.description["groups"]
+    assert artifact.figures["requests"] == 4
+    _check_targets(read_scores(work / "mine-train.parquet")[0].to_pylist())
+
+
+def _check_targets(rows: list[dict[str, Any]]) -> None:
+    """Targets are the eight latest texts of each user, and the candidates of each are all texts before them."""
+    found: dict[str, dict[int, set[int]]] = {}
+    for row in rows:
+        target, candidate = (int(row[name].rpartition("-")[2]) for name in ("request_id", "document_id"))
+        found.setdefault(row["user_id"], {}).setdefault(target, set()).add(candidate)
+    assert len(found) == 3
+    for targets in found.values():
+        assert targets == {place: set(range(7)) for place in range(7, 15)}
+
+
+def test_it_is_ranked_measured_and_refused_like_any_other(
+    published: Path, run_pearl: Callable[..., Any], write_lines: Any, tiny: dict[str, Any]
+) -> None:
+    """The cross-encoder alone says the score of every document, which it reads without its own request."""
+    asked = {"encoder": tiny["encoder"], "input": write_lines([ASKED]), "output": "-"}
+    ran = run_pearl("rank", model=published, **asked)
+    assert ran.status == 0
+    documents = [Document(str(place), each["text"]) for place, each in enumerate(ASKED["documents"])]
+    alone = CrossEncoderModel(published / CROSS_ENCODER, 128)
+    assert ran.json["scores"] == pytest.approx(alone.logits(Request(ASKED["request"]), documents).tolist(), abs=1e-3)
+    assert len(set(ran.json["scores"])) == 3
+
+    gains = published.with_name("model.work") / "gains-test-mine.jsonl.gz"
+    for command in ("retrieval", "calibration"):
+        measured = {"gains": gains, "model": [published, "bm25"], "encoder": tiny["encoder"], "resamples": 100}
+        ran = run_pearl("eval", command, **measured, json="-")
+        assert ran.status == 0, ran.err
+        assert [model["model"] for model in ran.json["models"]] == [str(published), "bm25"]
+
+    (published / CROSS_ENCODER / "model.safetensors").unlink()
+    load_artifact.cache_clear()
+    ran = run_pearl("rank", model=published, **asked)
+    assert ran.status == 2
+    assert "its file 'cross-encoder/model.safetensors' is missing; copy the whole folder." in ran.err
+
+
+def test_step_by_step(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
+    """score, select and fit under the preset; fit records how the scores were made."""
+    common = {"preset": AS_PUBLISHED, "history": tiny["history"]}
+    for split in (TRAIN, DEV):
+        ran = train("score", **common, aux=tiny["aux"], split=split, out=tmp_path / f"{split}.parquet")
+        assert ran.status == 0, ran.err
+    assert train("select", scores=tmp_path / "train.parquet", out=tmp_path / "groups.parquet").status == 0
+    fitting = {"base": tiny["base"], "encoder": tiny["encoder"], "groups": tmp_path / "groups.parquet"}
+    scores = [tmp_path / "train.parquet", tmp_path / "dev.parquet"]
+    ran = train("fit", **common, **fitting, scores=scores, epochs=2, y0="q3", out=tmp_path / "model")
+    assert (ran.status, ran.out) == (0, ""), ran.err
+    artifact = read_manifest(tmp_path / "model")
+    given = {"epochs": 2, "y0": "q3", "aux": str(tiny["aux"]), "base": str(tiny["base"]), "max_tokens": 128}
+    assert artifact.training["choices"] == preset_values(AS_PUBLISHED) | given
+    assert artifact.weight == 1.0
+
+
+def test_single_choices_without_the_preset(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
+    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 3, "max_tokens": 64, "rate": 1e-3, "proxies": 4}
+    ran = train("retriever", **tiny, **given, epochs=1, no_warm_start=None, candidates=5, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (0, ""), ran.err
+    artifact = read_manifest(tmp_path / "model")
+    assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
+    assert artifact.own_requests
+    assert artifact.training["preset"] == "corrected"
+    assert artifact.training["choices"]["rate"] == 1e-3
+    assert artifact.training["requests"]["proxy"] == 3 * 4
+
+
+def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
+    for changed, said in (
+        ({"preset": "paper"}, "--preset paper: there are corrected, as_published."),
+        ({"preset": AS_PUBLISHED, "first_stage_only": None}, "--first-stage-only: there is no cross-encoder to give a"),
+        ({"frozen_layers": 9}, "--frozen-layers 9: the base"),
+        ({"weight": 2}, "--weight 2: there are numbers from 0 to 1 and search."),
+        ({"partition": "first", "candidates": 4}, "There is no partition 'first'; there are latest, rolling."),
+        ({"candidates": 1}, "--candidates 1: give at least 3, or 0 for all."),
+    ):
+        ran = train("retriever", **tiny, **changed, out=tmp_path / "model")
+        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
+        assert said in ran.err
+        assert not (tmp_path / "model").exists()

@@ -1,0 +1,101 @@
+"""The account that an artifact gives of itself: its configuration, what was chosen on dev, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+
+from retriever.calibrated.artifact import Artifact
+from retriever.calibrated.cascade import Cascade
+from retriever.calibrated.head import Floats
+from retriever.history.signals import NAMES
+from retriever.models.files import model_fingerprint
+from training.choose.measure import floors, helps_of, measure
+from training.choose.worth import worth_on
+from training.data.division import Division
+from training.fit.embeddings import KeptEncoder
+from training.fit.material import Material
+from training.fit.stages import FirstStage, SecondStage
+from training.gains.corpus import Corpus
+from training.gains.proxy import ProxyScale
+from training.options import TrainingOptions
+
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted."""
+
+    first: FirstStage
+    second: SecondStage | None
+
+    @property
+    def dev_scores(self) -> list[Floats]:
+        return self.first.dev_scores if self.second is None else self.second.dev_scores
+
+    @property
+    def cascade(self) -> Cascade:
+        return Cascade() if self.second is None else self.second.cascade
+
+
+def described(
+    corpora: Sequence[Corpus],
+    division: Division,
+    material: Material,
+    scale: ProxyScale,
+    stages: Stages,
+    encoder: KeptEncoder,
+    options: TrainingOptions,
+) -> Artifact:
+    """The artifact's manifest."""
+    first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
+    gains = [example.gains for example in material.dev]
+    # a user's name carries their corpus's
+    floor, ask_below = floors(scores, gains, [each.user_id.partition(":")[0] for each in material.dev])
+    worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
+    return Artifact(
+        name=options.out.name,
+        encoder=encoder.name,
+        y0=first.anchor.y0,
+        tau=first.anchor.tau,
+        normalize=options.normalize,
+        max_tokens=options.max_tokens,
+        signals=NAMES,
+        own_requests=options.own_requests,
+        floor=floor,
+        ask_below=ask_below,
+        helps=helps_of(scores, gains),
+        reranked=cascade.most,
+        weight=cascade.weight,
+        reach=cascade.reach,
+        do_not_use=worth.doubts,
+        training={
+            "preset": options.preset,
+            "choices": options.choices,
+            "auxiliary": options.aux,
+            "base": None if options.first_stage_only else options.base,
+            "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
+            "loss": options.loss,
+            "template": options.template,
+            "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
+            "seed": options.seed,
+            "budget_minutes": options.budget_minutes,
+            "histories": [
+                {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
+                for path, corpus in zip(options.histories, corpora, strict=True)
+            ],
+            "plans": {split: asdict(plan) for split, plan in options.plans.items()},
+            "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
+            "proxy_scale": asdict(scale),
+            "heads": first.tried,
+            "relevance": None if second is None else second.relevance,
+            "second_stage": None if second is None else second.report,
+            "dev": asdict(measure(scores, gains)),
+            "worth": worth.to_json(),
+            "split": {"by": division.way, "learned": division.learned, "asked": division.asked},
+            "versions": {name: version(name) for name in LIBRARIES},
+            "test_requests": 0,
+        },
+    )

@@ -1,0 +1,156 @@
+"""The single choices of a training that the paper makes in one way and measurement in another, and their presets.
+
+A preset is a value for each of them; an option given on the command line overrides it. ``pearl train`` shows this table
+under ``--help``, docs/training.md holds it, and ``artifact.json`` records what was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.options import known
+from pearl.settings import EMBEDDED, MPNET
+
+CORRECTED, AS_PUBLISHED = "corrected", "as_published"
+PRESETS = (CORRECTED, AS_PUBLISHED)
+SEARCH = "search"  # chosen on dev
+QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}  # of the gains of the positives
+ALL = 0  # candidates
+HELP_WIDTH = 94  # characters of a line of help
+
+Value = str | float | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingChoice:
+    """``corrected`` and ``as_published`` are its values under the two presets; ``why`` they differ."""
+
+    name: str
+    corrected: Value
+    as_published: Value
+    why: str
+
+    @property
+    def option(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both values in words."""
+        return _in_words(self, self.corrected), _in_words(self, self.as_published)
+
+
+CHOICES = (
+    TrainingChoice(
+        "aux",
+        EMBEDDED,
+        "google/flan-t5-xl",
+        "The paper's has 3 billion parameters; the embedded one needs no GPU and no download.",
+    ),
+    TrainingChoice(
+        "partition",
+        "rolling",
+        "latest",
+        "The paper trains on the latest texts (section 4.1) and evaluates on any (5.1), as a history is used.",
+    ),
+    TrainingChoice("targets", 3, 8, "Targets of each training user; fewer leave time for more users."),
+    TrainingChoice(
+        "candidates",
+        20,
+        ALL,
+        "A third by BM25, a third recent and a third random ones cost a fraction of all. Requests to choose by and to "
+        "measure with have 20 in either case.",
+    ),
+    TrainingChoice("target_tokens", 128, 400, "The paper's texts have up to 300 words."),
+    TrainingChoice("document_tokens", 160, 400, "The same; scoring takes as much longer."),
+    TrainingChoice(
+        "proxies", 30, 0, "Past texts of each user labelled by overlap, which costs no gains; the paper has true ones."
+    ),
+    TrainingChoice("tau", SEARCH, 5.0, "5, 10 or 20 nats, whichever dev prefers; the paper has 5."),
+    TrainingChoice("y0", SEARCH, "median", "A quartile of the positives' gains; the paper takes the median."),
+    TrainingChoice(
+        "weight",
+        SEARCH,
+        1.0,
+        "Of the cross-encoder's logit in the score: what dev prefers among 0, .25 and .5; at 1 it stands alone.",
+    ),
+    TrainingChoice("base", EMBEDDED, MPNET, "The paper's has 110 million parameters, the embedded one 22."),
+    TrainingChoice(
+        "warm_start", True, False, "Learn relevance (RelevanceCE) first, which needs no gains; the paper does not."
+    ),
+    TrainingChoice(
+        "own_requests", True, False, "Read a document with the request that it answered; the paper reads its text."
+    ),
+    TrainingChoice(
+        "frozen_layers", 1, 0, "1 leaves the embeddings as pretrained, half of MiniLM's weights; the paper trains all."
+    ),
+    TrainingChoice("max_tokens", 128, 512, "Of a request and a document; 512 is what MPNet reads."),
+    TrainingChoice("rate", 5e-5, 2e-5, "The paper gives none; 2e-5 is usual where all weights are trained."),
+    TrainingChoice("epochs", 1, 3, "The paper gives none; without warm start and proxies one is too short."),
+)
+
+
+def preset_values(preset: str) -> dict[str, Any]:
+    """The values of a preset. Raises InputError for an unknown one."""
+    known("preset", preset, PRESETS)
+    return {each.name: each.corrected if preset == CORRECTED else each.as_published for each in CHOICES}
+
+
+def choices_of(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a preset with those given instead, None for one that is not. Raises InputError."""
+    values = preset_values(preset) | {name: value for name, value in given.items() if value is not None}
+    values["tau"] = _number("tau", values["tau"], (SEARCH,), least=1e-6)
+    values["y0"] = _number("y0", values["y0"], (*QUARTILES, SEARCH))
+    values["weight"] = _number("weight", values["weight"], (SEARCH,), least=0.0, most=1.0)
+    return values
+
+
+def _number(name: str, value: Value, words: tuple[str, ...], least: float = -math.inf, most: float = math.inf) -> Value:
+    if value in words:
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and least <= number <= most):
+        within = f" from {least:g} to {most:g}" if math.isfinite(most) else " above 0" if least > 0 else ""
+        raise InputError(f"--{name} {value}: there are numbers{within} and {', '.join(words)}.", param=name)
+    return number
+
+
+def default_of(name: str) -> str:
+    """Both defaults of a choice, for help."""
+    corrected, as_published = next(each.shown for each in CHOICES if each.name == name)
+    return f"{corrected}; {AS_PUBLISHED} {as_published}"
+
+
+def choices_help(names: Iterable[str]) -> str:
+    """The presets' values of some choices and the reasons, for the end of a command's help."""
+    lines = [f"Choices of --preset, {CORRECTED} / {AS_PUBLISHED}, and why they differ:"]
+    for each in CHOICES:
+        if each.name in names:
+            line = f"  {each.option}: {' / '.join(each.shown)}. {each.why}"
+            lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
+    return "\n".join(("\b", *lines))
+
+
+def choices_markdown() -> str:
+    """A table of all choices, for the documentation."""
+    lines = [f"| option | {CORRECTED} | {AS_PUBLISHED} | why they differ |", "| --- | --- | --- | --- |"]
+    for each in CHOICES:
+        corrected, as_published = each.shown
+        lines.append(f"| `{each.option}` | {corrected} | {as_published} | {each.why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _in_words(choice: TrainingChoice, value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if choice.name == "candidates" and value == ALL:
+        return "all"
+    return f"{value:g}" if isinstance(value, float) else str(value)
