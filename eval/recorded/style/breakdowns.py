@@ -3,7 +3,7 @@ judges with its standard error, which is what the paper's tables print."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from eval.recorded.style import f1
 from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standard_error
 from eval.recorded.style.judged import Unit
-from eval.recorded.style.labels import DETECTION, LABELS, PRESENT, TIE
+from eval.recorded.style.labels import PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
 from pearl.stats import Floats
 
@@ -45,10 +45,10 @@ RULES = {
 NO_CASE = "neither people nor the judge say so of any"
 
 
-def breakdowns(columns: Columns) -> Iterator[dict[str, Any]]:
+def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> Iterator[dict[str, Any]]:
     """A row for each group of each scheme."""
     for scheme in columns.schemes:
-        for by in BY:
+        for by in groupings:
             groups = [_group(unit, by) if unit.key.scheme == scheme else None for unit in columns.units]
             judges = [
                 None if group is None else (group, unit.key.judge)
@@ -57,7 +57,7 @@ def breakdowns(columns: Columns) -> Iterator[dict[str, Any]]:
             apart = {} if "judge" in by else columns.f1(judges)
             for group, sums in columns.confusions(groups).items():
                 row: dict[str, Any] = {"kind": columns.kind, "scheme": scheme, "by": list(by)}
-                row |= {"group": dict(zip(by, group, strict=True))} | measured(columns.kind, sums)
+                row |= {"group": dict(zip(by, group, strict=True))} | measured(columns, sums)
                 if apart:
                     mine = [found for (of, _), found in apart.items() if of == group and np.isfinite(found.value)]
                     over = {"n": len(mine), "mean": mean_of(mine).to_json(), "se": standard_error(mine)}
@@ -70,9 +70,9 @@ def _group(unit: Unit, by: tuple[str, ...]) -> tuple[Hashable, ...] | None:
     return None if None in names else names
 
 
-def measured(kind: str, sums: Sums) -> dict[str, Any]:
+def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     """The figures of one confusion; null where F1 is undefined, with the reason."""
-    average, labels = f1.AVERAGES[kind], LABELS[kind]
+    average, labels = columns.average, columns.labels
     found = sums.estimate(lambda each: f1.f1(each, average))
     people = f1.people_counts(sums.value)
     row = {
@@ -83,13 +83,14 @@ def measured(kind: str, sums: Sums) -> dict[str, Any]:
         "f1_no_label_wrong": sums.estimate(lambda each: f1.f1(each, average, unlabelled_wrong=True)).to_json(),
         "f1_by_label": dict(zip(labels, map(_or_none, f1.class_f1(sums.value)), strict=True)),
         "accuracy": sums.estimate(f1.accuracy).to_json(),
+        "confusion": f1.confusion_of(labels, sums.value),
         "labels": {label: _frequency(sums, place) for place, label in enumerate(labels)},
     }
     if row["f1"] is None:
         return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
     rules = {
         name: sums.estimate(lambda each, chance=chance: f1.f1(f1.guessed(each, chance), average))  # type: ignore[misc]
-        for name, chance in _chances(kind, people).items()
+        for name, chance in _chances(labels, people).items()
     }
     best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
     difference = (found - rules[best]).to_json()
@@ -99,13 +100,13 @@ def measured(kind: str, sums: Sums) -> dict[str, Any]:
     }
 
 
-def _chances(kind: str, people: Floats) -> dict[str, Floats]:
+def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
     """The probability of each label by the RULES that need no judge, (K,), from people's counts of it."""
     one = np.eye(len(people))
-    name, label = ("always_present", PRESENT) if kind == DETECTION else ("always_tie", TIE)
+    always = {"always_present": PRESENT, "always_tie": TIE}
     return {
         "majority": one[int(people.argmax())],
-        name: one[LABELS[kind].index(label)],
+        **{name: one[labels.index(label)] for name, label in always.items() if label in labels},
         "random": np.full(len(people), 1 / len(people)),
         "random_as_people": people / people.sum(),
     }

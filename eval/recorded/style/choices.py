@@ -17,6 +17,7 @@ LEVELS_FIRST, LABELS_FIRST = "levels_first", "labels_first"
 LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
 NO_LABEL, CAUTIOUS = "no_label", "cautious"
 DROPPED, TIES = "dropped", "tie"
+PUBLISHED, LEARNED = "published", "learned"
 VOTES = Choice(
     "votes",
     {
@@ -50,18 +51,26 @@ HALF = Choice(
     },
     "The orders did not disagree, one is missing.",
 )
+BINS = Choice(
+    "bins",
+    {
+        PUBLISHED: "three labels as they were recorded, by the paper's bounds between scores (--labels 3)",
+        LEARNED: "three labels by the two bounds that fit people's labels of other texts best, in five parts",
+    },
+    "The paper learned bounds, too, does not say how, and reports those set by hand, for they did better.",
+)
 PRESETS = Presets(
-    (VOTES, CANT_TELL, EVEN, HALF),
+    (VOTES, CANT_TELL, EVEN, HALF, BINS),
     (
         Preset(
             "corrected",
             "Labels first, so that two levels of one label do not split its votes; what is undecided has no label.",
-            {"votes": LABELS_FIRST, "cant_tell": LEFT_OUT, "even": NO_LABEL, "half": DROPPED},
+            {"votes": LABELS_FIRST, "cant_tell": LEFT_OUT, "even": NO_LABEL, "half": DROPPED, "bins": PUBLISHED},
         ),
         Preset(
             "as_published",
             "The vote on the levels, which then become labels, as the text has it; what is undecided claims less.",
-            {"votes": LEVELS_FIRST, "cant_tell": LEFT_OUT, "even": CAUTIOUS, "half": TIES},
+            {"votes": LEVELS_FIRST, "cant_tell": LEFT_OUT, "even": CAUTIOUS, "half": TIES, "bins": PUBLISHED},
         ),
     ),
 )
@@ -76,11 +85,12 @@ class StyleOptions:
     half: str
     even: str
     cant_tell: str
+    bins: str
     resamples: int = RESAMPLES
     seed: int = 0
 
     def to_json(self) -> dict[str, str]:
-        return {"votes": self.votes, "cant_tell": self.cant_tell, "even": self.even, "half": self.half}
+        return {choice.name: getattr(self, choice.name) for choice in PRESETS.choices}
 
 
 def chosen(preset: str, overrides: Iterable[str] = (), *, resamples: int = RESAMPLES, seed: int = 0) -> StyleOptions:

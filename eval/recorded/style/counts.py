@@ -64,19 +64,17 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Units of one kind beside what people said of the same: ``said`` and ``gold`` are codes of its labels, (N,).
+    """Units of one kind beside what people said of the same: ``said`` and ``gold`` are codes of the labels, (N,).
 
     Units that people have no label for are not among them."""
 
     kind: str
+    labels: tuple[str, ...]
+    average: str
     units: tuple[Unit, ...]
     said: NDArray[np.intp]
     gold: NDArray[np.intp]
     texts: Texts
-
-    @property
-    def average(self) -> str:
-        return AVERAGES[self.kind]
 
     @property
     def schemes(self) -> list[str]:
@@ -84,7 +82,7 @@ class Columns:
 
     def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
         """Counts of label i by people with j by the judge, the last j for none, by key: F is K * (K + 1)."""
-        size = len(LABELS[self.kind])
+        size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
 
@@ -96,18 +94,31 @@ class Columns:
 def columns_of(
     kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
-    """None where people say nothing of any."""
-    labels = LABELS[kind]
-    matched = [(unit, gold) for unit in units if (gold := people.get(subject_of(unit))) is not None]
-    if not matched:
-        return None
-    said = [unit.label(options) for unit, _ in matched]
+    """The labels of judges beside those of people. None where people say nothing of any."""
+    rated = [unit for unit in units if people.get(subject_of(unit)) is not None]
+    said = [unit.label(options) for unit in rated]
+    return columns_with(kind, LABELS[kind], AVERAGES[kind], rated, said, people, options) if rated else None
+
+
+def columns_with(
+    kind: str,
+    labels: tuple[str, ...],
+    average: str,
+    units: Sequence[Unit],
+    said: Sequence[str | None],
+    people: Mapping[Subject, str | None],
+    options: StyleOptions,
+) -> Columns:
+    """Units that people have labelled, and what was said of each, None where nothing was."""
+    golds = [people[subject_of(unit)] or "" for unit in units]
     return Columns(
         kind=kind,
-        units=tuple(unit for unit, _ in matched),
+        labels=labels,
+        average=average,
+        units=tuple(units),
         said=np.array([len(labels) if label is None else labels.index(label) for label in said], np.intp),
-        gold=np.array([labels.index(gold) for _, gold in matched], np.intp),
-        texts=Texts([unit.cluster for unit, _ in matched], options),
+        gold=np.array([labels.index(gold) for gold in golds], np.intp),
+        texts=Texts([unit.cluster for unit in units], options),
     )
 
 

@@ -7,6 +7,8 @@ judge's for none. What is divided by nothing is NaN.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eval.recorded.style.labels import DETECTION, RANKING
@@ -55,6 +57,15 @@ def judge_counts(confusion: Floats) -> Floats:
 def unlabelled(confusion: Floats) -> Floats:
     """Count the units without a label of the judge: (...)."""
     return np.asarray(_table(confusion)[..., -1].sum(axis=-1))
+
+
+def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
+    """The number of times the judge gives each label, or none, by people's label: from (K * (K + 1),)."""
+    given = (*labels, "no_label")
+    return {
+        label: dict(zip(given, map(int, row), strict=True))
+        for label, row in zip(labels, _table(confusion), strict=True)
+    }
 
 
 def guessed(confusion: Floats, chance: Floats) -> Floats:

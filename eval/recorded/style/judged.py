@@ -21,7 +21,8 @@ TRIGRAM_WORDS = 3  # a reply of no more words is an answer without a reason
 class Unit:
     """``labels`` of the draws, ``means`` the mean score of a and of b where a rubric was used; ``half_draws`` were
     answered in one of the two orders only; ``lines`` there were, ``unused`` of them are no part of a draw's label;
-    ``same_reply``: several draws, one reply."""
+    ``same_reply``: several draws, one reply; ``levels`` of the draws, where there are three labels, and all
+    ``scores``."""
 
     key: Key
     about: About
@@ -31,6 +32,8 @@ class Unit:
     unused: int
     half_draws: int
     same_reply: bool
+    levels: Mapping[str, int]
+    scores: tuple[float, ...]
 
     @property
     def cluster(self) -> str:
@@ -78,6 +81,8 @@ class _Open:
     places: dict[Part, tuple[Path, int]] = field(default_factory=dict)
     reply: str = ""  # the first one
     same_reply: bool = True
+    levels: Counter[str] = field(default_factory=Counter)
+    scores: list[float] = field(default_factory=list)
 
 
 def read_judged(paths: Iterable[Path]) -> Judged:
@@ -141,6 +146,10 @@ class _Reader:
         unit.said[line.part] = line.said
         unit.places[line.part] = place
         unit.same_reply &= line.reply == unit.reply
+        if line.level is not None:
+            unit.levels[line.level] += 1
+        if line.score is not None:
+            unit.scores.append(line.score)
 
 
 def _unit(key: Key, unit: _Open) -> Unit:
@@ -165,6 +174,8 @@ def _unit(key: Key, unit: _Open) -> Unit:
         unused=unused,
         half_draws=half,
         same_reply=len(by_draw) > 1 and bool(unit.reply) and unit.same_reply,
+        levels=dict(unit.levels),
+        scores=tuple(unit.scores),
     )
 
 

@@ -29,6 +29,7 @@ A, TIE, B = "a", "tie", "b"
 LABELS: Mapping[str, tuple[str, ...]] = {DETECTION: (ABSENT, PRESENT), RANKING: (A, TIE, B)}
 
 CANNOT_TELL = "cant_tell"
+THREE = ("not", "somewhat", "very")  # labels of a style where more than its presence is told, the least first
 # what people choose among, the least first, and the label each level stands for
 LEVELS: Mapping[str, Mapping[str, str | None]] = {
     DETECTION: {"not": ABSENT, "somewhat": PRESENT, "very": PRESENT, CANNOT_TELL: None},

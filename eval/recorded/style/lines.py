@@ -1,8 +1,8 @@
 """Recorded judgements of style: JSON Lines, optionally gzipped, one answer of a judge a line, as ``--judgements`` of
 ``pearl judge style-detect`` and ``pearl judge style-rank`` writes them.
 
-``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "order"?,
-"response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "request"?, "judge_persona"?, "reply"?,
+``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "label"?,
+"order"?, "response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "request"?, "judge_persona"?, "reply"?,
 "reason"?}``; a ranking's ``persona`` is the one whose styles are asked for. Other fields are passed over and named.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from eval.asking.json_lines import check_fields, optional_id, optional_string
 from eval.asking.verdict import KINDS, SCORED
-from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, TIE, A, B
+from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, THREE, TIE, A, B
 from eval.recorded.style.styles import style_named
 from pearl.errors import InputError
 from pearl.texts import check_id, json_type
@@ -68,6 +68,8 @@ class Line:
     said: str | float | None
     verdict: str
     reply: str
+    score: float | None
+    level: str | None  # one of THREE
 
 
 def parse_line(value: dict[str, Any]) -> Line:
@@ -85,6 +87,8 @@ def parse_line(value: dict[str, Any]) -> Line:
         said=_said(value, kind),
         verdict=_among(value, "verdict", VERDICTS[kind]),
         reply=optional_string(value, "reply") or "",
+        score=_score(value),
+        level=value["label"] if value.get("label") in THREE else None,
     )
 
 

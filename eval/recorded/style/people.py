@@ -17,7 +17,17 @@ import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_string, read_lines
 from eval.recorded.style.choices import OWN_VOTE, StyleOptions
-from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, LEVELS, TIE, counted_ratings, ratings_label
+from eval.recorded.style.labels import (
+    CANNOT_TELL,
+    DETECTION,
+    LABELS,
+    LEVELS,
+    THREE,
+    TIE,
+    counted_ratings,
+    majority,
+    ratings_label,
+)
 from eval.recorded.style.lines import style_key
 from pearl.errors import InputError
 from pearl.stats import Floats
@@ -53,6 +63,17 @@ class People:
 
     def labels(self, options: StyleOptions) -> dict[Subject, str | None]:
         return {subject: ratings_label(subject.kind, given, options) for subject, given in self.ratings.items()}
+
+    def levels(self, options: StyleOptions) -> dict[Subject, str | None]:
+        """The one of three labels that people gave each text, where they could give three."""
+        if self.scales.get(DETECTION, ())[:3] != THREE:
+            return {}
+        counted = {
+            subject: counted_ratings(given, options)
+            for subject, given in self.ratings.items()
+            if subject.kind == DETECTION
+        }
+        return {subject: majority(given, options.even, THREE) for subject, given in counted.items()}
 
     def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
         """The number who gave each level of the scale: (subjects, levels)."""

@@ -16,6 +16,7 @@ from eval.recorded.style.judged import Judged, Unit, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import NOBODY, People, Subject, read_people
 from eval.recorded.style.personas import irrelevant_attributes, sensitivity
+from eval.recorded.style.three_labels import three_labels
 from eval.recorded.style.trigrams import of_judges, of_people
 
 Rows = list[dict[str, Any]]
@@ -43,6 +44,7 @@ def style_report(
         "rules": dict(RULES),
         **_agreement(judged, people, labels, options),
         **_compared(judged, labels, abilities, options),
+        "three_labels": list(three_labels(_plain(judged, DETECTION), people.levels(options), options)),
         **_analysed(judged, people, options),
     }
 

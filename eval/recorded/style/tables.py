@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
 
+from eval.recorded.style.cells import (
+    ALL_TASKS,
+    JUDGED,
+    Cell,
+    Columns,
+    across,
+    band,
+    field,
+    less_best,
+    scheme,
+    table,
+    task,
+    who,
+)
+from eval.recorded.style.choices import LEARNED
 from eval.recorded.style.consistency import PEOPLE
+from eval.recorded.style.labels import THREE
 from eval.report.tables import NOTHING, Json, Table, shown
 
-Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row
-Columns: TypeAlias = dict[str, Cell]
-ALL_TASKS = "all tasks"
 CONTRASTS = {
     "self_less_other": "its own texts less others'",
     "same_less_different_family": "its family's texts less others'",
@@ -26,6 +37,7 @@ def style_tables(result: Json) -> Iterator[Table]:
     yield from _some(
         f1_table(result),
         judges_table(result),
+        three_labels_table(result),
         consistency_table(result),
         agreement_table(result, with_people=True),
         people_table(result, styles=False),
@@ -52,59 +64,6 @@ def more_tables(result: Json) -> Iterator[Table]:
 def _some(*tables: Table) -> Iterator[Table]:
     return (table for table in tables if table.rows)
 
-
-# cells
-
-DIGITS = {"kappa": 2, "randolph_kappa": 2, "cohen_kappa": 2, "pearson_r": 2, "rho": 2}  # of others 3
-SIGNED = ("difference", "relative_change")
-
-
-def table(caption: str, rows: Iterable[Json], columns: Columns, command: str = "") -> Table:
-    made = {title: partial(field, cell) if isinstance(cell, str) else cell for title, cell in columns.items()}
-    return Table.of(caption, rows, made, command)
-
-
-def field(name: str, row: Json) -> str:
-    """A field of a row: an interval, a number or a name; NOTHING where it is empty."""
-    value = row[name]
-    if isinstance(value, dict):
-        return shown(value, DIGITS.get(name, 3), sign=name in SIGNED)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value or NOTHING
-
-
-def task(row: Json) -> str:
-    return str(row["task"] or ALL_TASKS)
-
-
-def scheme(row: Json) -> str:
-    return f"{row['kind']}: {row['scheme'] or 'all schemes'}"
-
-
-def band(row: Json) -> str:
-    """The band, or the reason why there is none."""
-    return str(row.get("band") or row.get("undefined", ""))
-
-
-def who(row: Json) -> str:
-    return ", ".join(filter(None, (row["of"], row.get("scheme") or row.get("kind"))))
-
-
-def less_best(row: Json) -> str:
-    """The difference from the best rule that needs no judge."""
-    best = row["less_baseline"]
-    return NOTHING if best is None else f"{shown(best, 3, sign=True)} {best['against']}"
-
-
-def across(titles: Iterable[str], cells: Mapping[Any, str], key: Callable[[Json], tuple[str, ...]]) -> Columns:
-    """A column for each of the titles: the cell of the row's key and the title."""
-
-    def column(title: str) -> Cell:
-        return lambda row: cells.get((*key(row), title), NOTHING)
-
-    return {title: column(title) for title in titles}
-
-
-JUDGED: Columns = {"judge": "judge", "scheme": scheme, "task": task}
 
 # tables of all rows of one name in the result: the caption and the columns
 
@@ -198,6 +157,20 @@ def judges_table(result: Json) -> Table:
     columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "F1": "f1"}
     columns |= {**tasks, "less the best rule": less_best}
     return table("F1 of each judge; 'none' are texts it gave no label.", rows_by(result, "judge"), columns)
+
+
+def three_labels_table(result: Json) -> Table:
+    """A row a judge and scheme: F1 over not, somewhat and very, and which the judge gives for each of people's."""
+    columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "macro F1": "f1"}
+    columns |= {f"people: {label}": given(label) for label in THREE}
+    columns |= {"accuracy": "accuracy", "less the best rule": less_best}
+    rows = [{**row, **row["group"]} for row in result["three_labels"] if row["by"] == ["judge"]]
+    bounds = "learned on other texts" if result["choices"]["bins"] == LEARNED else "as recorded"
+    return table(f"Three labels, bounds {bounds}: the judge's {', '.join(THREE)} for each of people's.", rows, columns)
+
+
+def given(label: str) -> Cell:
+    return lambda row: " / ".join(f"{row['confusion'][label][each]:,}" for each in THREE)
 
 
 def consistency_table(result: Json) -> Table:

@@ -149,7 +149,7 @@ def test_a_confusion_of_a_resample(columns, detected):
         people, judge = np.repeat(made.gold, times), np.repeat(made.said, times)
         if people.any() or judge.any():
             assert f1(sums, "binary") == pytest.approx(f1_score(people, judge))
-    assert measured("detection", totals)["f1"]["low"] < measured("detection", totals)["f1"]["high"]
+    assert measured(made, totals)["f1"]["low"] < measured(made, totals)["f1"]["high"]
 
 
 def test_reflection(columns, detected):

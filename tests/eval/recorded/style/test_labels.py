@@ -87,6 +87,7 @@ def test_choices_by_name():
         "cant_tell": "left_out",
         "even": "cautious",
         "half": "dropped",
+        "bins": "published",
     }
     with pytest.raises(InputError, match="--choose cant_tell=never: there are left_out, absent, own"):
         chosen("corrected", ["cant_tell=never"])

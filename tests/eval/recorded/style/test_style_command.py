@@ -90,7 +90,13 @@ def test_figures_picture_and_page(pearl_eval, files, tmp_path):
     assert found["judgements"]["units_of_a_judge_told_to_be_somebody"] == 24 * 3
     assert found["judgements"]["units_not_rated"] == 0
     assert found["people"]["labels"]["ranking"] == {"a": 9, "tie": 9, "b": 6, "no_label": 0}
-    assert found["choices"] == {"votes": "labels_first", "cant_tell": "left_out", "even": "no_label", "half": "dropped"}
+    assert found["choices"] == {
+        "votes": "labels_first",
+        "cant_tell": "left_out",
+        "even": "no_label",
+        "half": "dropped",
+        "bins": "published",
+    }
     assert {row["average"] for row in found["f1"]} == {"binary", "macro"}
     assert {row["group"].get("task") for row in found["f1"] if row["by"] == ["task"]} == {"email", "letter", "tweet"}
     assert {row["judges"] for row in found["correlations"] if row["task"] is None} == {3}
