@@ -1,8 +1,8 @@
 """The gains file: JSON Lines, optionally gzipped, a request a line, with its documents and the gain of each.
 
 ``{"request", "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...], "gain": [float, ...], "user_id"?, "id"?,
-"timestamp"?, "target"?, "sets"?}``; gains are in nats, in the documents' order. A set is ``{"documents": [place, ...],
-"gain": float}``: what several documents gain together, by their places among the documents.
+"timestamp"?, "target"?, "score"?: [...], "sets"?: [...]}``. Gains are in nats; they and scores are in the documents'
+order. A set, ``{"documents": [place, ...], "gain": float}``, says what several documents gain together, by places.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ LARGEST_GAIN = 1e9  # nats; sums and squares of larger ones overflow
 class GainsRecord:
     """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
 
-    ``target`` is what the user really wrote for the request, where the file says so; ``sets`` what several documents
-    gain together, by their places, where that was measured.
+    Where the file says so: ``target`` is what the user really wrote for the request, ``scores`` are those of the
+    retriever that chose the documents, and ``sets`` what several of them gain together, by their places.
     """
 
     request: Request
@@ -39,6 +39,7 @@ class GainsRecord:
     target: str | None
     documents: tuple[Document, ...]
     gains: tuple[float, ...]
+    scores: tuple[float, ...] | None = None
     sets: Mapping[frozenset[int], float] = field(default_factory=dict)
 
 
@@ -63,19 +64,20 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
         id=_optional_id(value, "id"),
         target=_target(value.get("target")),
         documents=tuple(documents),
-        gains=_gains(value.get("gain"), len(documents)),
+        gains=_numbers(value.get("gain"), "gain", len(documents)),
+        scores=None if value.get("score") is None else _numbers(value["score"], "score", len(documents)),
         sets=_sets(value.get("sets"), len(documents)),
     )
 
 
-def _gains(value: Any, size: int) -> tuple[float, ...]:
+def _numbers(value: Any, param: str, size: int) -> tuple[float, ...]:
     if not isinstance(value, list):
-        raise InputError(f"'gain' must be an array, not {json_type(value)}.", param="gain", code="wrong_type")
+        raise InputError(f"'{param}' must be an array, not {json_type(value)}.", param=param, code="wrong_type")
     if len(value) != size:
         raise InputError(
-            f"'gain' has {len(value)} numbers for {size} documents; give one for each.", param="gain", code="length"
+            f"'{param}' has {len(value)} numbers for {size} documents; give one for each.", param=param, code="length"
         )
-    return tuple(_number(item, f"gain.{position}") for position, item in enumerate(value))
+    return tuple(_number(item, f"{param}.{position}") for position, item in enumerate(value))
 
 
 def _sets(value: Any, size: int) -> dict[frozenset[int], float]:

@@ -12,11 +12,11 @@ from training.choices import CORRECTED, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
-EXAMPLES = """A line of the file is a gains record with sets beside; a set names places in 'documents', best first:
+EXAMPLES = """A line of the file is a gains record with scores and sets; a set names places in 'documents', best first:
 
 \b
   {"request": "...", "documents": [{"text": "..."}, {"text": "..."}, {"text": "..."}], "gain": [2.9, 3.1, 0.2],
-   "sets": [{"documents": [1, 0], "gain": 3.4}, {"documents": [1, 2], "gain": 3.9}]}
+   "score": [0.4, 0.9, 0.1], "sets": [{"documents": [1, 0], "gain": 3.4}, {"documents": [1, 2], "gain": 3.9}]}
 
 Examples:
 

@@ -41,12 +41,14 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class SetUnit:
-    """A request's target and its documents, best first; all sets of it are one piece of work."""
+    """A request's target and its documents, best first; all sets of it are one piece of work. ``scores`` are the
+    retriever's of the documents."""
 
     name: str
     user_id: str
     target: Document
     documents: tuple[Document, ...]
+    scores: tuple[float, ...]
 
     @property
     def size(self) -> int:
@@ -69,9 +71,14 @@ def plan_sets(
     for number, part in enumerate(partitions(histories, options)):
         for place, (target, candidates) in enumerate(part.requests()):
             *before, target = times_of_all_or_none([*candidates, target])
-            ranking = retriever.rank(Request(target.request or "", target.timestamp), before)
-            best = tuple(scored.document for scored in ranking[:documents])
-            yield SetUnit(f"{number:06d}-{place:04d}", part.user_id, target, best)
+            best = retriever.rank(Request(target.request or "", target.timestamp), before)[:documents]
+            yield SetUnit(
+                f"{number:06d}-{place:04d}",
+                part.user_id,
+                target,
+                tuple(each.document for each in best),
+                tuple(each.score for each in best),
+            )
 
 
 class SetScorer:
@@ -116,7 +123,8 @@ def write_sets(units: Sequence[SetUnit], folder: Path, out: Path) -> int:
         for unit in units:
             rows = read_table(folder / f"{unit.name}.parquet").to_pylist()
             gains = {tuple(row["document_ids"]): round(row["log_p_with"] - row["log_p_without"], 4) for row in rows}
-            documents = [unit.documents[place] for place in oldest_first(unit.documents)]
+            order = list(oldest_first(unit.documents))
+            documents = [unit.documents[place] for place in order]
             places = {document.id: place for place, document in enumerate(documents)}
             together = [
                 {"documents": [places[id] for id in ids], "gain": gain} for ids, gain in gains.items() if len(ids) > 1
@@ -129,6 +137,7 @@ def write_sets(units: Sequence[SetUnit], folder: Path, out: Path) -> int:
                 "target": unit.target.text,
                 "documents": [asdict(document) for document in documents],
                 "gain": [gains[document.id,] for document in documents],
+                "score": [round(unit.scores[place], 4) for place in order],
                 "sets": together,
             }
             file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())

@@ -26,20 +26,22 @@ DOCUMENTS = tuple(
     for name, thing, time in (("a", "tide", 1.0), ("b", "wheel", 2.0), ("c", "kettle", 3.0), ("d", "wheel", 4.0))
 )
 
+SCORES = (4.0, 3.0, 2.0, 1.0)
+
 
 def scorer_of(folder: Path) -> Scorer:
     return Scorer(load_auxiliary(str(folder), dtype="float32"), auxiliary_template("commit"), ("Some text.",), OPTIONS)
 
 
 def test_each_alone_and_every_two_and_three_with_the_best() -> None:
-    unit = SetUnit("0", "ann", TARGET, DOCUMENTS)
+    unit = SetUnit("0", "ann", TARGET, DOCUMENTS, SCORES)
     assert unit.sets() == [(0,), (1,), (2,), (3,), (0, 1), (0, 2), (0, 3), (0, 1, 2), (0, 1, 3), (0, 2, 3)]
     assert unit.size == 10
 
 
 def test_a_set_stands_in_one_prompt_its_best_last(causal_folder: Path) -> None:
     scorer = scorer_of(causal_folder)
-    unit = SetUnit("0", "ann", TARGET, DOCUMENTS)
+    unit = SetUnit("0", "ann", TARGET, DOCUMENTS, SCORES)
     rows = {tuple(row["document_ids"]): row for row in SetScorer(scorer).score(unit).to_pylist()}
     assert list(map(len, rows)).count(1) == 4
     assert len(rows) == unit.size
@@ -69,7 +71,8 @@ def test_the_best_documents_by_the_retriever_best_first() -> None:
     assert again == unit
     before = [each for each in own if (each.timestamp or 0) < (unit.target.timestamp or 0)]
     best = BM25Retriever().rank(Request(unit.target.request or ""), before)
-    assert [each.document.id for each in best[:3]] == [each.id for each in unit.documents]
+    assert [each.document for each in best[:3]] == list(unit.documents)
+    assert [each.score for each in best[:3]] == list(unit.scores)
 
 
 @pytest.fixture
@@ -100,6 +103,8 @@ def test_the_file_is_what_eval_reads_and_what_is_done_stays(measure: Callable[..
         (best,) = frozenset.intersection(*record.sets)
         assert best in range(4)
         assert record.target
+        assert record.scores is not None
+        assert max(record.scores) == record.scores[best]
     before, parts = fingerprint(out), sorted((tmp_path / "sets.jsonl.parts").glob("*.parquet"))
     rows = pq.read_table(parts[0]).to_pylist()
     line = records[0]
