@@ -58,6 +58,12 @@ class RecordedJudgement:
     def distractor(self) -> str | None:
         return self.texts[1 if self.gold is Answer.A else 0] if self.texts and self.gold is not Answer.TIE else None
 
+    @property
+    def not_chosen(self) -> tuple[str, ...]:
+        """The texts that the gold answer does not say: the distractor, or both of a tie."""
+        distractor = self.distractor
+        return (self.texts or ()) if distractor is None else (distractor,)
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:

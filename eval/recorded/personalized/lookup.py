@@ -10,6 +10,7 @@ from typing import TypeAlias
 from eval.asking.lines import folded
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 
+LONG_ENOUGH = 20  # characters of a text that cannot stand somewhere else by chance
 Said: TypeAlias = tuple[str, list[RecordedJudgement]] | None  # what a check says, and of which records
 
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from scipy.stats import binomtest
 
 from eval.asking.lines import folded
+from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import Said, rare_words, repeated, said, together, tokens, where
+from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, rare_words, repeated, said, together, tokens, where
 
 CONSTANT_SHARE = 0.5  # of the records, from which on one distractor is called constant
 SHORTCUT_P = 0.001
-LONG_ENOUGH = 20  # characters of a text that cannot stand somewhere else by chance
 _ABSENT = re.compile(r"\b([Nn]a[Nn]|NAN|None|null|undefined|N/A)\b")
 
 
 def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
     """The records that share the most common distractor where it is most of them, and how many have a distractor."""
-    have = where(recording, lambda each: folded(each.distractor))
-    groups = repeated(have, lambda each: folded(each.distractor))
-    largest = max(groups, key=len, default=[])
+    have = where(recording, lambda each: any(map(folded, each.not_chosen)))
+    showing: dict[str, list[RecordedJudgement]] = defaultdict(list)
+    for judgement in have:
+        for text in set(map(folded, judgement.not_chosen)) - {""}:
+            showing[text].append(judgement)
+    largest = max(showing.values(), key=len, default=[])
     return (largest if len(largest) > 2 and len(largest) >= CONSTANT_SHARE * len(have) else []), len(have)
 
 
@@ -31,7 +34,8 @@ def constant_distractor(recording: Recording) -> Said:
     if not same:
         return None
     personas = len({each.persona for each in same})
-    whose = where(recording, lambda each: folded(each.target) == folded(same[0].distractor))
+    text = max(Counter(folded(text) for each in same for text in each.not_chosen).items(), key=lambda pair: pair[1])[0]
+    whose = where(recording, lambda each: folded(each.target) == text)
     owner = f" It is the right answer of record {whose[0].line}." if whose else ""
     return (
         f"One and the same text is the wrong answer in {len(same):,} of {have:,} records with {personas:,} personas: "
@@ -145,9 +149,9 @@ def empty_text(recording: Recording) -> Said:
 
 def target_leaked(recording: Recording) -> Said:
     def leaked(each: RecordedJudgement) -> bool:
-        target = folded(each.target)
         around = (each.persona, each.question if each.question not in (each.texts or ()) else None)
-        return len(target) >= LONG_ENOUGH and any(target in folded(text) for text in around)
+        right = [folded(text) for text in (each.texts or () if each.gold is Answer.TIE else (each.target,))]
+        return any(len(text) >= LONG_ENOUGH and text in folded(near) for text in right for near in around)
 
     found = where(recording, leaked)
     return said(found, recording, "contain the right text in the persona or the question.")

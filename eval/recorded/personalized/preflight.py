@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from eval.recorded.personalized import gold_checks, pair_checks
 from eval.recorded.personalized.judgements import Recording
+from eval.recorded.personalized.misplaced import misplaced_answers
 from eval.report.checks import BROKEN, NOTE, Check
 
 CHECKS: tuple[Check[Recording], ...] = (
@@ -26,6 +27,7 @@ CHECKS: tuple[Check[Recording], ...] = (
         "The wrong answer is the persona's own too.",
         pair_checks.distractor_by_the_user,
     ),
+    Check("misplaced_answers", BROKEN, "Answers that belong to another record.", misplaced_answers),
     Check("stale_neighbour", BROKEN, "The neighbour of another persona.", pair_checks.stale_neighbour),
     Check("stale_persona", BROKEN, "The record's persona is not the one that was shown.", pair_checks.stale_persona),
     Check("persona_without_fields", BROKEN, "A persona that says nothing.", pair_checks.persona_without_fields),

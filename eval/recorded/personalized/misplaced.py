@@ -1,0 +1,120 @@
+"""Answers under another record's question: an index that is off by one, or a variable that a loop left behind.
+
+Looks at every record with texts, whatever the gold says. Where records have texts of their own, one that shows those of
+the record before, under another question or persona, is misplaced; so is one whose texts other records show under the
+question before and none under its own, or, where no other record shows them, one whose texts speak of the question
+before and not of its own. Where many records share their texts, as in a survey, each question has its own pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from eval.asking.lines import folded
+from eval.recorded.personalized.judgements import RecordedJudgement, Recording
+from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, said, tokens
+
+LONG_WORD = 4  # letters
+ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart
+NEARER, LEAST_WEIGHT, LEAST_WORDS = 1.5, 4.0, 3  # how much more texts must speak of another question
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """A record with its question, persona and texts, folded."""
+
+    record: RecordedJudgement
+    question: str
+    persona: str
+    texts: frozenset[str]
+
+
+def misplaced_answers(recording: Recording) -> Said:
+    """The records that show answers of another question, or those of the record before to another person."""
+    displays = [
+        Display(each, folded(each.question), folded(each.persona), frozenset(map(folded, each.texts)))
+        for each in recording.judgements
+        if each.texts
+    ]
+    times = Counter(display.texts for display in displays)
+    alone = 2 * sum(times[display.texts] == 1 for display in displays) > len(displays)
+    found = list(_of_the_record_before(displays) if alone else _of_another_survey_question(displays))
+    return said(found, recording, "show answers that belong to another record, such as those of the record before.")
+
+
+def _of_another_survey_question(displays: Sequence[Display]) -> Iterator[RecordedJudgement]:
+    """Those that show not the pair that most records of their question show, but that of another question."""
+    by_question: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
+    for display in displays:
+        by_question[display.question][display.texts] += 1
+    usual = {
+        question: texts
+        for question, times in by_question.items()
+        for texts, count in times.most_common(1)
+        if count > 2 and 2 * count > times.total()
+    }
+    for display in displays:
+        mine = usual.get(display.question)
+        if mine and display.texts != mine and display.texts in usual.values():
+            yield display.record
+
+
+def _of_the_record_before(displays: Sequence[Display]) -> Iterator[RecordedJudgement]:
+    words = QuestionWords(displays)
+    for before, display in pairwise(displays):
+        if (display.question, display.persona) == (before.question, before.persona):
+            continue
+        elsewhere = display.question != before.question
+        if display.texts == before.texts or (elsewhere and words.speaks_of(display, before.question)):
+            yield display.record
+
+
+class QuestionWords:
+    """The texts that are shown under each question, and the words that they and the question itself use."""
+
+    def __init__(self, displays: Sequence[Display]) -> None:
+        self._shown: dict[str, Counter[str]] = defaultdict(Counter)  # question -> text -> records
+        for display in displays:
+            self._shown[display.question].update(display.texts)
+        texts = {text for shown in self._shown.values() for text in shown}
+        self._words = {text: _long_words(text) for text in {*self._shown, *texts}}
+        documents = Counter(word for words in self._words.values() for word in words)
+        self._weight = {word: math.log(len(self._words) / count) for word, count in documents.items()}
+
+    def speaks_of(self, display: Display, other: str) -> bool:
+        """True when the texts of a record belong to the ``other`` question and not to its own."""
+        here, there = self._shown[display.question], self._shown[other]
+        if any(here[text] > 1 for text in display.texts):
+            return False
+        if any(text in there and len(text) >= LONG_ENOUGH for text in display.texts):
+            return True
+        own, others = self._words[display.question], self._words[other]
+        if not own or not others or self._sum(own & others) > ALIKE * self._sum(own | others):
+            return False
+        near_own, near_other = self._near(display, display.question), self._near(display, other)
+        lead = sum(near_other.values()) - sum(near_own.values())
+        apart = len(near_other.keys() - near_own.keys())
+        nearer = sum(near_other.values()) > NEARER * sum(near_own.values())
+        return nearer and lead > LEAST_WEIGHT and apart >= LEAST_WORDS
+
+    def _near(self, display: Display, question: str) -> dict[tuple[str, str], float]:
+        """The weight of each text's words that the question uses, and half of those that only its other texts use."""
+        others = self._shown[question].keys() - display.texts
+        beside = {word for text in others for word in self._words[text]}
+        asked = self._words[question]
+        return {
+            (text, word): self._weight[word] * (1.0 if word in asked else 0.5)
+            for text in display.texts
+            for word in self._words[text] & (asked | beside)
+        }
+
+    def _sum(self, words: frozenset[str]) -> float:
+        return sum(self._weight[word] for word in words)
+
+
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in tokens(text) if len(word) >= LONG_WORD)

@@ -1,0 +1,100 @@
+"""Answers under another record's question are found, whatever the gold says; and nobody is falsely accused."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.recorded.personalized.judgements import read_recording
+from eval.recorded.personalized.preflight import CHECKS
+from eval.report.checks import preflight
+
+EXPERIMENT = Path(__file__).parents[4] / "docs" / "experiments" / "misplaced.py"
+TOPICS = ("harbour storm ships", "orchard frost apples", "railway strike trains", "library roof books")
+
+
+@pytest.fixture
+def misplaced(write_lines):
+    def find(lines: list[dict[str, Any]]) -> tuple[int, ...]:
+        found = {each.check: each.records for each in preflight(CHECKS, read_recording(write_lines(lines)))}
+        return found.get("misplaced_answers", ())
+
+    return find
+
+
+def essays(count: int = 40, gold: str = "") -> list[dict[str, Any]]:
+    """Two essays of a record's own on each topic, of five people."""
+    return [
+        {
+            "ground_truth": gold or "AB"[place // 2 % 2],
+            "answer": "A",
+            "user_info": f"The person is {20 + place % 5} years old.",
+            "article": f"{topic}.",
+            "asst_A": f"What I felt about {topic}, text number {place}.",
+            "asst_B": f"To me {topic} meant little, text number {place}.",
+        }
+        for place in range(count)
+        for topic in (TOPICS[place // 5 % 4],)
+    ]
+
+
+def show_before(lines: list[dict[str, Any]], *places: int) -> list[dict[str, Any]]:
+    shifted = [dict(line) for line in lines]
+    for place in places:
+        shifted[place] |= {name: lines[place - 1][name] for name in ("asst_A", "asst_B")}
+    return shifted
+
+
+@pytest.mark.parametrize("gold", ["", "C"])
+def test_the_answers_of_the_record_before(misplaced, gold):
+    lines = essays(gold=gold)
+    assert misplaced(lines) == ()
+    assert misplaced(show_before(lines, 4, 11, 23)) == (5, 12, 24)
+
+
+def test_a_run_of_them_is_found_where_the_question_changes(misplaced):
+    """The first shows the texts of a record that stands; those behind it are known by what they speak of."""
+    lines = essays()
+    assert set(misplaced(show_before(lines, *range(3, 12)))) >= {4, 6, 11}
+
+
+def test_the_same_person_with_the_same_question_is_no_misplacement(misplaced):
+    lines = essays()
+    lines[8]["user_info"] = lines[7]["user_info"]
+    assert misplaced(show_before(lines, 8)) == ()
+
+
+def survey(count: int = 60) -> list[dict[str, Any]]:
+    """Two questions with the same options for everybody, and one whose options they share."""
+    options = (("Very likely to happen soon", "Not at all likely"), ("A major problem", "No problem"), ("Yes", "No"))
+    return [
+        {
+            "ground_truth": "AB"[place % 2],
+            "answer": "A",
+            "user_info": f"The person is {20 + place} years old.",
+            "question": f"Question {place // 20}",
+            "asst_A": options[place // 20][place % 2],
+            "asst_B": options[place // 20][1 - place % 2],
+        }
+        for place in range(count)
+    ]
+
+
+def test_a_survey_shows_everybody_the_same_options(misplaced):
+    lines = survey()
+    assert misplaced(lines) == ()
+    assert misplaced(show_before(lines, 5, 20, 40)) == (21, 41)
+
+
+def test_the_recorded_files(shared):
+    """As the experiment counts it, on one file with ties and one without."""
+    experiment = runpy.run_path(str(EXPERIMENT))
+    for name in ("ec_all_features_gpt-4o", "ec_all_features_with_tie_all_features_gpt-4o"):
+        recording = read_recording(shared / "data" / "personalized-judge" / f"{name}.jsonl.gz")
+        found = list(experiment["counts_of"](recording))
+        assert all(counts["falsely_accused"] == 0 for _, counts in found)
+        moved = sum(counts["other_question"] for _, counts in found)
+        assert sum(counts["other_question_found"] for _, counts in found) >= 0.95 * moved > 100
