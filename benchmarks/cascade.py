@@ -47,6 +47,8 @@ TITLE = "What the cascade leaves out"
 ARTIFACT = ROOT / "work" / "embedded" / "models" / "two-stages"
 LEAST, MOST, PER_USER = 100, 150, 5  # candidates of a request, and requests of a user
 QUICK_LEAST, QUICK_MOST, QUICK_USERS = 10, 12, 2
+OPTIONS = ScoringOptions("commit")
+QUICK_OPTIONS = replace(OPTIONS, target_tokens=16, document_tokens=32, request_tokens=16)
 TOP = 3
 THREE_BEST = "of the three best, in the cascade's three best"
 MORE = 48
@@ -94,7 +96,7 @@ def measure(quick: bool) -> Measured:
         for corpus in corpora:
             histories = read_histories(corpus.path)
             some = [_rank(each, parts, encoder) for each in _asked(histories, quick)]
-            gains += _gains(some, histories)
+            gains += _gains(some, histories, QUICK_OPTIONS if quick else OPTIONS)
             ranked += some
     described = {
         "corpus": " and ".join(corpus.source for corpus in corpora),
@@ -163,9 +165,10 @@ def _rank(asked: Asked, parts: Parts, encoder: KnownTexts) -> Ranked:
     return Ranked(asked, ours, more, unguessed, whole, ours_read, more_read)
 
 
-def _gains(ranked: Sequence[Ranked], histories: dict[str, list[Document]]) -> list[tuple[float, float, float]]:
+def _gains(
+    ranked: Sequence[Ranked], histories: dict[str, list[Document]], options: ScoringOptions
+) -> list[tuple[float, float, float]]:
     """Nats of the document that stands first, by either cascade and with all of them read."""
-    options = ScoringOptions("commit")
     template = auxiliary_template(options.template)
     examples = few_shot_examples(histories, options, {each.asked.target.text for each in ranked})
     scorer = Scorer(load_auxiliary("embedded"), template, examples, options)

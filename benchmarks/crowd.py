@@ -23,8 +23,8 @@ NAME = "crowd"
 TITLE = "200 clients at once"
 CLIENTS = 200
 REPETITIONS, SECONDS = 3, 20.0
-QUICK_REPETITIONS, QUICK_SECONDS = 1, 2.0
-WARM_UP_S = 3.0
+QUICK_REPETITIONS, QUICK_SECONDS = 1, 0.5
+WARM_UP_S, QUICK_WARM_UP_S = 3.0, 0.1
 REQUESTS = 4_000
 MOST_SPREAD = 4
 
@@ -42,7 +42,7 @@ def measure(quick: bool) -> Measured:
             scratch = Path(folder) / str(most)
             scratch.mkdir()
             with served(person, scratch, PEARL_DRAFTS_AT_ONCE=str(most)) as house:
-                load(on_pearl(house, bodies, CLIENTS, WARM_UP_S))
+                load(on_pearl(house, bodies, CLIENTS, QUICK_WARM_UP_S if quick else WARM_UP_S))
                 outcomes = [load(on_pearl(house, bodies, CLIENTS, seconds)) for _ in range(repetitions)]
             failed += [done.errors for done in outcomes]
             figures += _figures(f"at_{most}", f"{most} drafts at once", outcomes, judged=most == places)

@@ -147,9 +147,11 @@ def _repeat(bench: Bench, folder: Path) -> Repetition:
     whole = bench.run(kept, bench.judgements)
     elicitation = json.loads(whole.output)["elicitation"]
     assert bench.calls() == elicitation["asked"] == elicitation["questions"]
-    some = min(REPLAYED, bench.judgements)
-    bench.run(folder / "some.sqlite", some)
-    replayed = bench.run(folder / "some.sqlite", some, "--replay")
+    some, few = kept, bench.judgements
+    if few > REPLAYED:
+        some, few = folder / "some.sqlite", REPLAYED
+        bench.run(some, few)
+    replayed = bench.run(some, few, "--replay")
     bench.calls()
     _kill_in_the_middle(bench, killed)
     first, stored = bench.calls(), _stored(killed)

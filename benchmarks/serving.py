@@ -33,10 +33,20 @@ from retriever.models.hardware import has_bfloat16
 
 NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"
-USERS, DRAFTS, DOCUMENTS = 20, 100, 60  # documents of each user
-QUICK_USERS, QUICK_DRAFTS = 2, 1
 STARTS, QUICK_STARTS = 5, 1
 CLIENTS, CALLS, QUICK_CALLS = 8, 40, 2  # calls of each client
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much the service holds when its memory is taken. ``documents``: of each user."""
+
+    users: int
+    drafts: int
+    documents: int
+
+
+SIZE, QUICK_SIZE = Size(20, 100, 60), Size(2, 1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +58,19 @@ class Kept:
 
 
 def measure(quick: bool) -> Measured:
-    users, drafts, starts = (QUICK_USERS, QUICK_DRAFTS, QUICK_STARTS) if quick else (USERS, DRAFTS, STARTS)
+    size, starts = (QUICK_SIZE, QUICK_STARTS) if quick else (SIZE, STARTS)
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
         lines = corpus.lines()
-        embedded = _memory(lines, users, drafts, starts, Path(folder) / "embedded", {"PEARL_LLM": "embedded"})
+        embedded = _memory(lines, size, starts, Path(folder) / "embedded", {"PEARL_LLM": "embedded"})
         with mocked(Path(folder)) as mock:
-            endpoint = _memory(lines, users, drafts, starts, Path(folder) / "endpoint", of_mock(mock))
+            endpoint = _memory(lines, size, starts, Path(folder) / "endpoint", of_mock(mock))
             waited, cut_short = _eight_clients(lines, mock, Path(folder) / "eight", quick)
     described = {
         "corpus": corpus.source,
-        "users": users,
-        "drafts": drafts,
-        "documents_of_a_user": DOCUMENTS,
+        "users": size.users,
+        "drafts": size.drafts,
+        "documents_of_a_user": size.documents,
         "clients": CLIENTS,
         "calls": len(waited),
         "history_of_the_eight": QUICK_HISTORY if quick else HISTORY,
@@ -68,12 +78,12 @@ def measure(quick: bool) -> Measured:
     return Measured(starts, described, tuple(_figures(embedded, endpoint, waited, cut_short)))
 
 
-def _memory(lines: Sequence[Line], users: int, drafts: int, starts: int, scratch: Path, model: dict[str, str]) -> Kept:
+def _memory(lines: Sequence[Line], size: Size, starts: int, scratch: Path, model: dict[str, str]) -> Kept:
     scratch.mkdir()
-    some, names = _of_users(lines, users)
+    some, names = _of_users(lines, size)
     environment, keys = moved_in(some, names, scratch)
     environment |= {"PEARL_MAX_DRAFT_TOKENS": "24"} | model
-    requests = one_user(lines, 1, drafts).requests
+    requests = one_user(lines, 1, size.drafts).requests
     ready = []
     for start in range(starts):
         with serving(environment, scratch) as server:
@@ -91,10 +101,10 @@ def _wait_until_ready(server: Server) -> None:
     wait_until(lambda: answers(f"{server.address}/health/ready"))
 
 
-def _of_users(lines: Sequence[Line], users: int) -> tuple[list[Line], list[str]]:
+def _of_users(lines: Sequence[Line], size: Size) -> tuple[list[Line], list[str]]:
     """The first documents of the users with the most."""
-    names = [name for name, _ in Counter(line["user_id"] for line in lines).most_common(users)]
-    left = dict.fromkeys(names, DOCUMENTS)
+    names = [name for name, _ in Counter(line["user_id"] for line in lines).most_common(size.users)]
+    left = dict.fromkeys(names, size.documents)
     found = []
     for line in lines:
         if left.get(line["user_id"], 0) > 0:

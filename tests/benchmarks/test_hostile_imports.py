@@ -10,14 +10,14 @@ from benchmarks.hostile_imports import BYTES, LINEAR, ROWS, TIMES, repeated
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_eight_times_the_input_takes_no_more_than_about_eight_times_the_time(row):
-    # the square would be 64 times; a second and a third look before a busy machine counts as one
+    # the square would be 64 times; looked at again before a busy machine counts as one
     assert LINEAR < TIMES**2 / 2
-    assert any(row.growth() < LINEAR for _ in range(3))
+    assert any(row.growth(attempts=1) < LINEAR for _ in range(4))
 
 
 @pytest.mark.parametrize("row", hostile_sources.ROWS, ids=lambda row: row.name)
 def test_so_it_is_with_notes_chats_and_tables(row):
-    assert any(row.growth(hostile_sources.BYTES) < LINEAR for _ in range(3))
+    assert any(row.growth(hostile_sources.BYTES, attempts=1) < LINEAR for _ in range(4))
 
 
 def test_rows_have_names_of_their_own():
