@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -125,8 +127,14 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
 
 def distributions(module: str) -> set[str]:
     """The names of the packages that a module comes from."""
-    found = packages_distributions().get(module, [f"nothing installed has {module}"])
+    found = installed().get(module, [f"nothing installed has {module}"])
     return {canonicalize_name(name) for name in found}
+
+
+@cache
+def installed() -> Mapping[str, list[str]]:
+    """Module -> the distributions that bring it; to ask every one of them takes a second."""
+    return packages_distributions()
 
 
 def imported(root: Path, *packages: str) -> set[str]:
