@@ -203,6 +203,6 @@ def ready(plan: Plan) -> Iterator[Room]:
     with kept_answers(plan) as kept:
         # what is wrong with a model shows now, not after the work
         model = make_chat_model(plan.settings, in_flight=plan.options.max_in_flight)
-        scorer.load()
+        scorer.check()
         systems = retrieval_systems(plan, material.cases, console)
         yield Room(plan, console, scorer, material, model, kept, systems)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -54,7 +54,7 @@ class EmbeddedChatModel:
 
     @cached_property
     def _weights(self) -> Weights:
-        return Weights(self._file or embedded_model_file())
+        return _loaded(self._file or embedded_model_file())
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them. Raises ChatError."""
@@ -160,6 +160,12 @@ class EmbeddedChatModel:
 
 def _closed() -> ChatError:
     return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")
+
+
+@cache
+def _loaded(file: Path) -> Weights:
+    """The weights of a file, which all models of a process share."""
+    return Weights(file)
 
 
 def embedded_model_file() -> Path:

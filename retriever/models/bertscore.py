@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from pearl.errors import InputError
+from pearl.extras import MissingExtra
 from pearl.settings import EMBEDDED, MPNET
 from retriever.models.encoder import NAMES, encoder_source
 
@@ -29,20 +31,11 @@ class BertScore:
     def __init__(self, model: str = EMBEDDED) -> None:
         self._model = model
 
-    @cached_property
+    @property
     def _parts(self) -> tuple[Any, Any, int]:
         """The encoder, its tokenizer and the layer whose output is compared."""
-        from bert_score.utils import get_model, get_tokenizer, model2layers
-        from transformers import AutoModel
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        source = encoder_source(self._model)
         try:
-            known = model2layers.get(source)
-            # get_model takes every path with "t5" in it for a T5
-            encoder = get_model(source, known) if known else AutoModel.from_pretrained(source).eval()
-            return encoder, get_tokenizer(source, True), known or int(encoder.config.num_hidden_layers)
+            return _loaded(encoder_source(self._model))
         except (OSError, ValueError, AttributeError) as error:
             why = str(error).strip().partition("\n")[0]
             raise InputError(
@@ -52,8 +45,14 @@ class BertScore:
                 code="encoder_not_found",
             ) from error
 
-    def load(self) -> None:
-        """Load the encoder now, and see it compare. Raises InputError."""
+    def check(self) -> None:
+        """See that the encoder can be used, before there is anything to compare. One that comes in packages is only
+        looked for, because loading it takes seconds; any other is loaded and compares. Raises InputError."""
+        if self._model in NAMES:
+            if find_spec("bert_score") is None:
+                raise MissingExtra("bert_score", "eval")
+            encoder_source(self._model)
+            return
         try:
             self._f1(["a"], ["a"])
         except (ValueError, TypeError, AttributeError) as error:  # a model of T5's kind wants a decoder's input, too
@@ -91,3 +90,17 @@ class BertScore:
         weights |= {tokenizer.sep_token_id: 0.0, tokenizer.cls_token_id: 0.0}
         both = bert_cos_score_idf(encoder, targets, drafts, tokenizer, weights, device="cpu", batch_size=BATCH)
         return [float(f1) for _, _, f1 in both.tolist()]
+
+
+@cache
+def _loaded(source: str) -> tuple[Any, Any, int]:
+    """An encoder, its tokenizer and the layer to compare, loaded once a process."""
+    from bert_score.utils import get_model, get_tokenizer, model2layers
+    from transformers import AutoModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    known = model2layers.get(source)
+    # get_model takes every path with "t5" in it for a T5
+    encoder = get_model(source, known) if known else AutoModel.from_pretrained(source).eval()
+    return encoder, get_tokenizer(source, True), known or int(encoder.config.num_hidden_layers)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,9 +64,15 @@ def test_an_encoder_that_cannot_compare(tmp_path: Path):
     T5Model(config).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(embedded_encoder_folder()).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="cannot compare texts for BERTScore"):
-        BertScore(str(tmp_path)).load()
+        BertScore(str(tmp_path)).check()
 
 
 def test_an_encoder_that_is_not_there(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be loaded for BERTScore"):
-        BertScore(str(tmp_path / "nothing")).load()
+        BertScore(str(tmp_path / "nothing")).check()
+
+
+def test_without_the_library_it_says_what_to_install_before_anything_is_drafted(monkeypatch):
+    monkeypatch.setitem(sys.modules, "bert_score", None)
+    with pytest.raises(InputError, match=r"pip install 'pearl-writing\[eval\]'"):
+        BertScore().check()
