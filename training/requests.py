@@ -1,32 +1,27 @@
 """Synthetic requests for documents that have none, by any chat model (papers/pearl.txt, section B.2 and prompt 11).
 
 The model explains itself, then names the salient aspects of the text; the aspects, joined, are the request. Every
-reply is a line in a journal beside the output, on disk before the next one is asked for: whatever kills the process,
-the next run asks for the rest only.
+raw reply is kept in a file beside the output, on disk before the next one is asked for: whatever kills the process, the
+next run asks for the rest only, and reads the kept replies again.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import orjson
-
+from pearl.asking.kept import Question, ReplyStore, key_of
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
-from pearl.errors import ChatRefused, ChatRejected, InputError
+from pearl.errors import ChatRefused, ChatRejected
 from pearl.history import format_line
 from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
-from pearl.records import Document
+from pearl.records import Document, Usage
 from pearl.side_by_side import side_by_side
 from pearl.templates import fill
 from pearl.texts import storable
@@ -39,6 +34,7 @@ NOTHING = re.compile(r"[\W_]*(none|n/?a|not applicable)[\W_]*", re.IGNORECASE)
 MARK = r"</|<\s*(?:Instruction\.)?(?:Explanation|" + "|".join(ASPECTS) + r")\s*>"  # what ends a part
 COPIED_WORDS = 12  # in a row: a request that holds the target asks for nothing
 DECODING = Decoding(max_tokens=600)
+REFUSED = "refused"  # the finish reason of a reply that stands for a refusal, so that it is not asked for again
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +88,8 @@ def read_reply(reply: Reply, text: str) -> Outcome:
     def unusable(problem: str) -> Outcome:
         return Outcome(None, problem, said)
 
+    if reply.finish_reason == REFUSED:
+        return unusable(REFUSED)
     if reply.finish_reason == "length":
         return unusable("cut_short")
     found = _aspects(said)
@@ -121,81 +119,48 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + COPIED_WORDS]) for start in range(len(words) - COPIED_WORDS + 1)}
 
 
-class Journal:
-    """The outcomes so far by their texts' digests, one a line, below a line that says what they were made with."""
+class RequestReplies:
+    """The raw replies of a chat model that is asked for requests, kept in a file; a refusal is kept like a reply."""
 
-    def __init__(self, path: Path, model: str) -> None:
-        """Raises InputError for a file that another model or prompt made, or nobody."""
-        self._path = path
-        self._made_with = {"model": model, "prompts": prompt_texts(), "decoding": asdict(DECODING)}
-        self._outcomes: dict[str, Outcome] = {}
-        whole = self._whole_lines()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab")
-        self._file.truncate(sum(map(len, whole)))  # a line that was being written when the process was killed
-        if not whole:
-            self._write(self._made_with)
-
-    def _whole_lines(self) -> list[bytes]:
-        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
-        whole = [line for line in lines if line.endswith(b"\n")]
-        try:
-            values = [json.loads(line) for line in whole]
-            if values and values[0] != json.loads(json.dumps(self._made_with)):
-                raise InputError(
-                    f"{self._path}: holds replies of another model or to another prompt; give another --out or delete "
-                    "it.",
-                    code="other_requests",
-                )
-            self._outcomes = {
-                value["text"]: Outcome(value["request"], value["problem"], value["reply"]) for value in values[1:]
-            }
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{self._path}: is not what was written there; delete it.", code="damaged_file") from error
-        return whole
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def __init__(self, kept: ReplyStore, model: ChatModel) -> None:
+        self._kept = kept
+        self._model = model
+        self._identity = str(getattr(model, "identity", model.name))
+        self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
     def find(self, text: str) -> Outcome | None:
-        return self._outcomes.get(_digest(text))
+        """The outcome of a reply that is kept, else None."""
+        reply = self._kept.get(self._key(text))
+        return None if reply is None else read_reply(reply, text)
 
-    def add(self, text: str, outcome: Outcome) -> None:
-        """It is on disk when this returns."""
-        self._outcomes[_digest(text)] = outcome
-        self._write({"text": _digest(text), **asdict(outcome)})
+    async def ask(self, text: str) -> None:
+        """Ask for the request of a text; the reply is on disk when this returns. Raises ChatError."""
+        try:
+            reply = await complete(self._model, self._question(text).messages, DECODING)
+        except (ChatRefused, ChatRejected):
+            reply = Reply("", REFUSED, Usage())
+        self._kept.add(self._key(text), reply)
+        self._kept.commit()
 
-    def _write(self, value: dict[str, Any]) -> None:
-        self._file.write(orjson.dumps(value) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+    def _question(self, text: str) -> Question:
+        if text not in self._questions:
+            self._questions[text] = Question(request_messages(text, self._model))
+        return self._questions[text]
+
+    def _key(self, text: str) -> bytes:
+        return key_of(self._identity, DECODING, self._question(text))
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-async def ask_all(texts: Sequence[str], model: ChatModel, journal: Journal, advance: Advance, in_flight: int) -> None:
-    """Ask for the request of every text missing in the journal, ``in_flight`` at once. Raises ChatError."""
-    waiting = iter([text for text in dict.fromkeys(texts) if journal.find(text) is None])
+async def ask_all(texts: Sequence[str], replies: RequestReplies, advance: Advance, in_flight: int) -> None:
+    """Ask for the request of every text without a kept reply, ``in_flight`` at once. Raises ChatError."""
+    waiting = iter([text for text in dict.fromkeys(texts) if replies.find(text) is None])
 
     async def work() -> None:
         for text in waiting:
-            journal.add(text, await _ask(text, model))
+            await replies.ask(text)
             advance(1, True)
 
     await side_by_side(work, in_flight)
-
-
-async def _ask(text: str, model: ChatModel) -> Outcome:
-    try:
-        reply = await complete(model, request_messages(text, model), DECODING)
-    except (ChatRefused, ChatRejected):
-        return Outcome(None, "refused", "")
-    return read_reply(reply, text)
 
 
 def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
@@ -204,13 +169,13 @@ def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[s
     return list(dict.fromkeys(found))
 
 
-def write_history(histories: Mapping[str, Sequence[Document]], journal: Journal, out: Path) -> Tally:
+def write_history(histories: Mapping[str, Sequence[Document]], replies: RequestReplies, out: Path) -> Tally:
     """All documents, with the request of the data, else the synthetic one, else none; whole or not at all."""
     natural, synthetic, problems = 0, 0, Counter[str]()
     with opened(out) as file:
         for user_id, documents in histories.items():
             for document in documents:
-                outcome = None if document.request else journal.find(document.text)
+                outcome = None if document.request else replies.find(document.text)
                 natural += bool(document.request)
                 if outcome is not None and outcome.request:
                     document = replace(document, request=outcome.request)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from pearl.asking.kept import open_replies
 from pearl.chat.base import Reply
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatRefused, ChatTimeout, InputError
@@ -25,7 +27,7 @@ from pearl.records import Document, Usage
 from training.data.histories import read_histories
 from training.files import alone_with
 from training.requests import (
-    Journal,
+    RequestReplies,
     ask_all,
     prompt_texts,
     read_reply,
@@ -124,10 +126,22 @@ def test_the_text_stands_in_the_prompt_as_data_cut_to_what_fits() -> None:
 
 def fill_in(found: dict[str, list[Document]], model: FakeChatModel, folder: Path) -> list[dict[str, Any]]:
     """What the command does, with a fake model: the lines of the new history."""
-    with Journal(folder / "out.replies", model.name) as journal:
-        asyncio.run(ask_all(texts_without_request(found), model, journal, lambda items, now: None, 4))
-        write_history(found, journal, folder / "out.jsonl")
+    with open_replies(folder / "out.replies", "out") as kept:
+        replies = RequestReplies(kept, model)
+        asyncio.run(ask_all(texts_without_request(found), replies, lambda items, now: None, 4))
+        write_history(found, replies, folder / "out.jsonl")
     return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+
+
+def stored(file: Path) -> int:
+    """How many replies the file holds; none before there is one."""
+    if not file.exists():
+        return 0
+    with closing(sqlite3.connect(file)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
+        except sqlite3.OperationalError:  # the table is not there yet
+            return 0
 
 
 def test_requests_of_the_data_stay_and_nobody_is_asked_for_them(tmp_path: Path) -> None:
@@ -142,8 +156,8 @@ def test_requests_of_the_data_stay_and_nobody_is_asked_for_them(tmp_path: Path) 
     ]
     assert len(model.calls) == 6
     assert read_histories(tmp_path / "out.jsonl")["ben"][1].text == "Text 1 by ben."
-    with Journal(tmp_path / "out.replies", model.name) as journal:
-        tally = write_history(found, journal, tmp_path / "again.jsonl")
+    with open_replies(tmp_path / "out.replies", "out") as kept:
+        tally = write_history(found, RequestReplies(kept, model), tmp_path / "again.jsonl")
     assert (tally.natural, tally.synthetic, tally.problems) == (2, 4, {"no_overview": 1, "refused": 1})
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
 
@@ -171,7 +185,7 @@ def test_a_model_that_fails_loses_nothing(tmp_path: Path) -> None:
     with pytest.raises(ChatTimeout):
         fill_in(found, FakeChatModel([GOOD] * 3 + [ChatTimeout("slow")] + [GOOD] * 7), tmp_path)
     assert not (tmp_path / "out.jsonl").exists()
-    kept = (tmp_path / "out.replies").read_bytes().count(b"\n") - 1
+    kept = stored(tmp_path / "out.replies")
     model = FakeChatModel([GOOD] * 10)
 
     lines = fill_in(found, model, tmp_path)
@@ -181,29 +195,40 @@ def test_a_model_that_fails_loses_nothing(tmp_path: Path) -> None:
     assert sum(line["request"] == REQUEST for line in lines) == 10
 
 
-@pytest.mark.parametrize("left", [0, 5, -1, -30])
-def test_a_line_that_was_being_written_is_written_again(left: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [0, 1, 3, 4])
+def test_a_reply_that_was_not_kept_is_asked_for_again(left: int, tmp_path: Path) -> None:
     found = histories(3)
     whole = fill_in(found, FakeChatModel([GOOD] * 4), tmp_path)
-    replies = tmp_path / "out.replies"
-    content = replies.read_bytes()
-    replies.write_bytes(content[:left])
+    with closing(sqlite3.connect(tmp_path / "out.replies")) as connection, connection:
+        connection.execute("DELETE FROM replies WHERE key NOT IN (SELECT key FROM replies LIMIT ?)", (left,))
     model = FakeChatModel([GOOD] * 4)
 
     assert fill_in(found, model, tmp_path) == whole
-    assert len(model.calls) == (4 if left >= 0 else 1)
-    assert replies.read_bytes() == content
+    assert len(model.calls) == 4 - left
+    assert stored(tmp_path / "out.replies") == 4
 
 
-def test_replies_of_another_model_and_foreign_files_are_refused(tmp_path: Path) -> None:
-    Journal(tmp_path / "out.replies", "fake").__exit__()
-    with pytest.raises(InputError, match="replies of another model or to another prompt"):
-        Journal(tmp_path / "out.replies", "other")
-    for content in ("not JSON\n", "[]\n", (tmp_path / "out.replies").read_text() + "{}\n"):
-        (tmp_path / "foreign.replies").write_text(content)
-        with pytest.raises(InputError, match=r"foreign\.replies: "):
-            Journal(tmp_path / "foreign.replies", "fake")
-        assert (tmp_path / "foreign.replies").read_text() == content
+def test_replies_of_another_model_are_not_taken(tmp_path: Path) -> None:
+    fill_in(histories(2), FakeChatModel([GOOD] * 2), tmp_path)
+    other = FakeChatModel([MUTE] * 2, name="other")
+
+    assert [line.get("request") for line in fill_in(histories(2), other, tmp_path)] == ["asked", None] * 2
+    assert len(other.calls) == 2
+    assert stored(tmp_path / "out.replies") == 4
+
+
+@pytest.mark.parametrize("content", ["not JSON\n", "[]\n", '{"model": "fake", "prompts": {}, "decoding": {}}\n'])
+def test_foreign_files_and_those_of_an_older_version_are_refused(
+    content: str, tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any]
+) -> None:
+    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
+    (tmp_path / "out.replies").write_text(content)
+
+    run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
+
+    assert (run.status, run.out) == (2, "")
+    assert run.err == f"pearl: {tmp_path / 'out.replies'}: file is not a database; give another --out.\n"
+    assert (tmp_path / "out.replies").read_text() == content
 
 
 def test_the_prompts_file_is_no_template_of_the_auxiliary_model() -> None:
@@ -269,12 +294,12 @@ def test_the_command_survives_kill_and_asks_for_the_rest_only(
         monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
         monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
         first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        while not replies.exists() or replies.read_bytes().count(b"\n") < 1 + ANSWERED:
+        while stored(replies) < ANSWERED:
             assert first.poll() is None
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
         first.wait()
-        kept = replies.read_bytes().count(b"\n") - 1
+        kept = stored(replies)
         before = len(server.asked)  # type: ignore[attr-defined]
         server.opened.set()  # type: ignore[attr-defined]
 

@@ -17,7 +17,7 @@ from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
 if TYPE_CHECKING:
-    from training.requests import Journal
+    from training.requests import RequestReplies
 
 EXAMPLES = """Examples:
 
@@ -37,9 +37,10 @@ def requests(
     Existing requests stay as they are. Repeat an interrupted command and it goes on where it stopped: the replies so
     far are kept beside OUT.
     """
+    from pearl.asking.kept import open_replies
     from training.data.histories import read_histories
     from training.files import alone_with, check_file
-    from training.requests import Journal, texts_without_request, write_history
+    from training.requests import RequestReplies, texts_without_request, write_history
 
     check_file("out", out)
     settings = load_settings(llm=llm)
@@ -49,13 +50,14 @@ def requests(
     texts = texts_without_request(histories)
     console = Console(stderr=True)
     model = make_chat_model(settings, in_flight=max_in_flight)
-    replies = out.with_suffix(".replies")
-    with alone_with(replies, "out"), Journal(replies, model.name) as journal:
+    file = out.with_suffix(".replies")
+    with alone_with(file, "out"), open_replies(file, "out") as kept:
+        replies = RequestReplies(kept, model)
         with progress_of("asking", len(texts), console) as advance:
-            advance(sum(journal.find(text) is not None for text in texts), False)
+            advance(sum(replies.find(text) is not None for text in texts), False)
             in_flight = calls_at_once(settings, max_in_flight)
-            asyncio.run(_ask_all(texts, model, journal, advance, in_flight))
-        tally = write_history(histories, journal, out)
+            asyncio.run(_ask_all(texts, model, replies, advance, in_flight))
+        tally = write_history(histories, replies, out)
     unusable = ", ".join(f"{count:,} {problem}" for problem, count in sorted(tally.problems.items()))
     console.print(
         f"{tally.natural:,} requests were there, {tally.synthetic:,} are synthetic, "
@@ -66,10 +68,12 @@ def requests(
     )
 
 
-async def _ask_all(texts: list[str], model: ChatModel, journal: Journal, advance: Advance, in_flight: int) -> None:
+async def _ask_all(
+    texts: list[str], model: ChatModel, replies: RequestReplies, advance: Advance, in_flight: int
+) -> None:
     from training.requests import ask_all
 
     try:
-        await ask_all(texts, model, journal, advance, in_flight)
+        await ask_all(texts, replies, advance, in_flight)
     finally:
         await model.close()
