@@ -99,7 +99,7 @@ def test_so_many_in_flight_and_no_more(judging, judge_endpoint):
 
 
 def test_a_rate_limit_is_waited_out_with_the_request_unchanged(judging, judge_endpoint):
-    judge_endpoint.refuses = lambda n: (429, {"retry-after": "1"}) if n <= 20 else None
+    judge_endpoint.refuses = lambda n: (429, {"retry-after": "1"}) if n <= 11 else None
     watch = Watch()
     done, found = judging(questions(10), watch, in_flight=10)
     assert all(isinstance(each, Reply) for each in found)
