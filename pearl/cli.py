@@ -30,6 +30,10 @@ COMMANDS = {
     "train": ("training.commands", "Train a retriever from histories, step by step."),
     "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
     "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
+    "compare": (
+        "eval.commands.compare",
+        "Draft with two retrievers, let a judge compare the drafts, get win rates.",
+    ),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),

@@ -26,7 +26,7 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The way a run asks."""
+    """The way a run asks. ``model`` is another one of the endpoint; ``refuse_empty``: as in Terms."""
 
     llm: str | None
     in_flight: int
@@ -36,6 +36,8 @@ class Asking:
     max_tokens: int
     prices: Prices = NO_PRICES
     cap: float | None = None
+    model: str | None = None
+    refuse_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Bench:
         """The highest number of calls, tokens and money that asking would take."""
         return {"estimate": survey(self.model, questions, self._kept).to_json(self._asking.prices)}
 
+    def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
+        """The kept reply of each question, without a call."""
+        return replies(self.model, questions, self._kept, Asked())
+
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
         cap = self._asking.cap
@@ -81,7 +87,8 @@ class Bench:
         asked = Asked()
         if found.missing:
             with watched(self._console) as watch:
-                terms = Terms(self._asking.in_flight, self._asking.prices, self._asking.cap)
+                its = self._asking
+                terms = Terms(its.in_flight, its.prices, its.cap, refuse_empty=its.refuse_empty)
                 asked = self._runner.run(elicit(self.model, questions, self._kept, terms, watch(label, found.missing)))
         return AskedRound(found, asked, partial(replies, self.model, questions, self._kept, asked))
 
@@ -91,7 +98,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     """Raises InputError for settings and files that cannot be used. A replay needs no model."""
     Purse(options.prices, options.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
-    settings = load_settings(llm=options.llm, llm_max_retries=0)
+    settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0)
     decoding = Decoding(options.max_tokens, options.temperature)
     name, identity = names_of(settings)
     model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)

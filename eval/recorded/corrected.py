@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eval.recorded.labels import JudgedItem, Labelled, PeopleLabels, matched
+from eval.report.pictures import intervals_figure
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
 from eval.stats.proportions import wilson_json
@@ -125,22 +126,9 @@ def trusted_report(found: Labelled, options: CorrectedOptions) -> dict[str, Any]
 
 def corrected_figure(result: Json) -> Figure:
     """The rate of each label by each estimate, with its interval."""
-    from matplotlib.figure import Figure
-
-    rates = result["rates"]
-    figure = Figure(figsize=(6.4, 0.9 + 0.9 * len(rates)), layout="constrained")
-    axes = figure.subplots()
-    for step, (name, title) in enumerate(ESTIMATES.items()):
-        rows = [(place + 0.18 * (step - 1.5), row[name]) for place, row in enumerate(rates) if row[name]]
-        middle = [row["value"] for _, row in rows]
-        reach = [[row["value"] - row["low"] for _, row in rows], [row["high"] - row["value"] for _, row in rows]]
-        axes.errorbar(middle, [place for place, _ in rows], xerr=reach, fmt="o", markersize=4, label=title)
-    axes.set_yticks(range(len(rates)), [row["label"] for row in rates])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
-    return figure
+    return intervals_figure(
+        {row["label"]: {title: row[name] for name, title in ESTIMATES.items()} for row in result["rates"]}
+    )
 
 
 def corrected_tables(result: Json) -> Iterator[Table]:

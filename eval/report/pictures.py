@@ -107,3 +107,24 @@ def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
     axes.set_xticks(range(len(raters)), raters, rotation=45, ha="right", fontsize=7)
     axes.set_yticks(range(len(raters)), raters, fontsize=7)
     return image
+
+
+def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]]) -> Figure:
+    """Shares with their intervals: a group of lines a row, one line for each name, where there is a figure."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    figure = Figure(figsize=(6.4, 0.9 + 0.9 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    for step, name in enumerate(names):
+        shift = 0.18 * (step - (len(names) - 1) / 2)
+        drawn = [(place + shift, each) for place, row in enumerate(rows.values()) if (each := row.get(name))]
+        middle = [each["value"] for _, each in drawn]
+        below, above = ([abs(each[end] - each["value"]) for _, each in drawn] for end in ("low", "high"))
+        axes.errorbar(middle, [place for place, _ in drawn], xerr=(below, above), fmt="o", markersize=4, label=name)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure

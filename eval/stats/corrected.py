@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pearl.stats import RESAMPLES, Floats, Interval
 
 UNLABELLED = -1
-PSEUDO = 0.2  # items of every pair of labels, added in resamples: what the few labels lack may still exist
+PSEUDO = 0.8  # items, spread over all pairs of labels, beside the labelled ones: what these lack may still exist
 SINGULAR = 1e-9  # a smaller determinant cannot be inverted
 
 
@@ -90,10 +90,10 @@ class Resampled:
 
 
 def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Resampled:
-    """``pseudo`` items of each pair of labels stand beside the labelled ones in every resample; without them a label
-    that the judge got right each time would have no uncertainty."""
+    """``pseudo`` items, spread over all pairs of labels, stand beside the labelled ones in every resample; without them
+    a label that the judge got right each time would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
-    joint = _drawn_joint(data, pseudo, resamples, generator)  # (R, K, K)
+    joint = _drawn_joint(data, pseudo / size**2, resamples, generator)  # (R, K, K)
     said = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
     rates = said / said.sum(axis=1, keepdims=True)
     people = joint.sum(axis=2, keepdims=True)

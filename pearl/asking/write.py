@@ -57,7 +57,7 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
         for brief in briefs[place]
     ]
     answers = iter(await _answers(desk, "drafts", prompts, desk.decoding, share))
-    written = {place: [_draft(next(answers)) for _ in systems] for place in order}
+    written = {place: [draft_of(next(answers)) for _ in systems] for place in order}
     return [[written[place][system] for place in range(len(briefs))] for system in range(len(systems))]
 
 
@@ -115,7 +115,8 @@ async def _answers(
     return [Failed(ContextExceeded.default_code) if prompt is None else next(found) for prompt in prompts]
 
 
-def _draft(answer: Reply | Failed) -> Written:
+def draft_of(answer: Reply | Failed) -> Written:
+    """The draft in an answer, or why there is none."""
     if isinstance(answer, Failed):
         return Written(None, answer.reason)
     text = unfenced(answer.text)

@@ -1,0 +1,97 @@
+"""``pearl compare``: from a history to win rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from eval.commands.scored import EncoderName
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled
+
+EXAMPLES = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
+held back:
+
+\b
+  {"user_id": "ann", "id": "1", "timestamp": 1760000000, "text": "...", "request": "..."}
+
+Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped.
+
+Examples:
+
+\b
+  pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --dry-run
+  pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --judge gpt-5 --report page.html
+  pearl compare --history history.jsonl.gz --systems embedded bm25 --labels labels.jsonl --json -
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """``judge`` None: the model that writes."""
+
+    history: Annotated[Path, Option("--history", metavar="H.jsonl.gz", help="History to draft from.")]
+    systems: Annotated[
+        tuple[str, str], Option("--systems", metavar="P B", help="Two retrievers: artifact folders or names.")
+    ]
+    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
+    judge: Annotated[
+        str | None,
+        Option(metavar="J", help="Model that judges: as --llm, or a model of the endpoint; the writer by default."),
+    ] = None
+    targets: Annotated[int, Option(min=1, help="Texts of each user to hold back, the most recent ones.")] = 4
+    limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many texts, spread over users.")] = None
+    template: Annotated[str, Option(help="Kind of text: commit, free, message or post.")] = "free"
+    k: Annotated[int | None, Option(min=1, help="Documents in each prompt; by default those worth showing.")] = None
+    max_tokens: Annotated[int | None, Option(min=1, help="Tokens in a draft at most.")] = None
+    prompt: Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")] = "post"
+    runs: Annotated[int, Option(min=1, help="Runs of the judge over all items, each in both orders.")] = 1
+    temperature: Annotated[float, Option(min=0, max=2, help="Temperature of the judge.")] = 0.7
+    labels: Annotated[
+        Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")
+    ] = None
+    encoder: EncoderName = None
+    seed: Annotated[int, Option(min=0, help="Seed of the sample and the bootstrap.")] = 0
+    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    generations: Annotated[
+        Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
+    ] = None
+    replies: Annotated[
+        Path | None, Option(metavar="FILE.sqlite", help="File that keeps judgements; in PEARL_HOME by default.")
+    ] = None
+    price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens, of either model.")] = None
+    price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None
+    max_cost: Annotated[float | None, Option(min=0, help="Stop before this run costs more than this.")] = None
+    dry_run: Annotated[bool, Option("--dry-run", help="Estimate calls and cost of both steps; make no calls.")] = False
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@bundled
+def compare(
+    options: CompareOptions,
+    drafts: Path | None = Option(None, metavar="FILE.jsonl", help="Write the drafts as items for people and judges."),
+    judgements: Path | None = Option(None, metavar="FILE.jsonl", help="Write each judgement on a line."),
+    report: Path | None = Option(None, metavar="FILE.html", help="Write everything as one page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Draft texts of a history again with two retrievers, let a judge compare the drafts, and write the win rates."""
+    from eval.commands.comparing import estimate, win_rates
+    from eval.report.report import Outputs
+    from pearl.options import check_writable, write_json
+
+    outputs = Outputs(json, page=report)
+    outputs.check()
+    for option, target in (("--drafts", drafts), ("--judgements", judgements)):
+        check_writable(option, target)
+    if options.dry_run:
+        write_json(json or "-", estimate(options))
+        return
+    outputs.write(win_rates(options, drafts, judgements))
+
+
+app.command(epilog=EXAMPLES)(compare)

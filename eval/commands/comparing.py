@@ -1,0 +1,242 @@
+"""The run of ``pearl compare``: cases, drafts by each system, judgements in both orders, win rates."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+
+from eval.asking.bench import Asking, Bench, bench
+from eval.asking.json_lines import write_lines
+from eval.asking.verdict import Failed
+from eval.commands.compare import CompareOptions
+from eval.commands.options import WritingOptions
+from eval.commands.writing import Plan, kept_answers, retrieval_systems
+from eval.drafts.held_back import held_back
+from eval.drafts.items import items_of
+from eval.drafts.systems import Case, sample
+from eval.judges import authorship
+from eval.judges.authorship import JUDGE, AuthorshipItem, AuthorshipOptions
+from eval.judges.items import Items
+from eval.judges.judge import Questions, run
+from eval.recorded.corrected import ESTIMATES, CorrectedOptions, corrected_report, corrected_tables
+from eval.recorded.labels import judged_items, read_people
+from eval.report.head import Head
+from eval.report.pictures import intervals_figure
+from eval.report.report import Report
+from eval.report.tables import Json, Table
+from pearl.asking.ask import AskedModel
+from pearl.asking.cost import Prices, Purse
+from pearl.asking.kept import Question
+from pearl.asking.patience import asking
+from pearl.asking.write import Written, draft_of
+from pearl.chat.base import Decoding
+from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES, calls_at_once, make_chat_model
+from pearl.errors import ContextExceeded
+from pearl.marks import CLOSING
+from pearl.prompts import draft_prompt
+from pearl.templates import load_template
+
+
+@dataclass(frozen=True, slots=True)
+class Desks:
+    """The cases, and the writer with what it is asked: for each system a question a case, None where a request does not
+    fit the model."""
+
+    plan: Plan
+    cases: Sequence[Case]
+    questions: Sequence[Sequence[Question | None]]
+    writer: Bench
+
+    @property
+    def fitting(self) -> list[Question]:
+        return [question for mine in self.questions for question in mine if question]
+
+
+@contextmanager
+def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
+    """Raises InputError for options and files that cannot be used."""
+    writing = WritingOptions(
+        gains=[],
+        model=list(options.systems),
+        template=options.template,
+        k=options.k,
+        llm=options.llm,
+        max_in_flight=options.max_in_flight,
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        generations=options.generations,
+        encoder=options.encoder,
+    )
+    plan = Plan.of(writing)
+    load_template(options.template)
+    Purse(Prices(options.price_in, options.price_out), options.max_cost)
+    found = sample(held_back(options.history, options.targets), options.limit, options.seed)
+    systems = retrieval_systems(plan, found, console)
+    model = make_chat_model(plan.settings, in_flight=options.max_in_flight)
+    decoding = Decoding(plan.longest, stop=(CLOSING,))
+
+    def question(brief: Any) -> Question | None:
+        try:
+            return Question(draft_prompt(brief, model, plan.longest).messages)
+        except ContextExceeded:
+            return None
+
+    questions = [[question(brief) for brief in plan.briefs(found, system)] for system in systems]
+    terms = replace(
+        asking_of(options), in_flight=calls_at_once(plan.settings, options.max_in_flight), refuse_empty=True
+    )
+    writer = AskedModel(asking(model), plan.writer, decoding, model.count_tokens, model.name)
+    with asyncio.Runner() as runner, kept_answers(plan) as kept:
+        try:
+            yield Desks(plan, found, questions, Bench(terms, writer, kept, console, runner))
+        finally:
+            runner.run(model.close())
+
+
+def asking_of(options: CompareOptions) -> Asking:
+    """The way the judge is asked; a name that is no engine is a model of the endpoint."""
+    judge = options.judge or options.llm
+    engine = judge if judge in (None, AUTO, *(engine.name for engine in ENGINES)) else ENDPOINT_ENGINE
+    return Asking(
+        engine,
+        options.max_in_flight,
+        options.replies,
+        replay=False,
+        temperature=options.temperature,
+        max_tokens=JUDGE.max_tokens if isinstance(JUDGE.max_tokens, int) else 512,
+        prices=Prices(options.price_in, options.price_out),
+        cap=options.max_cost,
+        model=None if engine == judge else judge,
+    )
+
+
+def estimate(options: CompareOptions) -> dict[str, Any]:
+    """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
+    console = Console(stderr=True)
+    with desks(options, console) as at, bench(asking_of(options), console) as judging:
+        written = drafts_of(at, at.writer.kept(at.fitting))
+        count, longest = at.writer.model.count_tokens, at.plan.longest
+        words = math.ceil(longest * 100 / count("word " * 100)) * "word "
+        stand_in = [
+            [
+                Written(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
+                for place, draft in enumerate(mine)
+            ]
+            for name, mine in zip(options.systems, written, strict=True)
+        ]
+        items, told = judged(options, at, stand_in, None)
+        parts = {
+            "drafts": at.writer.estimate(at.fitting)["estimate"],
+            "judgements": judging.estimate(Questions(JUDGE, items.every, told))["estimate"],
+        }
+    costs = [part["cost_at_most"] for part in parts.values()]
+    return {
+        **head_of(options, at.plan, judging.model.identity).to_json(),
+        "cases": len(at.cases),
+        "estimate": parts,
+        "calls": sum(part["calls"] for part in parts.values()),
+        "cost_at_most": None if None in costs else sum(costs),
+    }
+
+
+def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> Report:
+    """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
+    people = read_people(options.labels) if options.labels else None
+    console = Console(stderr=True)
+    with desks(options, console) as at:
+        asked = at.writer.ask("drafts", at.fitting)
+        written = drafts_of(at, asked.replies())
+        items, told = judged(options, at, written, drafts)
+        terms = asking_of(options)
+        if terms.cap is not None:
+            terms = replace(terms, cap=max(terms.cap - (asked.asked.cost or 0.0), 0.0))
+        with bench(terms, console) as judging:
+            outcome = run(JUDGE, items, told, judging)
+            figures = JUDGE.figures(outcome, told)
+            lines = list(JUDGE.lines(outcome, told))
+        elicitation = {"drafts": asked.to_json(), "judgements": dict(outcome.elicitation)}
+    if judgements:
+        write_lines(judgements, lines, called=f"--judgements {judgements}")
+    if people:
+        figures["corrected"] = corrected_report(judged_items(lines), people, CorrectedOptions(seed=options.seed))
+    head = head_of(options, at.plan, outcome.model)
+    figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
+    first, second = options.systems
+    return Report(head, figures, compare_tables, f"{first} against {second}", rates_figure)
+
+
+def drafts_of(at: Desks, replies: Iterator[Any]) -> list[list[Written]]:
+    """The draft of each question, system by system."""
+    return [
+        [draft_of(next(replies)) if question else draft_of(Failed(ContextExceeded.default_code)) for question in mine]
+        for mine in at.questions
+    ]
+
+
+def judged(
+    options: CompareOptions, at: Desks, written: Sequence[Sequence[Written]], drafts: Path | None
+) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
+    """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
+    chosen = JUDGE.presets.chosen(JUDGE.presets.default)
+    told = AuthorshipOptions(
+        preset=JUDGE.presets.default,
+        order=chosen["order"],
+        unparsed=chosen["unparsed"],
+        seed=options.seed,
+        systems=options.systems,
+        prompt=options.prompt,
+        runs=options.runs,
+    )
+    with TemporaryDirectory() as folder:
+        path = drafts or Path(folder) / "drafts.jsonl"
+        lines = items_of(at.cases, options.systems, written, at.writer.model.name)
+        write_lines(path, lines, called=f"--drafts {path}")
+        return authorship.load(path, told)
+
+
+def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
+    return Head.of(
+        "compare",
+        judge=judge,
+        history=options.history,
+        systems=options.systems,
+        llm=plan.settings.llm,
+        **{"--judge": options.judge},
+        targets=options.targets,
+        limit=options.limit,
+        template=options.template,
+        k=options.k,
+        max_tokens=plan.longest,
+        prompt=options.prompt,
+        runs=options.runs,
+        temperature=options.temperature,
+        labels=options.labels,
+        encoder=plan.settings.encoder,
+        seed=options.seed,
+    )
+
+
+def compare_tables(result: Json) -> Iterator[Table]:
+    yield from JUDGE.tables(result)
+    if "corrected" in result:
+        yield from corrected_tables(result["corrected"])
+
+
+def rates_figure(result: Json) -> Any:
+    """The shares of wins and ties: every judgement, where both orders agree, and corrected by labels."""
+    names = {**result["systems"], "tie": "tie"}
+    ways = {"every judgement": "rates", "both orders agree": "rates_orders_must_agree"}
+    rows: dict[str, dict[str, Json | None]] = {
+        title: {way: result[name][outcome] for way, name in ways.items()} for outcome, title in names.items()
+    }
+    for row in result["corrected"]["rates"] if "corrected" in result else ():
+        rows[names[row["label"]]] |= {ESTIMATES[way]: row[way] for way in ("corrected", "prediction_powered")}
+    return intervals_figure(rows)
