@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from typing import Any
 
 from retriever.calibrated.artifact import Artifact
 from retriever.calibrated.cascade import Cascade
@@ -17,8 +18,8 @@ from training.data.division import Division
 from training.fit.embeddings import KeptEncoder
 from training.fit.material import Material
 from training.fit.stages import FirstStage, SecondStage
-from training.gains.corpus import Corpus
-from training.gains.proxy import ProxyScale
+from training.gains.corpus import Corpus, Origin
+from training.gains.proxy import ProxyScales
 from training.options import TrainingOptions
 
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
@@ -44,16 +45,16 @@ def described(
     corpora: Sequence[Corpus],
     division: Division,
     material: Material,
-    scale: ProxyScale,
+    scales: ProxyScales,
     stages: Stages,
     encoder: KeptEncoder,
     options: TrainingOptions,
+    origins: Mapping[str, Origin],
 ) -> Artifact:
-    """The artifact's manifest."""
+    """The artifact's manifest; ``origins``: of the scores, by the corpora's names."""
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
-    # a user's name carries their corpus's
-    floor, ask_below = floors(scores, gains, [each.user_id.partition(":")[0] for each in material.dev])
+    floor, ask_below = floors(scores, gains, [each.domain for each in material.dev])
     worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
     return Artifact(
         name=options.out.name,
@@ -78,17 +79,18 @@ def described(
             "base": None if options.first_stage_only else options.base,
             "base_content": "" if options.first_stage_only else model_fingerprint(options.base),
             "loss": options.loss,
-            "template": options.template,
+            "template": ", ".join(sorted({origin.template for origin in origins.values()})),
             "selection": {name: getattr(options, name) for name in ("share", "positives", "negatives")},
             "seed": options.seed,
             "budget_minutes": options.budget_minutes,
             "histories": [
                 {"file": path.name, "sha256": corpus.fingerprint, "users": len(corpus.histories)}
+                | _of_domain(corpus.name, origins.get(corpus.name), material, scores)
                 for path, corpus in zip(options.histories, corpora, strict=True)
             ],
             "plans": {split: asdict(plan) for split, plan in options.plans.items()},
             "requests": {"train": len(material.train), "dev": len(material.dev), "proxy": len(material.warm)},
-            "proxy_scale": asdict(scale),
+            "proxy_scales": {corpus.name: asdict(scales.of(corpus.name)) for corpus in corpora},
             "heads": first.tried,
             "relevance": None if second is None else second.relevance,
             "second_stage": None if second is None else second.report,
@@ -99,3 +101,16 @@ def described(
             "test_requests": 0,
         },
     )
+
+
+def _of_domain(name: str, origin: Origin | None, material: Material, scores: Sequence[Floats]) -> dict[str, Any]:
+    """One domain of an artifact: its requests, and the figures on those to choose by."""
+    parts = {"train": material.train, "dev": material.dev, "proxy": material.warm}
+    own = [place for place, example in enumerate(material.dev) if example.domain == name]
+    figures = measure([scores[place] for place in own], [material.dev[place].gains for place in own]) if own else None
+    return {
+        "domain": name,
+        "template": None if origin is None else origin.template,
+        "requests": {part: sum(each.domain == name for each in examples) for part, examples in parts.items()},
+        "dev": None if figures is None else asdict(figures),
+    }

@@ -33,10 +33,10 @@ from training.fit.kept import CrossEncoderFit, save_cross_encoder
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origin_of, take_scores
+from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origins_of, take_scores
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, write_gains_of
-from training.gains.proxy import ProxyScale
+from training.gains.proxy import ProxyScales
 from training.options import DISTILL, RELEVANCE, TrainingOptions
 from training.templates import auxiliary_template
 
@@ -67,14 +67,15 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         take_scores(corpora, options.scores, options.work)
         check_scored(corpora, (TRAIN, DEV), options.work)
         encoder = _kept(model, options)
-        origin = origin_of(corpora, (TRAIN, DEV), options.work) or Origin(options.aux, options.template, BY_USERS)
+        origins = origins_of(corpora, (TRAIN, DEV), options.work)
+        origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
         options = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
             for split in (TRAIN, DEV)
         }
         division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
-        return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console)
+        return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console, origins)
 
 
 def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
@@ -97,7 +98,8 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
             found[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
         division = Division.of(found, left_unscored(corpora, found, options.work), scoring.way)
         write_gains_of(division.dev, DEV, corpora, options)
-        artifact = fit_artifact(corpora, division, encoder, options, budget, console)
+        origins = {corpus.name: Origin(options.aux, options.template, scoring.way) for corpus in corpora}
+        artifact = fit_artifact(corpora, division, encoder, options, budget, console, origins)
         if division.learned == TEST:
             return artifact  # what is learned from is not measured with
         tested = scoring.examples(TEST, EXPECTED_BY, 1.0)
@@ -156,25 +158,29 @@ def fit_artifact(
     options: TrainingOptions,
     budget: Budget,
     console: Console,
+    origins: Mapping[str, Origin],
 ) -> Artifact:
-    """Fit both stages on scored examples and write the artifact."""
+    """Fit both stages on scored examples and write the artifact; ``origins``: of the scores, by the corpora's names."""
     check_gains(division.train, "what is trained on")
-    notes = [*_split_by_time(corpora, division.way), *division.notes, *_untimed(corpora)]
+    notes = [*_split_by_time(corpora, division.way), *division.notes, *_left_out(corpora, division), *_untimed(corpora)]
     for note in notes:
         _say(note, console)
     histories = histories_of(corpora, division.learned, division.way, options.seed)
     words = WordWeights.count(f"{each.request or ''} {each.text}" for own in histories.values() for each in own)
-    scale = ProxyScale.fit(division.train)
     proxies = proxies_of(corpora, division, options)
     scored = [*division.train, *division.dev]
     proxies = embedded(proxies, scored, encoder, budget.until(EMBEDDED_BY), console)
+    scales = ProxyScales.fit(division.train, encoder, words)
     console.print(
         f"{len(division.train):,} scored requests to train on and {len(division.dev):,} to choose by; "
-        f"{len(proxies.learned):,} labelled by overlap (r = {scale.pearson_r:.2f} with the gain).",
+        f"{len(proxies.learned):,} labelled by likeness to what was written (with the gain: "
+        + ", ".join(f"{corpus.name} r = {scales.of(corpus.name).pearson_r:.2f}" for corpus in corpora)
+        + ").",
         highlight=False,
+        soft_wrap=True,
     )
     names = [corpus.name for corpus in corpora]
-    material = material_of(division, proxies, scale, encoder, words, options, names, console)
+    material = material_of(division, proxies, scales, encoder, words, options, names, console)
     first = fit_first_stage(material, options.loss, options.selection, console, tau=options.tau, y0=options.y0)
     second: SecondStage | None = None
     if not options.first_stage_only and budget.seconds_until(FITTED) != 0.0:
@@ -189,7 +195,7 @@ def fit_artifact(
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
     stages = Stages(first, second)
-    artifact = described(corpora, division, material, scale, stages, encoder, options)
+    artifact = described(corpora, division, material, scales, stages, encoder, options, origins)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
     artifact = replace(artifact, training=artifact.training | spent)
     go_on = budget.until(EXPECTED_BY)
@@ -278,6 +284,20 @@ def _split_by_time(corpora: Sequence[Corpus], way: str) -> list[str]:
         f"{PARTS[TRAIN].last:.0%} are trained on, its texts until {PARTS[DEV].last:.0%} are chosen by, the last are "
         "measured with; the figures hold for later texts of the same users, not for anybody else"
     ]
+
+
+def _left_out(corpora: Sequence[Corpus], division: Division) -> list[str]:
+    """Notes on the domains of several that have no scored request to learn from, or none to choose by."""
+    if len(corpora) == 1:
+        return []
+    found = []
+    for corpus in corpora:
+        users = f"'{corpus.name}' ({len(corpus.histories):,} users)"
+        if not any(example.domain == corpus.name for example in division.train):
+            found.append(f"{users} has no scored request to learn from")
+        if not any(example.domain == corpus.name for example in division.dev):
+            found.append(f"{users} has no scored request to choose by, so its figures are unknown")
+    return found
 
 
 def _untimed(corpora: Sequence[Corpus]) -> list[str]:

@@ -120,11 +120,31 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert scores_of(replace(wanted, out=wanted.out.with_name("fitted"))).tolist() == scores_of(wanted).tolist()
 
 
-def test_scores_of_different_kinds_are_not_fitted_together(options: Any, history: Any, tmp_path: Path) -> None:
+def test_domains_of_different_templates_are_fitted_together(options: Any, history: Any, tmp_path: Path) -> None:
+    one, other = history(train=2, dev=1, test=1, documents=9), history(train=1, dev=2, test=1, name="b.jsonl")
+    wanted = options(one)
+    run(replace(wanted, template="commit"))
+    run(replace(wanted, histories=(other,), template="comment", out=tmp_path / "other"))
+    artifact, _ = run(replace(wanted, histories=(one, other)), fit_retriever)
+    assert artifact.training["template"] == "comment, commit"
+    mine, theirs = artifact.training["histories"]
+    assert (mine["domain"], mine["template"]) == ("mine", "commit")
+    assert (theirs["domain"], theirs["template"]) == ("b", "comment")
+    assert mine["requests"] == {"train": 4, "dev": 2, "proxy": 6}
+    assert theirs["requests"] == {"train": 2, "dev": 4, "proxy": 3}
+    gains = [own["dev"]["top1_gain"] * own["requests"]["dev"] / 6 for own in (mine, theirs)]
+    assert sum(gains) == pytest.approx(artifact.training["dev"]["top1_gain"], rel=1e-4)
+    assert set(artifact.training["proxy_scales"]) == {"mine", "b"}
+
+
+def test_scores_of_different_models_are_not_fitted_together(
+    options: Any, history: Any, tmp_path: Path, causal_folder: Path
+) -> None:
     one, other = history(train=2, dev=1, documents=9), history(train=1, documents=9, name="b.jsonl")
     wanted = options(one)
     run(wanted)
-    run(replace(wanted, histories=(other,), template="commit", out=tmp_path / "other"))
+    copied = shutil.copytree(causal_folder, tmp_path / "copied")
+    run(replace(wanted, histories=(other,), aux=str(copied), out=tmp_path / "other"))
     with pytest.raises(InputError, match="were not all scored in the same way"):
         run(replace(wanted, histories=(one, other)), fit_retriever)
 
@@ -161,7 +181,9 @@ def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, histor
 
 def test_two_histories_are_learned_from_together(options: Any, history: Any, tmp_path: Path) -> None:
     one, other = history(train=1, dev=1, documents=9), history(train=1, test=1, documents=9, name="yours.jsonl.gz")
-    artifact, _ = run(options(one, other))
+    artifact, said = run(options(one, other))
+    assert "Note: 'yours' (2 users) has no scored request to choose by, so its figures are unknown." in said
+    assert artifact.training["histories"][1]["dev"] is None
     assert artifact.training["requests"]["train"] == 4
     assert [each["file"] for each in artifact.training["histories"]] == ["mine.jsonl", "yours.jsonl.gz"]
     assert not (tmp_path / "work" / "gains-dev-yours.jsonl.gz").exists()  # an empty one would be read by nobody

@@ -6,7 +6,7 @@ Dimensions in comments: C candidates of a request, N requests, R resamples of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,17 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
     top, chosen = best_of(scores, gains)
     best = sum(float(own.max()) for own in gains)
     return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
+
+
+def measure_domains(
+    scores: Sequence[Floats], gains: Sequence[Floats], domains: Sequence[str]
+) -> tuple[Fit, dict[str, Fit]]:
+    """The mean over domains of their figures, in which each counts the same, and those of each."""
+    fits = {}
+    for domain in sorted(set(domains)):
+        own = [place for place, name in enumerate(domains) if name == domain]
+        fits[domain] = measure([scores[place] for place in own], [gains[place] for place in own])
+    return Fit(*(float(np.mean([astuple(fit)[part] for fit in fits.values()])) for part in range(3))), fits
 
 
 def better_in(

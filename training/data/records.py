@@ -26,6 +26,7 @@ class Example:
     """A request, its candidates oldest first, and the gain (nats) of each, (C,), true or by proxy.
 
     ``target`` is what was written, ``target_tokens`` its length for the auxiliary model, 0 where it did not read it.
+    ``domain`` names the history file that it is of, where there may be several.
     ``signals`` (C, S) are empty until they are computed. Where only scores are known, and not the history, texts are
     empty and documents are told apart by their ids.
     """
@@ -38,6 +39,7 @@ class Example:
     gains: Floats
     target_tokens: int = 0
     signals: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    domain: str = ""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -49,7 +49,9 @@ def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
 
 
 def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
-    """The ``share`` of requests with the best best candidate, over all users; equal ones by id. In the given order.
+    """The ``share`` of each domain's requests with the best best candidate; equal ones by id. In the given order.
+
+    Gains of one domain are a multiple of another's: over all domains together one would be kept and another dropped.
 
     Raises InputError for a gain that is not a number.
     """
@@ -60,8 +62,11 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
                 "number; score it again.",
                 code="not_finite",
             )
-    ranked = sorted(examples, key=lambda example: (-float(example.gains.max()), *example.key))
-    kept = {example.key for example in ranked[: math.ceil(len(examples) * share)]}
+    kept = set()
+    for domain in {example.domain for example in examples}:
+        own = [example for example in examples if example.domain == domain]
+        ranked = sorted(own, key=lambda example: (-float(example.gains.max()), *example.key))
+        kept |= {example.key for example in ranked[: math.ceil(len(own) * share)]}
     return [example for example in examples if example.key in kept]
 
 

@@ -50,10 +50,11 @@ def _with_documents(example: Example, documents: Sequence[Document]) -> Example:
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
-    """Every text whose embedding the signals of these examples need, each once, in the examples' order."""
+    """Every text whose embedding the signals and the proxies of these examples need, each once, in their order."""
     found: dict[str, None] = {}
     for example in examples:
         found[example.request.text] = None
+        found[example.target] = None
         for document in example.documents:
             found[document.text] = None
             found[document.request or document.text] = None

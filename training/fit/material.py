@@ -19,7 +19,7 @@ from training.fit.embeddings import KeptEncoder
 from training.fit.features import texts_of, thinned, with_signals
 from training.gains.corpus import Corpus
 from training.gains.groups import read_groups, selection_among
-from training.gains.proxy import ProxyScale, unlabelled_examples
+from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.options import CANDIDATES, TrainingOptions
 from training.progress import progress_of
 
@@ -105,16 +105,16 @@ def embedded(
 def material_of(
     division: Division,
     proxies: Proxies,
-    scale: ProxyScale,
+    scales: ProxyScales,
     encoder: Encoder,
     words: WordWeights,
     options: TrainingOptions,
     corpora: Sequence[str],
     console: Console,
 ) -> Material:
-    """The examples with their signals, proxies labelled by the scale, and what is selected of those to train on."""
-    warm = thinned(list(map(scale.label, proxies.learned)), options.seed)
-    parts = (division.train, division.dev, warm, list(map(scale.label, proxies.asked)))
+    """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on."""
+    warm = thinned(list(map(scales.label, proxies.learned)), options.seed)
+    parts = (division.train, division.dev, warm, list(map(scales.label, proxies.asked)))
     with progress_of("signals", sum(map(len, parts)), console) as advance:
         train, dev, warm, warm_dev = (with_signals(part, encoder, words, advance) for part in parts)
     return Material(train, dev, warm, warm_dev, chosen_of(train, corpora, options))

@@ -18,7 +18,7 @@ from rich.console import Console
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
 from training.choices import QUARTILES, SEARCH
-from training.choose.measure import Fit, better_in, measure
+from training.choose.measure import Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
 from training.data.selection import MEAN, SelectionOptions, select, select_groups, select_requests
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
@@ -78,7 +78,8 @@ def fit_first_stage(
     """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains. Each may
     be given instead, y0 as a number of nats or by the quartile's name.
 
-    Gains are heavy-tailed and scored requests are few, so dev's requests with gains by proxy are asked, too.
+    Gains are heavy-tailed and scored requests are few, so dev's requests with gains by proxy are asked, too; of several
+    domains each counts the same.
 
     Requests by Algorithm 1, of each all candidates: signals are cheap, so negatives need not be sampled. Under
     ``relevance`` the head says nothing.
@@ -98,7 +99,8 @@ def fit_first_stage(
         module = new_head(examples, options)
         fit_head(module, examples, loss_of(loss, anchor), options)
         head = module.frozen()
-        tried[anchor] = head, measure([head.logits(each.signals) for each in asked], [each.gains for each in asked])
+        scores, gains = [head.logits(each.signals) for each in asked], [each.gains for each in asked]
+        tried[anchor] = head, measure_domains(scores, gains, [each.domain for each in asked])[0]
 
     def best() -> Anchor:
         return max(tried, key=lambda anchor: tried[anchor][1].quality)

@@ -16,7 +16,7 @@ from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel
 from training.data.histories import fingerprint, read_histories
 from training.data.records import Example
-from training.data.split import BY_USERS, written_in
+from training.data.split import BY_TIME, BY_USERS, written_in
 from training.files import replaced_file
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
@@ -94,7 +94,7 @@ class Corpus:
         if description.get("history_sha256", self.fingerprint) != self.fingerprint:
             raise InputError(f"{scores}: was made of another history file than this '{self.name}'; score it again.")
         return [
-            replace(example, user_id=f"{self.name}:{example.user_id}")
+            replace(example, user_id=f"{self.name}:{example.user_id}", domain=self.name)
             for example in scored_examples(self.histories, table, normalize)
         ]
 
@@ -173,23 +173,49 @@ class Origin:
     extent: Mapping[str, Any] = field(default_factory=dict)
 
 
-def origin_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> Origin | None:
-    """The origin of all scores; None where there are none. Raises InputError where they were made in different ways."""
+def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, Origin]:
+    """The origin of each corpus's scores, by its name; those without scores are left out.
+
+    Raises InputError where two were scored by different models or split in different ways, and where one was scored
+    with two templates: no gain then compares with the others.
+    """
     found: dict[str, Origin] = {}
+    models: dict[str, str] = {}
     for corpus in corpora:
+        prompts = set()
         for split in splits:
             _, description = read_scores(scores_file(folder, corpus.name, split))
             options: Any = description.get("options")
-            if options:
-                made_with = json.dumps([description.get(name) for name in ALIKE], sort_keys=True)
-                way = str(options.get("way", BY_USERS))
-                origin = Origin(str(description["model"]), str(options["template"]), way, options)
-                found.setdefault(made_with, origin)
-    if len(found) > 1:
+            if not options:
+                continue
+            prompts.add(json.dumps(description.get("template"), sort_keys=True))
+            models.setdefault(json.dumps([description.get(name) for name in ALIKE], sort_keys=True), corpus.name)
+            way = str(options.get("way", BY_USERS))
+            found.setdefault(corpus.name, Origin(str(description["model"]), str(options["template"]), way, options))
+        if len(models) > 1:
+            raise _scored_otherwise(folder, tuple(dict.fromkeys(models.values())), "another auxiliary model")
+        if len(prompts) > 1:
+            raise _scored_otherwise(folder, (corpus.name,), "another template in each split")
+    by_time = [name for name, origin in found.items() if origin.way == BY_TIME]
+    if by_time and len(by_time) < len(found):
+        name = by_time[0]
+        users = next(len(corpus.histories) for corpus in corpora if corpus.name == name)
         raise InputError(
-            f"--work {folder}: the histories were not all scored in the same way; score them in one run.", param="work"
+            f"--history: '{name}' has too few users ({users:,}) for a split by users, so its texts were split by time, "
+            "and those of the others by users; fit on it alone, or leave it out.",
+            param="history",
+            code="other_split",
         )
-    return next(iter(found.values()), None)
+    return found
+
+
+def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputError:
+    which = " and ".join(f"'{name}'" for name in names)
+    return InputError(
+        f"--work {folder}: the histories were not all scored in the same way ({which}: {what}); score them again.",
+        param="work",
+        code="other_scores",
+    )
 
 
 def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ SCHEMA = pa.schema(
     ]
 )
 KIND = "groups"
-ALIKE = ("model", "fingerprint", "template")  # without which gains of two files cannot be compared
+ALIKE = ("model", "fingerprint")  # without which gains of two files cannot be compared; templates go with the texts
 CLOSE = 1e-3  # nats: gains of examples are in float32
 
 
@@ -45,14 +45,21 @@ class GroupFile:
 
 
 def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
-    """Algorithm 1 over files of scores that one model made with one template.
+    """Algorithm 1 over files of scores that one model made, for each history with one template.
 
     ``y0`` in the description is the median gain of the positives, ``y0_quartiles`` are the first and the third.
     Raises InputError for scores that cannot be used, or not together.
     """
     tables, descriptions = zip(*(read_scores(path) for path in paths), strict=True)
     _check_alike(paths, descriptions)
-    requests = _all_requests(paths, [scored_requests(table, options.normalize) for table in tables])
+    found = [
+        [
+            replace(each, domain=description.get("history_sha256", ""))
+            for each in scored_requests(table, options.normalize)
+        ]
+        for table, description in zip(tables, descriptions, strict=True)
+    ]
+    requests = _all_requests(paths, found)
     selection = select(requests, options)
     if not selection.groups:
         raise InputError(
@@ -78,11 +85,13 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
 
 
 def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) -> None:
+    first: dict[Any, tuple[Path, dict[str, Any]]] = {}  # the first file of each history
     for path, description in zip(paths, descriptions, strict=True):
-        for name in ALIKE:
-            if description.get(name) != descriptions[0].get(name):
+        same = first.setdefault(description.get("history_sha256"), (path, description))
+        for name, (other, before) in {**dict.fromkeys(ALIKE, (paths[0], descriptions[0])), "template": same}.items():
+            if description.get(name) != before.get(name):
                 raise InputError(
-                    f"{path}: was scored with another {name} than {paths[0]}; score both with the same.",
+                    f"{path}: was scored with another {name} than {other}; score both with the same.",
                     param="scores",
                     code="other_scores",
                 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pearl.stats import Bootstrap
-from training.choose.measure import ASKED, better_in, floor_of, floors, helps_of, measure, qualities
+from training.choose.measure import ASKED, better_in, floor_of, floors, helps_of, measure, measure_domains, qualities
 
 
 def rows(*values: list[float]) -> list[np.ndarray]:
@@ -17,6 +17,18 @@ def test_by_hand() -> None:
     assert fit.share == pytest.approx((10 + 4 + 12) / (20 + 9 + 12))
     assert fit.pearson_r == pytest.approx(np.corrcoef([3, 2, 5], [10, 4, 12])[0, 1])
     assert fit.quality == pytest.approx(fit.share + fit.pearson_r / 4)
+
+
+def test_each_domain_counts_the_same() -> None:
+    scores, gains = rows([3, 1], [0, 2], [2, 1], [5, 4]), rows([10, 20], [0, 4], [1, 9], [12, 0])
+    mean, fits = measure_domains(scores, gains, ["chat", "mail", "chat", "chat"])
+    assert fits == {
+        "chat": measure([scores[0], *scores[2:]], [gains[0], *gains[2:]]),
+        "mail": measure(scores[1:2], gains[1:2]),
+    }
+    assert mean.top1_gain == pytest.approx(((10 + 1 + 12) / 3 + 4) / 2)
+    assert mean.share == pytest.approx((fits["chat"].share + 1.0) / 2)
+    assert measure_domains(scores, gains, [""] * 4)[0] == measure(scores, gains)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,13 @@ def test_the_top_two_thirds_by_best_candidate_stay_over_all_users() -> None:
     requests = [request("a", 1, 9), request("b", 3), request("c", 5, user="ben")]
 
     assert [kept.request_id for kept in select_requests(requests)] == ["a", "c"]
+
+
+def test_of_each_domain_its_share_stays() -> None:
+    commits = [replace(request(name, gain), domain="git") for name, gain in zip("abc", (90, 80, 70), strict=True)]
+    chat = [replace(request(name, gain), domain="chat") for name, gain in zip("xyz", (3, 2, 1), strict=True)]
+
+    assert [kept.request_id for kept in select_requests([*commits, *chat])] == ["a", "b", "x", "y"]
 
 
 def test_the_share_is_rounded_up() -> None:

@@ -9,6 +9,7 @@ from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.fit.features import THINNED, texts_of, thinned, with_signals
+from training.gains.proxy import likenesses
 
 
 def test_every_example_gets_the_signals_of_its_candidates(
@@ -38,10 +39,14 @@ def test_some_lose_their_times_and_some_the_requests(make_examples: Callable[...
     assert thinned([], seed=3) == []
 
 
-def test_every_text_that_the_signals_need(make_examples: Callable[..., list[Example]], word_encoder: Any) -> None:
+def test_every_text_that_signals_and_proxies_need(
+    make_examples: Callable[..., list[Example]], word_encoder: Any
+) -> None:
     examples = make_examples(2)
     encoder = word_encoder()
     with_signals(examples, encoder, WordWeights.count([]))
+    for example in examples:
+        likenesses(example, encoder, WordWeights.count([]))
     texts = texts_of(examples)
     assert len(texts) == len(set(texts))
     assert {*encoder.encoded, *(example.request.text for example in examples)} == set(texts)

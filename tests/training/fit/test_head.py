@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from pearl.records import Request
 from training.choose.measure import measure
 from training.data.records import Example
-from training.fit.head import HeadOptions, calibrated, fit_head, new_head, padded, plain
+from training.fit.head import HeadOptions, balanced, calibrated, fit_head, new_head, padded, plain
 
 SMALL = HeadOptions(members=2, hidden=8, epochs=12)
 
@@ -88,3 +89,18 @@ def test_a_constant_signal_is_standardised_to_nothing() -> None:
     module = new_head([example_of(rows, np.zeros(len(rows)))], SMALL)
     assert module.mean.tolist() == pytest.approx([3.0445225] * 2, abs=1e-6)
     assert module.scale.tolist() == pytest.approx([1e-3] * 2, rel=1e-3)
+
+
+def test_a_small_domain_is_heard_beside_a_large_one() -> None:
+    """Of 16 and 4 examples the first weigh twice as much together, not four times; one domain is not weighed."""
+    weights = balanced(["git"] * 16 + ["mail"] * 4)
+    assert weights is not None
+    assert weights[:16].sum().item() == pytest.approx(4.0)
+    assert weights[16:].sum().item() == pytest.approx(2.0)
+    assert balanced(["git"] * 3) is None
+    two = [replace(each, domain="git" if place else "mail") for place, each in enumerate(lists(20))]
+    loss = calibrated(10.0, 5.0)
+    one, again, alone = fitted(two, loss), fitted(two, loss), fitted(lists(20), loss)
+    signals = two[0].signals
+    assert np.array_equal(one.logits(signals), again.logits(signals))
+    assert not np.array_equal(one.logits(signals), alone.logits(signals))

@@ -11,14 +11,16 @@ import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
+from pearl.records import Document
 from retriever.models.auxiliary import load_auxiliary
 from training.data.partition import ROLLING
 from training.data.split import BY_TIME, BY_USERS, DEV, TEST, TRAIN
-from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origin_of
+from training.gains.corpus import Corpus, check_scored, left_unscored, origins_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
 
 SILENT = Console(file=StringIO())
+DOCUMENTS = [Document(str(place), f"it is fine, item {place}", 60.0 * place, f"item {place}") for place in range(9)]
 OPTIONS = ScoringOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
 
 
@@ -153,8 +155,38 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
     for each in corpora:
         model = load_auxiliary(str(folder))
         each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
-        assert origin_of([each], (TRAIN,), tmp_path) == Origin(str(folder), "post", BY_USERS)
+        origin = origins_of([each], (TRAIN,), tmp_path)[each.name]
+        assert (origin.aux, origin.template, origin.way) == (str(folder), "post", BY_USERS)
+        assert origin.extent["candidates"] == OPTIONS.candidates
         weights = folder / "model.safetensors"
         weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
-    with pytest.raises(InputError, match="were not all scored in the same way"):
-        origin_of(corpora, (TRAIN,), tmp_path)
+    with pytest.raises(
+        InputError, match=r"were not all scored in the same way \('mine' and 'other': another auxiliary"
+    ):
+        origins_of(corpora, (TRAIN,), tmp_path)
+
+
+def test_each_corpus_may_have_its_template_but_not_each_split(
+    corpus: Corpus, causal_folder: Path, tmp_path: Path, users_in: Any
+) -> None:
+    model = load_auxiliary(str(causal_folder))
+    other = replace(corpus, name="other", histories=corpus.histories | dict.fromkeys(users_in(DEV, 1), DOCUMENTS))
+    for each, split, template in ((corpus, TRAIN, "commit"), (other, TRAIN, "comment"), (other, DEV, "commit")):
+        options = replace(OPTIONS, split=split, template=template)
+        each.scored(options, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    found = origins_of([corpus, other], (TRAIN,), tmp_path)
+    assert {name: origin.template for name, origin in found.items()} == {"mine": "commit", "other": "comment"}
+    with pytest.raises(InputError, match=r"\('other': another template in each split\)"):
+        origins_of([other], (TRAIN, DEV), tmp_path)
+
+
+def test_a_corpus_split_by_time_is_not_taken_with_one_split_by_users(
+    corpus: Corpus, causal_folder: Path, tmp_path: Path
+) -> None:
+    model = load_auxiliary(str(causal_folder))
+    few = replace(corpus, name="few")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    few.scored(replace(OPTIONS, way=BY_TIME), lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    assert origins_of([few], (TRAIN,), tmp_path)["few"].way == BY_TIME
+    with pytest.raises(InputError, match=r"'few' has too few users \(2\) for a split by users.* leave it out\."):
+        origins_of([corpus, few], (TRAIN,), tmp_path)

@@ -117,6 +117,17 @@ def test_several_files_count_as_one(tmp_path: Path) -> None:
     assert told(apart.groups) == told(together.groups)
 
 
+def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) -> None:
+    """Ben's gains are above all of ann's; over both histories together only one request of ann's would stay."""
+    ann = write_scores(tmp_path / "ann.parquet", {"ann": 3})
+    other = {"history_sha256": "2", "template": {"example": ""}}
+    ben = write_scores(tmp_path / "ben.parquet", {"ben": 3}, columns={"log_p_without": [-500.0]}, **other)
+    groups = select_from([ann, ben], SelectionOptions()).groups
+    assert {(group.user_id, group.request_id) for group in groups} == {
+        (user, request) for user in USERS for request in ("q1", "q2")
+    }
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [

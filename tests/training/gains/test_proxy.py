@@ -1,50 +1,99 @@
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pearl.records import Document, Request
+from retriever.history.word_weights import WordWeights
 from training.data.records import Example
-from training.gains.proxy import DOCUMENT_WORDS, ProxyScale, overlaps, unlabelled_examples
+from training.gains.proxy import (
+    DOCUMENT_WORDS,
+    LEAST_SCORED,
+    LIKENESSES,
+    ProxyScale,
+    ProxyScales,
+    likenesses,
+    unlabelled_examples,
+)
 
 
-def example(target: str, *texts: str, gains: Any = None) -> Example:
+def example(target: str, *texts: str, request: str = "r") -> Example:
     documents = tuple(Document(str(number), text) for number, text in enumerate(texts))
-    return Example(
-        "u", "t", Request("r"), target, documents, np.zeros(len(texts), np.float32) if gains is None else gains
-    )
+    return Example("u", "t", Request(request), target, documents, np.zeros(len(texts), np.float32))
 
 
-def test_overlaps_by_hand() -> None:
-    found = overlaps(example("a b c d", "a b c x", "B c, a b", "", "d c b a", "a b a b"))
+def weigh(text: str) -> WordWeights:
+    return WordWeights.count([text])  # of the words there log(2 / 1.5), of others log(2 / 0.5)
+
+
+KNOWN, NEW = math.log(2 / 1.5), math.log(2 / 0.5)
+
+
+def test_likenesses_by_hand(word_encoder: Any) -> None:
+    texts = ("a b c x", "B c, a b", "", "d c b a", "a b a b")
+    found = likenesses(example("a b c d", *texts, request="b?"), word_encoder(), weigh("a"))
     # ab bc and abc; bc ab; nothing; nothing; ab once
-    assert found.tolist() == [[2, 1], [2, 0], [0, 0], [0, 0], [1, 0]]
+    assert found[:, :2].tolist() == [[2, 1], [2, 0], [0, 0], [0, 0], [1, 0]]
+    # a b c; a b c; nothing; all; a b - and without b, which the request has
+    weights = [(KNOWN + 2 * NEW, KNOWN + NEW, 2)] * 2 + [(0, 0, 0), (KNOWN + 3 * NEW, KNOWN + 2 * NEW, 3)]
+    assert found[:, 2:5] == pytest.approx(np.array([*weights, (KNOWN + NEW, KNOWN, 1)]), abs=1e-5)
+    assert found[3, 5] == pytest.approx(1.0, abs=1e-5)  # to an encoder of words the order is nothing
+    assert found[2, 5] < found[0, 5] < 1.0
+    assert found[:, 6].tolist() == [4, 3, 0, 4, 2]
 
 
-def test_only_what_the_auxiliary_model_sees_counts() -> None:
+def test_only_what_the_auxiliary_model_sees_counts(word_encoder: Any) -> None:
     late = "x " * (DOCUMENT_WORDS - 1)
-    assert overlaps(example("a b", late + "a b", "x " * (DOCUMENT_WORDS - 2) + "a b")).tolist() == [[0, 0], [1, 0]]
+    texts = late + "a b", "x " * (DOCUMENT_WORDS - 2) + "a b"
+    assert likenesses(example("a b", *texts), word_encoder(), weigh("a"))[:, :2].tolist() == [[0, 0], [1, 0]]
 
 
-def test_the_scale_is_least_squares_and_labels_in_nats() -> None:
-    texts = ("a b c d e", "a b c", "a b", "c d", "nothing")
-    shared = overlaps(example("a b c d e", *texts))
-    gains = (3.0 * shared[:, 0] + 2.0 * shared[:, 1] - 1.0).astype(np.float32)
-    scale = ProxyScale.fit([example("a b c d e", *texts, gains=gains)])
-    assert scale.weights == pytest.approx((3.0, 2.0, -1.0), abs=1e-5)
+def test_the_scale_is_least_squares() -> None:
+    inputs = np.random.default_rng(0).normal(size=(40, LIKENESSES))
+    true = np.arange(LIKENESSES) - 2.0
+    scale = ProxyScale.fit(inputs, (inputs @ true - 1.0).astype(np.float32))
+    assert scale.weights == pytest.approx((*true, -1.0), abs=1e-4)
     assert scale.pearson_r == pytest.approx(1.0)
-    labelled = scale.label(example("a b c d e", "a b c d e", "x"))
-    assert labelled.gains.tolist() == pytest.approx([3 * 4 + 2 * 3 - 1, -1.0], abs=1e-4)
-    assert labelled.gains.dtype == np.float32
+    labels = scale.gains(np.array([np.ones(LIKENESSES), np.zeros(LIKENESSES)]))
+    assert labels.tolist() == pytest.approx([true.sum() - 1, -1.0], abs=1e-4)
+    assert labels.dtype == np.float32
 
 
-def test_where_nothing_is_shared_the_scale_is_finite() -> None:
-    scale = ProxyScale.fit([example("a b", "x", "y", gains=np.array([2.0, 4.0], np.float32))])
-    assert scale.weights == pytest.approx((0.0, 0.0, 3.0), abs=1e-6)
+def test_where_nothing_is_alike_the_scale_is_finite() -> None:
+    scale = ProxyScale.fit(np.zeros((2, LIKENESSES)), np.array([2.0, 4.0], np.float32))
+    assert scale.weights == pytest.approx((0.0,) * LIKENESSES + (3.0,), abs=1e-6)
     assert scale.pearson_r == 0.0
+
+
+def test_each_domain_has_its_own_scale_if_it_has_enough_gains(word_encoder: Any) -> None:
+    """What two texts share is worth ten times as much in one domain, and the third has too few gains to tell."""
+    draw = random.Random(0)
+
+    def of(domain: str, nats: float, requests: int) -> list[Example]:
+        found = []
+        for number in range(requests):
+            target, *texts = (" ".join(draw.choices("abcdef", k=6)) for _ in range(5))
+            made = replace(example(target, *texts), domain=domain, request_id=str(number))
+            shared = likenesses(made, word_encoder(), weigh("a"))[:, 0]
+            found.append(replace(made, gains=(nats * shared).astype(np.float32)))
+        return found
+
+    examples = [*of("git", 10.0, LEAST_SCORED), *of("chat", 1.0, LEAST_SCORED), *of("mail", 5.0, LEAST_SCORED - 1)]
+    scales = ProxyScales.fit(examples, word_encoder(), weigh("a"))
+    assert set(scales.own) == {"git", "chat"}
+    for domain, nats in (("git", 10.0), ("chat", 1.0)):
+        assert scales.of(domain).weights[0] == pytest.approx(nats, abs=1e-3)
+        assert scales.of(domain).pearson_r == pytest.approx(1.0, abs=1e-4)
+        one = next(each for each in examples if each.domain == domain)
+        assert scales.label(replace(one, gains=one.gains * 0)).gains == pytest.approx(one.gains, abs=1e-2)
+    assert scales.of("mail") == scales.of("never seen") == scales.others
+    assert 1.0 < scales.others.weights[0] < 10.0
 
 
 def histories(writings: Any, **options: Any) -> dict[str, list[Document]]:
