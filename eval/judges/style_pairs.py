@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import Lines, check_fields, optional_id, read_items, read_lines
-from eval.recorded.style.styles import PERSONAS, check_style, check_styles, check_task, names_style
+from eval.recorded.style.styles import RICH, check_style, check_styles, check_task, names_style, personas_by
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
@@ -37,7 +37,8 @@ from retriever.models.encoder import Vectors
 # the texts
 
 NEEDED = ("task", "request", "text")
-FIELDS = frozenset({"id", "generator", "persona", "styles", "scores", *NEEDED})
+FIELDS = frozenset({"id", "generator", "persona", "styles", "scores", "prompt", *NEEDED})
+Personas = Mapping[str, tuple[str, ...]]
 Scores = Mapping[str, Mapping[str, float]]  # of a text, by its id, and of a style
 
 
@@ -55,16 +56,16 @@ class Response:
     score: float
 
 
-def read_responses(path: Path, judged: Scores | None = None) -> Lines[Response]:
+def read_responses(path: Path, judged: Scores | None = None, persona_1: str = RICH) -> Lines[Response]:
     """``judged`` are scores in the place of the file's own. Raises InputError that names file, line and field."""
-    return read_items(path, FIELDS, partial(_parse, judged=judged))
+    return read_items(path, FIELDS, partial(_parse, judged=judged, personas=personas_by(persona_1)))
 
 
-def _parse(value: dict[str, Any], number: int, *, judged: Scores | None) -> Response:
+def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, personas: Personas) -> Response:
     check_fields(value, *NEEDED)
     name = optional_id(value) or f"line {number}"
     persona = optional_id(value, "persona")
-    styles = _styles(value, persona)
+    styles = _styles(value, persona, personas)
     scores = _scores(value.get("scores")) if judged is None else judged.get(name, {})
     return Response(
         name,
@@ -78,18 +79,18 @@ def _parse(value: dict[str, Any], number: int, *, judged: Scores | None) -> Resp
     )
 
 
-def _styles(value: dict[str, Any], persona: str | None) -> tuple[str, ...]:
+def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> tuple[str, ...]:
     if persona is None:
         return ()
     if value.get("styles") is not None:
         return check_styles(value["styles"], needed=True)
-    if persona not in PERSONAS:
+    if persona not in personas:
         raise InputError(
-            f"'{persona}' is none of {', '.join(PERSONAS)}; give its \"styles\".",
+            f"'{persona}' is none of {', '.join(personas)}; give its \"styles\".",
             param="persona",
             code="unknown_persona",
         )
-    return PERSONAS[persona]
+    return personas[persona]
 
 
 def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float]) -> float:

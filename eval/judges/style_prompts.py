@@ -27,7 +27,7 @@ from pearl.texts import check_id
 
 ALL, SINGLE, DEFAULT = "all", "single", "default"
 RATES = (ALL, SINGLE, DEFAULT)
-STYLED, UNSTYLED = "ab_style", "ab_helpfulness"
+STYLED, UNSTYLED = ("ab_style", "validation_style"), ("ab_helpfulness", "validation_default")
 
 
 def alignment(all_styles: float, single_style: float, default: float) -> float:
@@ -59,7 +59,7 @@ def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
                 found[each.task, each.generator, each.prompt].append(each)
     if not found:
         raise InputError(
-            f'{paths[0]}: no judgement by {STYLED} or {UNSTYLED} is of an item with "prompt_a" or "prompt_b".',
+            f'{paths[0]}: no judgement by {", ".join((*STYLED, *UNSTYLED))} has an item with "prompt_a" or "prompt_b".',
             code="no_prompt",
         )
     rows = [
@@ -115,7 +115,7 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
     """Read one judgement; None if it compares no prompt."""
     check_fields(value, "item", "task", "scheme", "verdict")
     prompts = [optional_id(value, name) for name in ("prompt_a", "prompt_b")]
-    if value["scheme"] not in (STYLED, UNSTYLED) or prompts == [None, None]:
+    if value["scheme"] not in (*STYLED, *UNSTYLED) or prompts == [None, None]:
         return None
     if None not in prompts:
         raise InputError('stands beside "prompt_b"; one of the two texts is steered by no prompt.', param="prompt_a")
@@ -136,7 +136,7 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
 
 
 def _rate(value: dict[str, Any]) -> str:
-    if value["scheme"] == UNSTYLED:
+    if value["scheme"] in UNSTYLED:
         return DEFAULT
     style = value.get("style")
     return ALL if isinstance(style, list) and len(style) > 1 else SINGLE

@@ -18,7 +18,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.grammar import Grammar
+from eval.asking.grammar import Grammar, line_of
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
 from eval.asking.points import TURN, points_up_to
@@ -47,10 +47,19 @@ STYLE_SHOWN = Choice(
     {DEFINITION: "the styles with the definition of each", NAME: "the styles by their names alone"},
     'The paper gave its judges, and here its people too (appendix G.4), names; "visual and spatial" can mean much.',
 )
-CORRECTED = {"half": DROPPED, "style_shown": DEFINITION, "even": NO_LABEL}
-AS_PUBLISHED = {"half": TIES, "style_shown": NAME, "even": CAUTIOUS}
+WRITER, ASSISTANT = "writer", "assistant"
+PERSPECTIVE = Choice(
+    "perspective",
+    {
+        WRITER: "a text may have all points of a rubric, whoever seems to have written it",
+        ASSISTANT: "the last points of a rubric are for texts that an AI assistant could have written",
+    },
+    "By the criterion of tables 11 and 12 a text in a person's own voice has three points for helpfulness at most.",
+)
+CORRECTED = {"half": DROPPED, "style_shown": DEFINITION, "even": NO_LABEL, "perspective": WRITER}
+AS_PUBLISHED = {"half": TIES, "style_shown": NAME, "even": CAUTIOUS, "perspective": ASSISTANT}
 PRESETS = Presets(
-    (HALF, STYLE_SHOWN, EVEN),
+    (HALF, STYLE_SHOWN, EVEN, PERSPECTIVE),
     (
         Preset("corrected", "Styles are defined; what is not decided has no label.", CORRECTED),
         Preset("as_published", "Styles by name; what is not decided is a tie.", AS_PUBLISHED),
@@ -60,11 +69,13 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankScheme:
-    """``pairs``: both texts are shown, in both orders, else each alone; ``styled``: the styles are named."""
+    """``pairs``: both texts are shown, in both orders, else each alone; ``styled``: the styles are named;
+    ``justified``: the verdict stands below its reasons."""
 
     description: str
     pairs: bool
     styled: bool
+    justified: bool = False
 
 
 SCHEMES: Mapping[str, RankScheme] = {
@@ -72,6 +83,8 @@ SCHEMES: Mapping[str, RankScheme] = {
     "ab_helpfulness": RankScheme("which of two texts does better what was asked", True, False),
     "rubric_style": RankScheme("0 to 5 points for each text, for following the styles", False, True),
     "rubric_helpfulness": RankScheme("0 to 5 points for each text, for doing what was asked", False, False),
+    "validation_style": RankScheme("which of two texts fits the styles better, with reasons", True, True, True),
+    "validation_default": RankScheme("which of two texts the judge prefers, with reasons", True, False, True),
 }
 
 
@@ -81,6 +94,7 @@ class RankOptions:
     half: str = DROPPED
     style_shown: str = DEFINITION
     even: str = NO_LABEL
+    perspective: str = WRITER
     seed: int = 0
     scheme: Annotated[str, Option(help="Scheme of ranking, see below.")] = "ab_style"
     draws: Annotated[int, Option(min=1, help="Times to ask each question.")] = 30
@@ -107,7 +121,7 @@ Schemes of --scheme, the first by default:
 {chr(10).join(f"  {name}: {scheme.description}" for name, scheme in SCHEMES.items())}
 
 Two texts are shown in both orders, a changed choice is a tie, and most draws decide; of points the higher mean decides.
-A reply has 64 tokens by default, that of a rubric 512. `pearl judge style-pairs` makes such items, and `pearl eval
+A reply has 64 tokens by default, one with reasons 512. `pearl judge style-pairs` makes such items, and `pearl eval
 style` compares what --judgements writes with people's own labels."""
 
 
@@ -189,14 +203,21 @@ def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
         styles = (f"- {name}: {STYLES[name]}" if defined else f"- {name}" for name in item.styles)
         parts.append("\n".join(("Writing styles:", *styles)))
     first, second = trial.shown(item.texts)
-    if options.way.pairs:
+    if options.way.justified:
+        one, two = (f"{item.task.upper()} ONE", f"{item.task.upper()} TWO") if styled else ("OPTION A", "OPTION B")
+        data = prompts.DATA.format(mark="output_a")
+        system = prompts.VALIDATION[styled].format(task=item.task, one=one, two=two, data=data)
+        parts += [f"{one}:\n{_fenced('output_a', first)}", f"{two}:\n{_fenced('output_b', second)}"]
+        parts.append("Give your reasons first, and your decision on the last line.")
+    elif options.way.pairs:
         wanted = "writing styles" if styled else "instruction"
         system = prompts.AB.format(
             wanted=wanted, data=prompts.DATA.format(mark="output_a"), example=prompts.EXAMPLE[styled]
         )
         parts += [_fenced("output_a", first), _fenced("output_b", second), "Which is best, Output (a) or Output (b)?"]
     else:
-        system = prompts.RUBRIC.format(rubric=prompts.POINTS_FOR[styled], data=prompts.DATA.format(mark="response"))
+        rubric = prompts.POINTS_FOR[styled].format(**prompts.PERSPECTIVES[options.perspective])
+        system = prompts.RUBRIC.format(rubric=rubric, data=prompts.DATA.format(mark="response"))
         parts += [_fenced("response", first), "Justify the points, then write Score: <total points> on the last line."]
     return Message("system", system), Message("user", "\n\n".join(parts))
 
@@ -250,11 +271,23 @@ CHOICES: Grammar[Verdict] = Grammar(
     takes_back=_may_be_taken_back,
 )
 POINTS = points_up_to(5)
+_TASK = "|".join(TASKS)
+DECIDED: Mapping[str, Verdict] = {
+    **{f"{name.upper()} ONE": Given(Answer.A) for name in TASKS},
+    **{f"{name.upper()} TWO": Given(Answer.B) for name in TASKS},
+    "OPTION A": Given(Answer.A),
+    "OPTION B": Given(Answer.B),
+}
+JUSTIFIED: Grammar[Verdict] = Grammar(
+    line_of(f"(?P<label>{'|'.join(DECIDED)})"), lambda line: DECIDED[line["label"].upper()], DECIDED
+)
 
 
 def read(reply: str, trial: Trial[RankItem], options: RankOptions) -> Verdict | Points:
     """A is Output (a), the text that stands first; points are those of the first."""
     request, first, second = trial.item.request, *trial.shown(trial.item.texts)
+    if options.way.justified:
+        return JUSTIFIED.read(reply, (request, first, second))
     return CHOICES.read(reply, (request, first, second)) if options.way.pairs else POINTS.read(reply, (request, first))
 
 
@@ -427,5 +460,5 @@ JUDGE = Judge(
     figures=figures,
     tables=tables,
     lines=lines,
-    max_tokens=lambda options: 64 if options.way.pairs else 512,
+    max_tokens=lambda options: 64 if options.way.pairs and not options.way.justified else 512,
 )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.choose import CHOOSE_OPTION
+from eval.recorded.style.styles import PERSONA_PRESETS
 from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
 
 EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
@@ -15,14 +17,17 @@ EXAMPLES = """A line of the responses is a text, the persona it was written for,
    "persona": "0", "scores": {"poetic and lyrical": 0.9, "storytelling": 0.4, "scholarly-yet-friendly": 0.1}}
 
 A persona is 0 to 4, the paper's, or has "styles": [...]; a text without one was written for no persona. Scores may come
-from `pearl judge style-detect --judgements` instead, if its items have the ids of the responses.
+from `pearl judge style-detect --judgements` instead, if its items have the ids of the responses. `pearl judge
+style-write` writes such responses.
+
+@CHOICES
 
 Examples:
 
 \b
   pearl judge style-pairs --responses responses.jsonl --out pairs.jsonl
   pearl judge style-pairs --responses responses.jsonl --judgements detected.jsonl --targets own --out pairs.jsonl
-"""
+""".replace("@CHOICES", PERSONA_PRESETS.help())
 
 
 def style_pairs(
@@ -38,6 +43,8 @@ def style_pairs(
         10, "--keep", min=2, help="Keep at most this many dissimilar texts per persona and request."
     ),
     targets: str = typer.Option("each", "--targets", help="Judge pairs by each persona's styles, their own, or none."),
+    preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
+    choose: list[str] = CHOOSE_OPTION,
     encoder: str | None = ENCODER_OPTION,
     seed: int = typer.Option(0, "--seed", min=0, help="Seed of the clusters and of random choices."),
     json: str | None = JSON_OPTION,
@@ -60,7 +67,8 @@ def style_pairs(
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target)
     options = PairOptions(keep, known("targets", targets, TARGETS), seed)
-    found = read_responses(responses, detected_scores(judgements) if judgements else None)
+    chosen = PERSONA_PRESETS.chosen(preset, choose)
+    found = read_responses(responses, detected_scores(judgements) if judgements else None, **chosen)
     built = build_pairs(found.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
     write_lines(out, built.lines, called=f"--out {out}")
     head = Head.of(
@@ -70,8 +78,16 @@ def style_pairs(
         judgements=judgements,
         keep=keep,
         targets=targets,
+        preset=preset,
+        choose=[f"{name}={value}" for name, value in chosen.items()],
         encoder=encoder,
         seed=seed,
     )
-    figures = {"passed_over": dict(found.passed_over), "lines": len(built.lines), "counts": dict(built.counts)}
+    figures = {
+        "preset": preset,
+        "choices": chosen,
+        "passed_over": dict(found.passed_over),
+        "lines": len(built.lines),
+        "counts": dict(built.counts),
+    }
     Outputs(json).write(Report(head, figures, lambda made: [pairs_table(made)]))

@@ -16,14 +16,15 @@ each style alone; "prompt_a" (or "prompt_b") names the prompt that steered text 
   {"id": "1", "task": "email", "style": ["storytelling", "poetic and lyrical"], "request": "What is a prime number?",
    "text_a": "...", "text_b": "...", "prompt_a": "prefer", "generator": "ours"}
 
-Judge them by ab_style, and those with all styles by ab_helpfulness too. A text that was steered well is taken when its
-styles are asked for, and not otherwise: the score is (all + single + 100 - default) / 3, in percent.
+Judge them by validation_style (or ab_style), and those with all styles by validation_default (or ab_helpfulness), too.
+A text that was steered well is taken when its styles are asked for, and not otherwise: the score is
+(all + single + 100 - default) / 3, in percent.
 
 Examples:
 
 \b
-  pearl judge style-rank --items prompts.jsonl --judgements styles.jsonl
-  pearl judge style-rank --items all.jsonl --scheme ab_helpfulness --judgements default.jsonl
+  pearl judge style-rank --items prompts.jsonl --scheme validation_style --judgements styles.jsonl
+  pearl judge style-rank --items all.jsonl --scheme validation_default --judgements default.jsonl
   pearl judge style-prompts --judgements styles.jsonl --judgements default.jsonl
 """
 

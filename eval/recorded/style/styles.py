@@ -10,10 +10,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from eval.asking.choices import Choice, Preset, Presets
 from pearl.errors import InputError
 from pearl.texts import json_type
 
-TASKS = ("email", "tweet", "summary")
+TASKS: Mapping[str, str] = {
+    "email": "an email that answers a question",
+    "tweet": "a tweet that answers a question",
+    "summary": "a summary of a Reddit post",
+    # the paper has no more than these
+    "post": "a post that answers a question",
+    "comment": "a comment on a post",
+    "commit": "a commit message",
+}
 REALISM = "realism"
 
 STYLES: Mapping[str, str] = {
@@ -58,8 +67,21 @@ STYLES: Mapping[str, str] = {
     ),
 }
 
-# ⚠ Figure 12 gives the second set "scholarly-yet-friendly", and appendix L.2 "rich descriptions"; with the latter each
-# of the fifteen styles is in one set
+ASKED_STYLES = tuple(style for style in STYLES if style != REALISM)  # of writers; realism was only rated
+
+RICH, SCHOLARLY = "rich", "scholarly"
+PERSONA_1 = Choice(
+    "persona_1",
+    {RICH: 'its third style is "rich descriptions"', SCHOLARLY: 'its third style is "scholarly-yet-friendly"'},
+    'Figure 12 has "scholarly-yet-friendly", appendix L.2 "rich descriptions"; only so each of fifteen is in one set.',
+)
+PERSONA_PRESETS = Presets(
+    (PERSONA_1,),
+    (
+        Preset("corrected", "Each of the fifteen styles belongs to one persona.", {"persona_1": RICH}),
+        Preset("as_published", "The personas as figure 12 has them.", {"persona_1": SCHOLARLY}),
+    ),
+)
 PERSONAS: Mapping[str, tuple[str, str, str]] = {
     "0": ("poetic and lyrical", "storytelling", "scholarly-yet-friendly"),
     "1": ("inspirational and uplifting", "journalistic", "rich descriptions"),
@@ -67,6 +89,12 @@ PERSONAS: Mapping[str, tuple[str, str, str]] = {
     "3": ("step-by-step instructional", "encouraging and supportive", "visual and spatial"),
     "4": ("playful and whimsical", "rhyming and rhythmic", "sensory-focused"),
 }
+
+
+def personas_by(persona_1: str) -> Mapping[str, tuple[str, str, str]]:
+    """The styles of each persona, by the wording chosen for persona 1."""
+    first, second, third = PERSONAS["1"]
+    return {**PERSONAS, "1": (first, second, third if persona_1 == RICH else "scholarly-yet-friendly")}
 
 
 def style_named(name: str) -> str | None:
@@ -97,7 +125,7 @@ def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
 
 def check_task(value: Any) -> str:
     """One of TASKS. Raises InputError."""
-    if value not in TASKS:
+    if value not in tuple(TASKS):
         raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
     return str(value)
 

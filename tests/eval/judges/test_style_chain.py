@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eval.recorded.style.styles import PERSONAS
+from eval.recorded.style.styles import PERSONAS, STYLES
 
 
 def prefers_echoes(body):
@@ -74,3 +74,53 @@ def test_pairs_are_ranked_and_measured_by_persona(run_pearl, written, judge_endp
     run = run_pearl(*words[:3], write_lines(lines, "anonymous.jsonl"), *words[4:], "--resamples", 100)
     assert run.json["persona_sensitivity"] == []
     assert "no_persona" in {found["check"] for found in run.json["preflight"]}
+
+
+def test_from_requests_to_figures(run_pearl, write_lines, judge_endpoint, tmp_path):
+    """One model writes, detects and ranks; every command reads what the one before it wrote."""
+    written, found, pairs, ranked = (tmp_path / f"{name}.jsonl" for name in ("texts", "found", "pairs", "ranked"))
+
+    def says(body):
+        system, user = (message["content"] for message in body["messages"])
+        if "know writing styles well" in system:
+            style = next(name for name in STYLES if f'"{name}"' in user)
+            return f"Answer: {0.9 if mark_of(style) in user else 0.1}"
+        if "choose between two outputs" in system:
+            return prefers_echoes(body)
+        told = [name for name in STYLES if f"- {name}" in system]
+        return f"A text on {len(judge_endpoint.bodies)} " + " ".join(mark_of(name) for name in told)
+
+    judge_endpoint.says = says
+    kept = ("--replies", tmp_path / "r.sqlite")
+    requests = [{"task": task, "request": f"Why a {task}?"} for task in ("email", "commit")]
+    run = run_pearl(
+        *("judge", "style-write", "--items", write_lines(requests, "requests.jsonl"), "--draws", 2, *kept),
+        *("--persona", "0", "--persona", "2", "--persona", "nobody", "--responses", written),
+    )
+    assert run.status == 0
+    detect = ("judge", "style-detect", "--items", written, "--all-styles", "--draws", 2, "--judgements", found, *kept)
+    assert run_pearl(*detect).status == 0
+    assert len(found.read_text().splitlines()) == 2 * 3 * 2 * 15 * 2
+    run = run_pearl(
+        "judge", "style-pairs", "--responses", written, "--judgements", found, "--out", pairs, "--json", "-"
+    )
+    assert (run.status, run.json["counts"]["responses"], run.json["passed_over"]) == (0, 12, {})
+    assert run.json["lines"] == 2 * 15 * 2  # six texts of a request make 15 pairs, judged for two personas
+    rank = ("judge", "style-rank", "--items", pairs, "--draws", 2, "--judgements", ranked, *kept)
+    assert run_pearl(*rank).status == 0
+    lines = [json.loads(line) for line in found.read_text().splitlines()]
+    labels = {(line["item"], line["style"]): "very" if line["score"] > 0.5 else "not" for line in lines}
+    people = [
+        {"item": item, "style": style, "rater": rater, "label": label}
+        for (item, style), label in labels.items()
+        for rater in ("r1", "r2")
+    ]
+    run = run_pearl(
+        *("eval", "style", "--judgements", found, "--judgements", ranked, "--resamples", 100, "--json", "-"),
+        *("--human", write_lines(people, "people.jsonl")),
+    )
+    assert (run.status, run.err) == (0, "")
+    assert run.json["f1"][0]["f1"]["value"] == 1.0
+    assert {row["group"]["task"] for row in run.json["f1"] if row["by"] == ["task"]} == {"email", "commit"}
+    assert {row["persona"] for row in run.json["labels_by_persona"]} == {"0", "2", "null persona"}
+    assert not {"no_persona", "no_generator"} & {found["check"] for found in run.json["preflight"]}

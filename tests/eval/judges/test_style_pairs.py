@@ -230,3 +230,17 @@ def test_bad_input(style_pairs, tmp_path, lines, options, complaint):
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
     assert not (tmp_path / "pairs.jsonl").exists()
+
+
+def test_persona_1_in_both_wordings(run_pearl, write_lines, tmp_path):
+    """Appendix L.2 and figure 12 disagree about its third style."""
+    line = {"task": "email", "request": "Why?", "text": "One.", "persona": "1"}
+    common = {"inspirational and uplifting": 1.0, "journalistic": 0.5}
+    for words, third in (((), "rich descriptions"), (("--choose", "persona_1=scholarly"), "scholarly-yet-friendly")):
+        lines = [line | {"text": text, "scores": common | {third: 0.1}} for text in ("One.", "Two.")]
+        out = tmp_path / "pairs.jsonl"
+        responses = write_lines(lines, "responses.jsonl")
+        run = run_pearl("judge", "style-pairs", "--responses", responses, "--out", out, *words, "--json", "-")
+        assert (run.status, run.err) == (0, "")
+        assert json.loads(out.read_text().splitlines()[0])["style"][2] == third
+        assert run.json["choices"]["persona_1"] == ("rich" if not words else "scholarly")

@@ -91,6 +91,13 @@ def test_the_best_of_each_task_and_generator(style_prompts):
     ]
 
 
+def test_judgements_with_reasons_count_as_well(style_prompts):
+    """Figures 10 and 11 validate by other words than tables 11 and 12 rank by."""
+    names = {"ab_style": "validation_style", "ab_helpfulness": "validation_default"}
+    justified = [line | {"scheme": names[line["scheme"]]} for line in GOOD]
+    assert style_prompts(justified).json["prompts"] == style_prompts(GOOD).json["prompts"]
+
+
 def test_lines_of_something_else_are_passed_over(style_prompts):
     other = [judged("i7", "A", scheme="rubric_style"), {**judged("i8", "A"), "prompt_a": None}]
     assert style_prompts([*GOOD, *other]).json["lines_used"] == 8
@@ -106,7 +113,7 @@ def test_a_table(run_pearl, write_lines):
     ("lines", "complaint"),
     [
         ([], "there is no judgement in it"),
-        ([judged("i1", "A", scheme="rubric_style")], "is of an item with"),
+        ([judged("i1", "A", scheme="rubric_style")], "has an item with"),
         ([judged("i1", "A", prompt_b="long")], ':1: prompt_a: stands beside "prompt_b"'),
         ([judged("i1", "A", order="first")], ":1: order: must be 'ab' or 'ba'"),
         ([{"item": "i1", "task": "email", "scheme": "ab_style"}], ":1: verdict: is missing"),

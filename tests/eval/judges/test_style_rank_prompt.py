@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from eval.asking.verdict import Answer, Given, Invalid
 from eval.judges.judge import Trial
-from eval.judges.style_rank import SCHEMES, RankItem, RankOptions, ask, load
+from eval.judges.style_rank import JUDGE, PRESETS, SCHEMES, RankItem, RankOptions, ask, load, read
 from eval.recorded.style.styles import STYLES
 from pearl.errors import InputError
 
@@ -41,6 +42,39 @@ def test_both_texts_in_both_orders(name):
     assert marks(user.content) == fenced("request", "output_a", "output_b")
     assert user.content.endswith("Which is best, Output (a) or Output (b)?")
     assert system.content.count("\nOutput (a)\n") == 1  # one example, with its answer
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "two"),
+    [("validation_style", "EMAIL ONE", "EMAIL TWO"), ("validation_default", "OPTION A", "OPTION B")],
+)
+def test_the_prompts_of_figures_10_and_11(name, one, two):
+    """Reasons first, then the decision; read as it is spelled."""
+    system, user = asked(name)
+    assert f"{one}:\n<output_a>\nText one." in user.content
+    assert f"{two}:\n<output_b>\nText two." in user.content
+    assert one in system.content
+    assert two in system.content
+    options = RankOptions(scheme=name)
+    assert JUDGE.max_tokens(options) == 512
+    for swapped in (False, True):
+        trial = Trial(0, item(), 0, swapped)
+        announced = "" if name == "validation_style" else "ANSWER: "
+        assert read(f"It tells a story.\n{announced}{one}", trial, options) == Given(Answer.A)
+        assert read(f"{one} is dull.\n\n**{announced}{two}**", trial, options) == Given(Answer.B)
+        assert isinstance(read(f"{one} and {two} are alike.", trial, options), Invalid)
+
+
+def test_the_point_of_view_of_a_rubric():
+    """As published the last points need an assistant's text."""
+    trial = Trial(0, item(), 0)
+    for name in ("rubric_style", "rubric_helpfulness"):
+        ours, published = (
+            ask(trial, RankOptions(scheme=name, perspective=each))[0].content for each in ("writer", "assistant")
+        )
+        assert "AI assistant" not in ours
+        assert published.count("AI assistant") == (1 if name == "rubric_style" else 2)
+    assert PRESETS.chosen("as_published")["perspective"] == "assistant"
 
 
 @pytest.mark.parametrize("name", ["rubric_style", "rubric_helpfulness"])

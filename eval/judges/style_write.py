@@ -1,0 +1,246 @@
+"""Texts for the style judges (papers/style-judges.txt, 3.2 and appendices B, C and E): any chat model writes for each
+request, persona and prompt, in many draws. ``pearl judge style-pairs`` and ``style-detect`` read what it writes.
+
+It is declared as a judge is, for it asks as they do: every text is kept, and none is asked for twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+from typer import Option
+
+from eval.asking.json_lines import check_fields, optional_id, read_items
+from eval.asking.reply import EMPTY
+from eval.asking.verdict import Invalid
+from eval.judges.items import Items
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
+from eval.recorded.style.styles import (
+    PERSONA_PRESETS,
+    PERSONAS,
+    RICH,
+    STYLES,
+    TASKS,
+    check_task,
+    names_style,
+    personas_by,
+)
+from eval.report.tables import NOTHING, Json, Table
+from pearl.chat.base import Message
+from pearl.options import known
+from pearl.texts import check_text
+
+DEFAULT, REWRITE = "default", "rewrite"
+ASKS: Mapping[str, str] = {
+    "email": "Write an email that answers this question.",
+    "tweet": "Write a tweet of at most 280 characters that answers this question.",
+    "summary": "Summarise this Reddit post: its main ideas, and nothing else.",
+    "post": "Write a post that answers this question.",
+    "comment": "Write a comment on this post.",
+    "commit": "Write the commit message for this change: a subject line, an empty line, and why it is made.",
+}
+# figures 7 to 9, in our words: how a writer is told of the styles, by the name of the prompt
+SYSTEM: Mapping[str, str] = {
+    DEFAULT: "You are a helpful assistant.",
+    "preferences": "These are the styles that you like to write in:\n{styles}",
+    "agent": (
+        "You are an agent that writes one kind of text ({task}) for a query. Give all of its customary parts, and keep "
+        "to its usual length. These parameters set its style:\n{styles}"
+    ),
+    "neutral": "Turn the query into one kind of text ({task}). Apply these rules of form:\n{styles}",
+    "prefer": "You prefer texts of this kind ({task}) that have:\n{styles}",
+    REWRITE: "Rewrite a text ({task}) so that it meets the wanted styles, and keep it short.",
+}
+_REWRITE = """\
+WHAT IT ANSWERS:
+{request}
+
+THE TEXT:
+{text}
+
+WANTED STYLES:
+{styles}
+
+Rewrite the text so that each of these styles is strong in it and nobody could take it for the first one; keep every \
+fact. Write the new text and nothing else."""
+ABOUT_ITEMS = f"""A line of the items is a request, and the kind of text that is to answer it:
+
+\b
+  {{"id": "prime", "task": "email", "request": "What is a prime number?"}}
+
+"task" is one of {", ".join(TASKS)}; for a summary or a comment the request is the post, for a commit it is the change.
+Each persona asks for three styles; nobody asks for none. Prompts: {", ".join(SYSTEM)} (a first text is rewritten)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    preset: str = PERSONA_PRESETS.default
+    persona_1: str = RICH
+    seed: int = 0
+    persona: Annotated[
+        list[str], Option(help=f"Persona to write for: {', '.join(PERSONAS)} or nobody; all by default; repeatable.")
+    ] = field(default_factory=list)
+    prompt: Annotated[list[str], Option(help="Prompt that tells of the styles, see below; repeatable.")] = field(
+        default_factory=lambda: ["preferences"]
+    )
+    draws: Annotated[int, Option(min=1, help="Texts to write for each request, persona and prompt.")] = 30
+
+
+NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class WritingRequest:
+    line: int
+    id: str
+    task: str
+    request: str
+
+
+def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], WriteOptions]:
+    """Raises InputError for an unknown persona or prompt, and one that names file, line and field."""
+    personas = [known("persona", name, (*PERSONAS, NOBODY)) for name in options.persona or (*PERSONAS, NOBODY)]
+    named = [known("prompt", name, [name for name in SYSTEM if name != DEFAULT]) for name in options.prompt]
+
+    def parse(value: dict[str, Any], number: int) -> WritingRequest:
+        check_fields(value, "task", "request")
+        request = check_text(value["request"], param="request")
+        return WritingRequest(number, optional_id(value) or f"line {number}", check_task(value["task"]), request)
+
+    found = Items.of(read_items(path, {"id", "task", "request"}, parse))
+    return found, replace(options, persona=list(dict.fromkeys(personas)), prompt=list(dict.fromkeys(named)))
+
+
+def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[Trial[WritingRequest]]:
+    """``way``: the persona and the prompt; nobody is told of no styles, and so by one prompt."""
+    ways = [(name, prompt) for name in options.persona for prompt in options.prompt if name != NOBODY]
+    ways += [(NOBODY, DEFAULT)] if NOBODY in options.persona else []
+    for place, item in enumerate(items):
+        for way in ways:
+            yield from (Trial(place, item, draw, way=way) for draw in range(options.draws))
+
+
+def ask(trial: Trial[WritingRequest], options: WriteOptions) -> Messages:
+    """A text that is to be rewritten is first asked for without styles."""
+    prompt = DEFAULT if trial.way[1] == REWRITE else trial.way[1]
+    system = SYSTEM[prompt].format(task=trial.item.task, styles=_named(trial, options))
+    return Message("system", system), Message("user", f"{ASKS[trial.item.task]}\n\n{trial.item.request}")
+
+
+def rewrite(judgement: Judgement[WritingRequest], reply: str, options: WriteOptions) -> Messages | None:
+    trial = judgement.trial
+    if trial.way[1] != REWRITE or not isinstance(judgement.verdict, str):
+        return None
+    user = _REWRITE.format(request=trial.item.request, text=judgement.verdict, styles=_named(trial, options))
+    return Message("system", SYSTEM[REWRITE].format(task=trial.item.task)), Message("user", user)
+
+
+def styles_of(trial: Trial[WritingRequest], options: WriteOptions) -> tuple[str, ...]:
+    return personas_by(options.persona_1).get(trial.way[0], ())
+
+
+def _named(trial: Trial[WritingRequest], options: WriteOptions) -> str:
+    return "\n".join(f"- {style}: {STYLES[style]}" for style in styles_of(trial, options))
+
+
+def read(reply: str, trial: Trial[WritingRequest], options: WriteOptions) -> str | Invalid:
+    return reply.strip() or Invalid(EMPTY)
+
+
+def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iterator[dict[str, Any]]:
+    """A line a text; where there is none there is no line."""
+    for judgement in judgements.every:
+        trial, (persona, prompt) = judgement.trial, judgement.trial.way
+        if isinstance(judgement.verdict, str):
+            yield {
+                "id": f"{trial.item.id}, {persona}, {prompt}, {trial.run}, {judgements.model}",
+                "task": trial.item.task,
+                "request": trial.item.request,
+                "text": judgement.verdict,
+                "generator": judgements.model,
+                **({} if persona == NOBODY else {"persona": persona, "styles": list(styles_of(trial, options))}),
+                "prompt": prompt,
+            }
+
+
+def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> dict[str, Any]:
+    """The texts of each task, persona and prompt: how many, how many name a style of theirs, and their length."""
+    every = sorted(judgements.every, key=_of)
+    counts = verdict_counts(each for each in every if not isinstance(each.verdict, str))
+    return {
+        "preset": options.preset,
+        "choices": {"persona_1": options.persona_1},
+        "draws": options.draws,
+        **judgements.about_items(),
+        "items": len(judgements.items.every),
+        "texts": sum(isinstance(each.verdict, str) for each in every),
+        "invalid": counts["invalid"],
+        "failed": counts["failed"],
+        "written": [
+            dict(zip(("task", "persona", "prompt"), key, strict=True)) | _written(list(group), options)
+            for key, group in groupby(every, key=_of)
+        ],
+    }
+
+
+def _of(judgement: Judgement[WritingRequest]) -> tuple[str, str, str]:
+    return judgement.trial.item.task, *judgement.trial.way
+
+
+def _written(judgements: Sequence[Judgement[WritingRequest]], options: WriteOptions) -> dict[str, Any]:
+    texts = [(each.verdict, styles_of(each.trial, options)) for each in judgements if isinstance(each.verdict, str)]
+    return {
+        "texts": len(texts),
+        "without_text": len(judgements) - len(texts),
+        "different": len({text for text, _ in texts}),
+        "naming_a_style": sum(names_style(text, styles) for text, styles in texts),
+        "mean_words": fmean(len(text.split()) for text, _ in texts) if texts else None,
+    }
+
+
+def tables(result: Json) -> Iterable[Table]:
+    columns = {
+        "task": lambda row: row["task"],
+        "persona": lambda row: row["persona"],
+        "prompt": lambda row: row["prompt"],
+        "texts": lambda row: f"{row['texts']:,}",
+        "different": lambda row: f"{row['different']:,}",
+        "none": lambda row: f"{row['without_text']:,}",
+        "name a style": lambda row: f"{row['naming_a_style']:,}",
+        "mean words": lambda row: NOTHING if row["mean_words"] is None else f"{row['mean_words']:.0f}",
+    }
+    caption = f"{result['texts']:,} texts for {result['items']:,} requests, written by {result['judge']}."
+    yield Table.of(caption, result["written"], columns, result["command"])
+
+
+JUDGE = Judge(
+    name="style-write",
+    summary="Let a chat model write texts for personas and styles, for the style judges to judge.",
+    source="papers/style-judges.txt, section 3.2, appendices B, C and E",
+    about_items=ABOUT_ITEMS,
+    examples=(
+        "--items requests.jsonl --llm openai --dry-run --price-in 0.15 --price-out 0.6",
+        "--items requests.jsonl --draws 30 --responses responses.jsonl",
+        "--items requests.jsonl --prompt prefer --prompt agent --persona 0 --draws 10 --responses prompts.jsonl",
+    ),
+    options=WriteOptions,
+    presets=PERSONA_PRESETS,
+    load=load,
+    trials=trials,
+    ask=ask,
+    read=read,
+    again=SecondRound(
+        "rewriting", "rewritten texts", wanted=lambda options: REWRITE in options.prompt, ask=rewrite, replaces=True
+    ),
+    figures=figures,
+    tables=tables,
+    lines=lines,
+    max_tokens=1024,
+    output="responses",
+    output_help="Write each text on a line, for style-detect and style-pairs.",
+)
