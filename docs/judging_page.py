@@ -23,13 +23,18 @@ def judging_page() -> str:
 
 def _choices() -> str:
     """The choices of every command that has some, from their declarations."""
+    from eval.benchmarks import choices as items
     from eval.judges import authorship, personalized, style_detect, style_rank
     from eval.recorded.personalized import presets as recorded
     from eval.recorded.style import choices as style
 
     judges = (authorship.JUDGE, personalized.JUDGE, style_detect.JUDGE, style_rank.JUDGE)
     declared = {f"`pearl judge {judge.name}` ({judge.source})": judge.presets for judge in judges}
-    declared |= {"`pearl eval personalized`": recorded.PRESETS, "`pearl eval style`": style.PRESETS}
+    declared |= {
+        "`pearl judge persona-items`": items.PRESETS,
+        "`pearl eval personalized`": recorded.PRESETS,
+        "`pearl eval style`": style.PRESETS,
+    }
     return "\n\n".join(f"{title}:\n\n{presets.markdown()}" for title, presets in declared.items())
 
 

@@ -1,0 +1,153 @@
+"""Empathic Conversations (Omitaomu et al. 2022): which of two essays on a news article a person wrote.
+
+Reads the essays (``*EMP*.csv``), the people (``*PER*.csv``) and the articles (``articles*.csv``) as they are published.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from pathlib import Path
+
+from eval.benchmarks.choices import BELOW_3, CAPPED
+from eval.benchmarks.files import csv_rows, the_file
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+
+SAMPLES, PAIRS_AN_ARTICLE = 500, 50
+MOST_TIES = 101  # of the authors' code, which counts one more than it says
+SEX = {"1": "male", "2": "female", "5": "other"}
+RACE = {
+    "1": "White",
+    "2": "Hispanic / Latino",
+    "3": "Black / African American",
+    "4": "Native American / American Indian",
+    "5": "Asian / Pacific Islander",
+    "6": "other",
+}
+EDUCATION = {
+    "1": "less than a high school diploma",
+    "2": "high school degree or diploma",
+    "3": "technical / vocational school",
+    "4": "some college, no degree",
+    "5": "two year associate degree",
+    "6": "college or university degree",
+    "7": "postgraduate / professional degree",
+}
+TRAITS = ("conscientiousness", "extraversion", "agreeableness", "stability")
+OPENNESS = "personality_openess"  # as it is spelled there
+
+
+def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
+    """Two essays on each article for the writer of the first. Raises InputError for files that are not as published."""
+    people = _people(the_file(folder, "*per*train*.csv", "*_per_*.csv"))
+    articles = {
+        _code(row["article_id"]): row["text"]
+        for row in csv_rows(the_file(folder, "articles*.csv"), "article_id", "text")
+    }
+    needed = ("article_id", "person_id", "person_essay", "person_empathy", "person_distress")
+    essays: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in csv_rows(the_file(folder, "*emp*train*.csv", "*_emp_*.csv"), *needed):
+        ledger.read["essays"] += 1
+        name = f"{row['article_id']} {row['person_id']}"
+        if not row["person_essay"].strip():
+            ledger.drop("empty essay", name)
+        elif _number(row["person_empathy"]) is None or _number(row["person_distress"]) is None:
+            ledger.drop("no empathy or distress score", name)
+        else:
+            essays[_code(row["article_id"])].append(row)
+    pairs: list[PersonaPair] = []
+    for article, mine in essays.items():
+        if not articles.get(article, "").strip():
+            ledger.drop("essays on an article without text", article)
+        else:
+            pairs += _on_article(article, articles[article], mine, people, options, ledger)
+    return _limited(pairs, options, ledger)
+
+
+def _on_article(
+    article: str,
+    text: str,
+    essays: list[dict[str, str]],
+    people: dict[str, dict[str, str]],
+    options: BuildOptions,
+    ledger: Ledger,
+) -> list[PersonaPair]:
+    least = 3 if options.choices["essay_tie"] == BELOW_3 else 2
+    pairs: list[PersonaPair] = []
+    if len(essays) < 2:
+        ledger.drop("article with one essay", article)
+    for one, other in combinations(essays, 2):
+        who, whose = _code(one["person_id"]), _code(other["person_id"])
+        name = f"{article} {who} {whose}"
+        persona = people.get(who)
+        ledger.read["pairs of essays"] += 1
+        tie = any(
+            abs(_score(one, what) - _score(other, what)) < least for what in ("person_empathy", "person_distress")
+        )
+        if persona is None:
+            ledger.drop("person not in the file of people", name)
+        elif not persona:
+            ledger.drop("empty persona", name)
+        elif who == whose or one["person_essay"].split() == other["person_essay"].split():
+            ledger.drop("the same writer or text twice", name)
+        elif tie and not options.ties:
+            ledger.drop("tie", name)
+        elif len(pairs) == PAIRS_AN_ARTICLE:
+            ledger.drop("beyond the pairs of an article", name)
+        else:
+            pairs.append(PersonaPair(name, persona, text, one["person_essay"], other["person_essay"], tie))
+    return pairs
+
+
+def _limited(pairs: list[PersonaPair], options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
+    """At most the limit, with no more ties than the choice allows."""
+    limit, clear = options.limit or SAMPLES, sum(not pair.tie for pair in pairs)
+    most = MOST_TIES if options.choices["tie_share"] == CAPPED else min(clear, limit * 4 // 5) // 4
+    taken: list[PersonaPair] = []
+    ties = 0
+    for pair in pairs:
+        if pair.tie and ties == most:
+            ledger.drop("tie beyond their share", pair.id)
+        elif len(taken) == limit:
+            ledger.drop("beyond --limit", pair.id)
+        else:
+            taken.append(pair)
+            ties += pair.tie
+    return taken
+
+
+def _people(path: Path) -> dict[str, dict[str, str]]:
+    """Personas by writer, with the variables of the paper's table 6."""
+    traits = {trait: f"personality_{trait}" for trait in TRAITS}
+    needed = ("person_id", "gender", "race", "age", "education", "income", OPENNESS, *traits.values())
+    return {
+        _code(row["person_id"]): persona_of(
+            (
+                ("age", _code(row["age"])),
+                ("sex", SEX.get(_code(row["gender"]))),
+                ("race", RACE.get(_code(row["race"]))),
+                ("education", EDUCATION.get(_code(row["education"]))),
+                ("income", _code(row["income"])),
+                ("openness", row[OPENNESS]),
+                *((trait, row[column]) for trait, column in traits.items()),
+            )
+        )
+        for row in csv_rows(path, *needed)
+    }
+
+
+def _code(cell: str) -> str:
+    """A whole number without its point, for it may be written as 2 or as 2.0."""
+    return cell.strip().removesuffix(".0")
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if value == value else None
+
+
+def _score(row: dict[str, str], what: str) -> float:
+    return float(row[what])

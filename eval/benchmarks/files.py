@@ -1,0 +1,68 @@
+"""The files of published data: JSON Lines and CSV, with errors that name file, line and the missing column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from eval.asking.json_lines import check_fields
+from pearl.errors import InputError
+from pearl.history import parse_numbered_lines
+
+LONGEST_CELL = 10_000_000  # characters; a survey's wave is one line a respondent
+
+
+def the_file(folder: Path, *patterns: str) -> Path:
+    """The one file of the folder that matches a pattern, or the path itself if it is that file. Raises InputError."""
+    if folder.is_file() and any(fnmatch(folder.name.casefold(), pattern) for pattern in patterns):
+        return folder
+    if not folder.is_dir():
+        raise InputError(f"--data {folder}: must be the folder with {' or '.join(patterns)}.", code="no_folder")
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and any(fnmatch(path.name.casefold(), pattern) for pattern in patterns)
+    )
+    if len(found) != 1:
+        names = f"{len(found)} files match" if found else "there is no file"
+        raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
+    return found[0]
+
+
+def json_rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:
+    """Each line's object. Raises InputError for one without a needed field."""
+
+    def checked(value: dict[str, Any], number: int) -> dict[str, Any]:
+        check_fields(value, *needed)
+        return value
+
+    yield from parse_numbered_lines(path, checked)
+
+
+def csv_rows(path: Path, *needed: str) -> Iterator[dict[str, str]]:
+    """Each row by column. Raises InputError for a file without a needed column, or that is not UTF-8 or CSV."""
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            check_columns(path, rows.fieldnames or (), *needed)
+            for row in rows:
+                yield {name: value or "" for name, value in row.items() if name is not None and isinstance(name, str)}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is not CSV in UTF-8: {error}.", code="invalid_csv") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.", code="unreadable_file") from error
+
+
+def check_columns(path: Path, columns: Sequence[str], *needed: str) -> None:
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        there = ", ".join(columns[:12]) or "none"
+        raise InputError(
+            f"{path}: {', '.join(missing)}: there is no such column; is it another version? It has {there}.",
+            param=missing[0],
+            code="missing_column",
+        )

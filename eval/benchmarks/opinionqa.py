@@ -1,0 +1,108 @@
+"""OpinionQA (Santurkar et al. 2023): which of two answers a respondent of a survey gave.
+
+Reads folders of waves as they are published, each with ``info.csv`` and ``responses.csv``.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from eval.benchmarks.choices import RANDOM
+from eval.benchmarks.files import csv_rows
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from pearl.errors import InputError
+
+RESPONDENTS, FIRST_RESPONDENTS = 200, 201  # the authors' code stops one later than it says
+MOST_OPTIONS = 3
+REFUSED = "refused"
+FIELDS = {
+    "age": "AGE",
+    "sex": "SEX",
+    "race": "RACE",
+    "region": "CREGION",
+    "education": "EDUCATION",
+    "citizen": "CITIZEN",
+    "marital status": "MARITAL",
+    "religion": "RELIG",
+    "religious attendance": "RELIGATTEND",
+    "party": "POLPARTY",
+    "ideology": "POLIDEOLOGY",
+    "income": "INCOME",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyQuestion:
+    """``options``: the two answers that count."""
+
+    key: str
+    text: str
+    options: tuple[str, str]
+
+
+def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
+    """The respondents of one question of each wave. Raises InputError for files that are not as published."""
+    waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
+    if not waves:
+        raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")
+    generator, drawn = random.Random(options.seed), options.choices["question"] == RANDOM
+    pairs: list[PersonaPair] = []
+    for wave in waves:
+        ledger.read["waves"] += 1
+        questions = _questions(wave / "info.csv", ledger, binary=drawn)
+        if not questions:
+            ledger.drop("wave without a question of so few options", wave.name)
+            continue
+        question = generator.choice(questions) if drawn else questions[0]
+        pairs += _answers(wave, question, options, ledger, generator if drawn else None)
+    return pairs
+
+
+def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuestion]:
+    """Those with two answers; or, not ``binary``, with at most three options, of which the first two count."""
+    found = []
+    for row in csv_rows(path, "key", "question", "option_mapping"):
+        ledger.read["questions"] += 1
+        try:
+            mapping = ast.literal_eval(row["option_mapping"])
+            answers = {float(code): str(text) for code, text in mapping.items()}
+        except (ValueError, SyntaxError, AttributeError, TypeError) as error:
+            raise InputError(
+                f"{path}: option_mapping: {row['key']} has no mapping of numbers to answers; is it another version?",
+                param="option_mapping",
+                code="invalid_value",
+            ) from error
+        real = [answers[code] for code in sorted(answers) if answers[code].casefold() != REFUSED]
+        usable = len(real) == 2 if binary else len(answers) <= MOST_OPTIONS and {1.0, 2.0} <= answers.keys()
+        if usable:
+            first, second = real if binary else (answers[1.0], answers[2.0])
+            found.append(SurveyQuestion(row["key"], row["question"], (first, second)))
+    return found
+
+
+def _answers(
+    wave: Path, question: SurveyQuestion, options: BuildOptions, ledger: Ledger, generator: random.Random | None
+) -> list[PersonaPair]:
+    """The first respondents, or random ones, who gave one of the two answers."""
+    limit = options.limit or (FIRST_RESPONDENTS if generator is None else RESPONDENTS)
+    taken: list[PersonaPair] = []
+    for number, row in enumerate(csv_rows(wave / "responses.csv", question.key, *FIELDS.values()), start=1):
+        ledger.read["respondents"] += 1
+        name, answer = f"{wave.name} {question.key} {number}", row[question.key]
+        persona = persona_of((field, row[column]) for field, column in FIELDS.items())
+        if answer not in question.options:
+            ledger.drop("none of the two answers", name)
+        elif not persona:
+            ledger.drop("empty persona", name)
+        else:
+            other = question.options[1 - question.options.index(answer)]
+            taken.append(PersonaPair(name, persona, question.text, answer, other))
+    kept = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
+    chosen = set(kept[:limit])
+    for place, pair in enumerate(taken):
+        if place not in chosen:
+            ledger.drop("beyond --limit", pair.id)
+    return [pair for place, pair in enumerate(taken) if place in chosen]

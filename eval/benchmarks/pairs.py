@@ -1,0 +1,128 @@
+"""A person, two texts and which one this person chose; what a build took, dropped and why, and the checks of it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eval.asking.verdict import Answer
+from eval.recorded.personalized.judgements import Recording, parse_judgement
+from eval.recorded.personalized.preflight import CHECKS
+from eval.recorded.personalized.reply import ReplyForm
+from eval.report.checks import BROKEN, preflight
+from pearl.errors import InputError
+
+NAMED = 5  # of what was dropped for a reason
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """``choices`` by name; ``ties``: keep them; ``own_family``: leave out texts of models whose name contains it;
+    ``limit``: as many items, for a survey as many for each question, None for the paper's number."""
+
+    choices: Mapping[str, str]
+    ties: bool = False
+    own_family: str | None = None
+    limit: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaPair:
+    """``right`` is the text that the person wrote or chose; of a tie neither is, and either may be called so."""
+
+    id: str
+    persona: Mapping[str, str]
+    question: str
+    right: str
+    wrong: str
+    tie: bool = False
+    generators: tuple[str | None, str | None] = (None, None)  # of right and wrong
+
+    def to_item(self, swapped: bool) -> dict[str, Any]:
+        """A line that ``pearl judge personalized`` reads; ``swapped``: the right text is B."""
+        first, second = (self.wrong, self.right) if swapped else (self.right, self.wrong)
+        names = self.generators[::-1] if swapped else self.generators
+        known = zip(("generator_a", "generator_b"), names, strict=True)
+        return {
+            "id": self.id,
+            "persona": dict(self.persona),
+            **({"question": self.question} if self.question else {}),
+            "responses": {"A": first, "B": second},
+            "preferred": "C" if self.tie else "B" if swapped else "A",
+            **{name: generator for name, generator in known if generator},
+        }
+
+
+@dataclass
+class Ledger:
+    """Counts of a build: ``read`` by kind, and the names of what was dropped by reason."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    dropped: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def drop(self, why: str, what: str) -> None:
+        self.dropped[why].append(what)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "read": dict(self.read),
+            "dropped": [
+                {"reason": why, "count": len(names), "first": names[:NAMED]} for why, names in self.dropped.items()
+            ],
+        }
+
+    def check_left(self, source: str, left: Sequence[object]) -> None:
+        """Raises InputError, with the reasons, where nothing is left."""
+        if not left:
+            why = ", ".join(f"{why}: {len(names):,}" for why, names in self.dropped.items()) or "there was nothing"
+            raise InputError(f"{source}: no item is left ({why}).", code="no_item")
+
+
+def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """The fields that say something: not empty, nan, refused or "prefer not to say"."""
+    said = ((name, " ".join(str(value).split())) for name, value in fields if value is not None)
+    return {
+        name: value
+        for name, value in said
+        if value and value.casefold() not in ("nan", "none", "refused") and "prefer not to say" not in value.casefold()
+    }
+
+
+def built(pairs: Sequence[PersonaPair], ledger: Ledger, seed: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The items, each with its right text in a random place, and the figures: what was taken and dropped, and what the
+    preflight finds in them."""
+    items = [pair.to_item(random.Random(f"{seed} {pair.id}").random() < 0.5) for pair in pairs]
+    findings = preflight(CHECKS, _recording(items))
+    return items, {
+        "items": len(items),
+        "preferred": dict(sorted(Counter(item["preferred"] for item in items).items())),
+        "personas": len({tuple(pair.persona.items()) for pair in pairs}),
+        "questions": len({pair.question for pair in pairs} - {""}),
+        "fields": dict(Counter(name for pair in pairs for name in pair.persona)),
+        **ledger.to_json(),
+        "preflight": [finding.to_json() for finding in findings],
+        "broken": any(finding.level == BROKEN for finding in findings),
+    }
+
+
+def _recording(items: Sequence[Mapping[str, Any]]) -> Recording:
+    """The items as if a judge had not answered them."""
+    lines = [
+        {
+            "ground_truth": item["preferred"],
+            "answer": False,
+            "id": item["id"],
+            "user_info": "\n".join(f"{name}: {value}" for name, value in item["persona"].items()),
+            "asst_A": item["responses"]["A"],
+            "asst_B": item["responses"]["B"],
+            **({"question": item["question"]} if "question" in item else {}),
+        }
+        for item in items
+    ]
+    judgements = tuple(parse_judgement(line, number) for number, line in enumerate(lines, start=1))
+    ties = any(judgement.gold is Answer.TIE for judgement in judgements)
+    return Recording(judgements, ReplyForm(ties, certainty=False), has_persona=True, passed_over={})

@@ -1,0 +1,136 @@
+"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other.
+
+Reads ``survey.jsonl`` and ``utterances.jsonl`` as they are published.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks.choices import BELOW_10, SUBSTRING
+from eval.benchmarks.files import json_rows, the_file
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from pearl.errors import InputError
+
+SAMPLES = 1000
+TIE = 10  # points
+_SUBSTRINGS = ("language model", "AI", "chatbot")
+_MODEL = r"an?\s+(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot)\b"
+_REFUSAL = re.compile(
+    r"\s*(?:(?:i['’]m|i\s+am)\s+sorry|sorry|i\s+apologi[sz]e|unfortunately)\b[^.!?\n]{0,80}"
+    r"\b(?:can['’]?t|cannot|can\s+not|unable|not\s+able|won['’]t)\b"
+    r"|\s*i\s+(?:can['’]t|cannot|can\s+not|won['’]t|am\s+unable|am\s+not\s+able)\b"
+    rf"|.{{0,200}}\b(?:as|i\s*['’]m|i\s+am)\s+(?:just\s+|only\s+)?{_MODEL}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
+    """One pair for each interaction, in their order. Raises InputError for files that are not as published."""
+    people = _people(the_file(folder, "survey.jsonl", "survey.jsonl.gz"))
+    responses = _responses(the_file(folder, "utterances.jsonl", "utterances.jsonl.gz"), options, ledger)
+    generator = random.Random(options.seed)
+    limit = options.limit or SAMPLES
+    pairs: list[PersonaPair] = []
+    for name in sorted(responses, key=lambda name: (int("".join(re.findall(r"\d", name)) or 0), name)):
+        found = _pair(name, responses[name], people, options, ledger, generator)
+        if found and len(pairs) == limit:
+            ledger.drop("beyond --limit", name)
+        elif found:
+            pairs.append(found)
+    return pairs
+
+
+def _people(path: Path) -> dict[str, dict[str, str]]:
+    """Personas by user, with the variables of the paper's table 6."""
+    needed = ("user_id", "age", "gender", "employment_status", "education", "marital_status")
+    people = {}
+    for row in json_rows(path, *needed, "religion", "ethnicity", "location"):
+        parts = {name: _object(path, row, name) for name in ("religion", "ethnicity", "location")}
+        people[str(row["user_id"])] = persona_of(
+            (
+                ("age", row["age"]),
+                ("sex", row["gender"]),
+                ("race", parts["ethnicity"].get("simplified")),
+                ("birth country", parts["location"].get("birth_country")),
+                ("living country", parts["location"].get("reside_country")),
+                ("employment", row["employment_status"]),
+                ("education", row["education"]),
+                ("marital status", row["marital_status"]),
+                ("religion", parts["religion"].get("simplified")),
+            )
+        )
+    return people
+
+
+def _object(path: Path, row: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(row[name], dict):
+        raise InputError(f"{path}: {name}: must be an object; is it another version?", param=name, code="wrong_type")
+    found: dict[str, Any] = row[name]
+    return found
+
+
+def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
+    """The usable first responses by interaction."""
+    needed = ("interaction_id", "user_id", "turn", "user_prompt", "model_response", "model_name", "score")
+    by_interaction: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    refused = _refused_by_substring if options.choices["refusals"] == SUBSTRING else _REFUSAL.match
+    family = (options.own_family or "").casefold()
+    for row in json_rows(path, *needed):
+        name, text = str(row["interaction_id"]), row["model_response"]
+        if row["turn"] != 0:
+            ledger.read["responses of later turns"] += 1
+            continue
+        ledger.read["responses of first turns"] += 1
+        mine = by_interaction[name]
+        if isinstance(row["score"], bool) or not isinstance(row["score"], (int, float)):
+            ledger.drop("no score", name)
+        elif not isinstance(text, str) or not text.strip():
+            ledger.drop("empty response", name)
+        elif family and family in str(row["model_name"]).casefold():
+            ledger.drop("response of the judge's family", name)
+        elif refused(text):
+            ledger.drop("refusal", name)
+        else:
+            mine.append(row)
+    return by_interaction
+
+
+def _refused_by_substring(text: str) -> bool:
+    return any(words in text for words in _SUBSTRINGS)
+
+
+def _pair(
+    name: str,
+    rows: list[dict[str, Any]],
+    people: dict[str, dict[str, str]],
+    options: BuildOptions,
+    ledger: Ledger,
+    generator: random.Random,
+) -> PersonaPair | None:
+    ledger.read["interactions"] += 1
+    if len(rows) < 2:
+        ledger.drop("fewer than two responses left", name)
+        return None
+    best = max(rows, key=lambda row: row["score"])
+    other = generator.choice([row for row in rows if row is not best])
+    persona = people.get(str(best["user_id"]))
+    gap = best["score"] - other["score"]
+    tie = gap < TIE if options.choices["score_tie"] == BELOW_10 else gap <= TIE
+    if persona is None:
+        ledger.drop("person not in the survey", name)
+    elif not persona:
+        ledger.drop("empty persona", name)
+    elif best["model_response"].strip() == other["model_response"].strip():
+        ledger.drop("the same response twice", name)
+    elif tie and not options.ties:
+        ledger.drop("tie", name)
+    else:
+        texts = best["model_response"], other["model_response"]
+        models = str(best["model_name"]), str(other["model_name"])
+        return PersonaPair(name, persona, str(best["user_prompt"]), *texts, tie, models)
+    return None

@@ -1,0 +1,121 @@
+"""Personas of public Reddit comments (Staab et al. 2024): which of two question-answer pairs a person wrote.
+
+Reads ``synthetic_dataset.jsonl`` as it is published.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.benchmarks.choices import CONSTANT
+from eval.benchmarks.files import json_rows, the_file
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from pearl.errors import InputError
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+FIELDS = {
+    "age": "age",
+    "sex": "sex",
+    "living country": "city_country",
+    "birth country": "birth_city_country",
+    "education": "education",
+    "occupation": "occupation",
+    "income": "income",
+    "marital status": "relationship_status",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RedditAnswer:
+    """``name`` is the line; ``profile`` the persona as the encoder reads it."""
+
+    name: str
+    persona: dict[str, str]
+    question: str
+    answer: str
+
+    @property
+    def profile(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self.persona.items())
+
+    @property
+    def shown(self) -> str:
+        return f"Question: {self.question}\nAnswer: {self.answer}"
+
+
+def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger, encode: Encode) -> list[PersonaPair]:
+    """Each answer against that of another person. Raises InputError for a file that is not as published."""
+    path = the_file(folder, "synthetic_dataset.jsonl", "synthetic_dataset.jsonl.gz")
+    answers = _read(path, ledger)
+    ledger.check_left(str(path), answers)
+    if options.choices["distractor"] == CONSTANT:
+        others = {answer.name: answers[-1] for answer in answers}
+    else:
+        others = _of_the_nearest(path, answers, options, encode)
+    pairs: list[PersonaPair] = []
+    for answer in answers:
+        other = others.get(answer.name)
+        if other is None:
+            ledger.drop("nobody else answered another question", answer.name)
+        elif options.limit and len(pairs) == options.limit:
+            ledger.drop("beyond --limit", answer.name)
+        else:
+            pairs.append(PersonaPair(answer.name, answer.persona, "", answer.shown, other.shown))
+    return pairs
+
+
+def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
+    answers = []
+    for number, row in enumerate(json_rows(path, "personality", "question_asked", "response"), start=1):
+        name, person = f"line {number}", row["personality"]
+        ledger.read["answers"] += 1
+        if not isinstance(person, dict) or any(column not in person for column in FIELDS.values()):
+            lacking = [column for column in FIELDS.values() if not isinstance(person, dict) or column not in person]
+            raise InputError(
+                f"{path}:{number}: personality: has no {', '.join(lacking)}; is it another version?",
+                param="personality",
+                code="missing_field",
+            )
+        persona = persona_of((field, person[column]) for field, column in FIELDS.items())
+        texts: tuple[Any, Any] = row["question_asked"], row["response"]
+        if not persona:
+            ledger.drop("empty persona", name)
+        elif not all(isinstance(text, str) and text.strip() for text in texts):
+            ledger.drop("empty question or answer", name)
+        else:
+            answers.append(RedditAnswer(name, persona, *texts))
+    return answers
+
+
+def _of_the_nearest(
+    path: Path, answers: Sequence[RedditAnswer], options: BuildOptions, encode: Encode
+) -> dict[str, RedditAnswer]:
+    """For each answer one of the nearest other person, to another question; of the next nearest where there is none."""
+    by_person: dict[str, list[RedditAnswer]] = defaultdict(list)
+    for answer in answers:
+        by_person[answer.profile].append(answer)
+    profiles = list(by_person)
+    if len(profiles) < 2:
+        raise InputError(f"{path}: there is only one person in it, and so no other to compare with.", code="one_person")
+    vectors = np.asarray(encode(profiles), float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    order = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")
+    generator = random.Random(options.seed)
+    found = {}
+    for place, profile in enumerate(profiles):
+        nearest = [profiles[other] for other in order[place] if other != place]
+        for answer in by_person[profile]:
+            for other in nearest:
+                theirs = [each for each in by_person[other] if each.question != answer.question]
+                if theirs:
+                    found[answer.name] = generator.choice(theirs)
+                    break
+    return found
