@@ -34,6 +34,7 @@ COMMANDS = {
         "eval.commands.compare",
         "Draft with two retrievers, let a judge compare the drafts, get win rates.",
     ),
+    "ratings": ("eval.commands.ratings", "Collect ratings by people, on a page that needs no network."),
     "keys": ("service.commands.keys", "Make, list and revoke API keys."),
     "move": ("service.commands.move", "Copy everything into another database, SQLite or PostgreSQL."),
     "migrate": ("service.commands.migrate", "Bring the database's schema up to date."),

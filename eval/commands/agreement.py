@@ -6,10 +6,12 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.ratings import named
 from eval.commands.scored import Resamples, Seed
 from pearl.options import JSON_OPTION
 
-EXAMPLES = """The file is CSV, a rating a line; other columns are passed over:
+EXAMPLES = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl
+ratings` save them; others are passed over:
 
 \b
   item,rater,label
@@ -29,9 +31,14 @@ Examples:
 
 
 def agreement(
-    ratings: Path = typer.Option(..., "--ratings", metavar="F.csv", help="Ratings: columns item, rater and label."),
+    ratings: Path = typer.Option(
+        ..., "--ratings", metavar="F", help="Ratings: columns, or fields, item, rater and label."
+    ),
     labels: str | None = typer.Option(
         None, "--labels", metavar="A,B", help="Every label a rater could give; by default those in the file."
+    ),
+    raters: str | None = typer.Option(
+        None, "--raters", metavar="A,B", help="Every rater who was asked; a rating by another is an error."
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
@@ -49,8 +56,16 @@ def agreement(
 
     outputs = Outputs(json, picture, report)
     outputs.check()
-    offered = [label.strip() for label in labels.split(",") if label.strip()] if labels else []
-    head = Head.of("eval", "agreement", ratings=ratings, labels=labels or None, resamples=resamples, seed=seed)
-    found = agreement_report(read_ratings(ratings, offered), AgreementOptions(resamples, seed))
+    offered = named(labels)
+    head = Head.of(
+        "eval",
+        "agreement",
+        ratings=ratings,
+        labels=labels or None,
+        raters=raters,
+        resamples=resamples,
+        seed=seed,
+    )
+    found = agreement_report(read_ratings(ratings, offered, named(raters)), AgreementOptions(resamples, seed))
     figures = {"file": str(ratings), **found}
     outputs.write(Report(head, figures, agreement_tables, "Agreement", agreement_figure))

@@ -1,4 +1,5 @@
-"""A file of ratings: CSV with the columns item, rater and label; others are passed over."""
+"""A file of ratings: CSV with the columns item, rater and label, or JSON Lines with these fields, as rating pages save
+them; others are passed over, but for the style of an item."""
 
 from __future__ import annotations
 
@@ -9,11 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
+from pearl.history import parse_numbered_lines
+from pearl.texts import check_id
 
 COLUMNS = ("item", "rater", "label")
 NOT_RATED = -1
@@ -46,19 +50,21 @@ class Ratings:
         return dict(zip(self.labels, map(int, self.counts.sum(axis=0)), strict=True))
 
 
-def read_ratings(path: Path, labels: Sequence[str] = ()) -> Ratings:
-    """``labels`` are all that could be given, where more were offered than used.
+def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
+    """``labels`` are all that could be given, where more were offered than used; ``raters`` all who were asked.
 
     Raises InputError that names file, line and column.
     """
     given: dict[tuple[str, str], tuple[int, str]] = {}
-    for line, item, rater, label in _rows(path):
+    for line, item, rater, label in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
         if (item, rater) in given:
             raise InputError(
                 f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {given[item, rater][0]}; "
                 "an item has one label from each rater.",
                 code="duplicate_rating",
             )
+        if raters and rater not in raters:
+            raise InputError(f"{path}:{line}: rater: '{rater}' is none of {', '.join(raters)}.", code="unknown_rater")
         if labels and label not in labels:
             raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
         given[item, rater] = line, label
@@ -92,6 +98,17 @@ def _sorted(labels: set[str]) -> tuple[str, ...]:
     if numbers(ordered) is None:
         return ordered
     return tuple(sorted(ordered, key=lambda label: (float(label), label)))
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """The line, the item, the rater and the label of each object; an item that is rated for styles is one for each."""
+
+    def parse(value: dict[str, Any], number: int) -> tuple[int, str, str, str]:
+        item, rater, label = (check_id(value.get(name), param=name) for name in COLUMNS)
+        style = value.get("style")
+        return number, f"{item} ({style})" if style else item, rater, label
+
+    yield from parse_numbered_lines(path, parse)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:

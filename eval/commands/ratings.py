@@ -1,0 +1,67 @@
+"""``pearl ratings``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pearl.options import JSON_OPTION, check_writable
+
+EXAMPLES = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
+a judge is asked. The page is one file and needs no network. A rater opens it, gives a name, answers by keyboard, may
+stop and go on in the same browser, and saves a file of ratings, which these read:
+
+\b
+  pearl eval agreement --ratings ratings.jsonl --raters Ann,Ben
+  pearl eval style --judgements judged.jsonl --human ratings.jsonl
+  pearl eval corrected --judgements judged.jsonl --labels ratings.jsonl
+
+Put the files of several raters together with cat.
+
+Examples:
+
+\b
+  pearl ratings page --items drafts.jsonl --systems embedded bm25 --out page.html
+  pearl ratings page --items people.jsonl --tie --raters Ann,Ben --out page.html
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Collect ratings by people.")
+
+
+@app.command(epilog=EXAMPLES)
+def page(
+    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Items to rate, as a judge takes them."),
+    out: Path = typer.Option(..., "--out", metavar="PAGE.html", help="Write the page to this file."),
+    systems: tuple[str, str] | None = typer.Option(
+        None, "--systems", metavar="P B", help="Systems to compare, if drafts are by more than two."
+    ),
+    raters: str | None = typer.Option(
+        None, "--raters", metavar="A,B", help="Names to choose from; by default any name can be given."
+    ),
+    tie: bool = typer.Option(False, "--tie", help="Let raters say that a person would prefer neither text."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Write a page on which people rate the items of a judge."""
+    from eval.recorded.rating_page import RatingOptions, rating_page
+    from pearl.options import write_json, writing
+
+    for option, target in (("--out", out), ("--json", json)):
+        check_writable(option, target)
+    text, counts = rating_page(items, RatingOptions(systems, named(raters), tie))
+    with writing(f"--out {out}"):
+        out.write_text(text, encoding="utf-8")
+    if json:
+        write_json(json, {"page": str(out), **counts})
+    else:
+        typer.echo(f"{out}: {counts['items']:,} items, answers {', '.join(counts['labels'])}")
+
+
+@app.callback()
+def root() -> None:
+    pass
+
+
+def named(names: str | None) -> list[str]:
+    """The names in an option, separated by commas."""
+    return [name.strip() for name in (names or "").split(",") if name.strip()]

@@ -1,0 +1,209 @@
+"""A page on which people rate items: self-contained HTML that needs no network and saves JSON Lines.
+
+Items are those of our judges, so people answer what a judge is asked. What the page saves, a line a rating, is
+``{"item", "style"?, "rater", "label", "certainty"?, "swapped"}``: ratings for ``pearl eval agreement`` and ``pearl eval
+style``, labels for ``pearl eval corrected``. Each rater has an order of the items and of the two texts; labels are
+about the item's own texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.asking.json_lines import check_fields, read_lines
+from eval.recorded.style.lines import style_key
+from eval.recorded.style.styles import STYLES, style_named
+from pearl.errors import InputError
+from pearl.texts import check_id, check_text, json_type
+
+TEMPLATE = Path(__file__).with_name("rating_page.html")
+Part = tuple[str, str]  # a title and a text
+
+
+@dataclass(frozen=True, slots=True)
+class RatedItem:
+    """A screen: ``parts`` above, two ``texts`` in the rater's order beside each other, or none, and the question."""
+
+    id: str
+    question: str
+    parts: Sequence[Part]
+    texts: tuple[str, str] | None = None
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingForm:
+    """Items of one judge, known by a field of their lines. ``labels``: what is saved, and shown on a button; the
+    ``mirror`` of each is its place where the texts are swapped."""
+
+    known_by: str
+    labels: Mapping[str, str]
+    mirror: Sequence[int]
+    screen: Callable[[dict[str, Any], RatingOptions], RatedItem | None]
+    certainty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RatingOptions:
+    """``systems`` are the two to compare, where items have more; ``raters`` those that the page offers, if not anybody;
+    ``tie``: a person may prefer neither text."""
+
+    systems: tuple[str, str] | None = None
+    raters: Sequence[str] = ()
+    tie: bool = False
+
+
+def _parts(value: Mapping[str, Any], **titles: str) -> list[Part]:
+    return [(title, check_text(value[name], param=name)) for name, title in titles.items() if value.get(name)]
+
+
+def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
+    check_fields(value, "id", "reference")
+    candidates = _object(value, "candidates")
+    systems = options.systems or tuple(candidates)
+    missing = next((name for name in systems if name not in candidates), None)
+    if missing is not None or len(systems) != 2:
+        found = ", ".join(candidates) or "none"
+        raise InputError(f"has {found}; name two of them with --systems.", param="candidates", code="several")
+    texts = [candidates[name] for name in systems]
+    if None in texts:
+        return None  # a draft that failed
+    return RatedItem(
+        check_id(value["id"]),
+        "Which of the two is more likely by the author of the reference?",
+        _parts(value, reference="Reference"),
+        _two(texts, "candidates"),
+    )
+
+
+def _preference(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
+    check_fields(value, "id")
+    responses, persona = _object(value, "responses"), value.get("persona") or ""
+    if isinstance(persona, dict):
+        persona = "\n".join(f"{name}: {said}" for name, said in persona.items())
+    return RatedItem(
+        check_id(value["id"]),
+        "Which of the two would this person choose?",
+        _parts({"persona": persona, "question": value.get("question")}, persona="The person", question="Asked"),
+        _two([responses.get("A"), responses.get("B")], "responses"),
+    )
+
+
+def _ranking(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
+    check_fields(value, "id", "text_b")
+    style = style_key(value)
+    return RatedItem(
+        check_id(value["id"]),
+        f"Which of the two is more {style}?" if style else "Which of the two is more helpful?",
+        _parts(value, request="Request"),
+        _two([value["text_a"], value["text_b"]], "text_b"),
+        style,
+    )
+
+
+def _detection(value: dict[str, Any], options: RatingOptions) -> RatedItem | None:
+    check_fields(value, "id", "style")
+    style = style_key(value)
+    meant = value.get("definition") or STYLES.get(style_named(style) or "", "")
+    return RatedItem(
+        check_id(value["id"]),
+        f"How much does the text have this style: {style}?",
+        _parts({**value, "definition": meant}, definition=f"Style: {style}", request="Request", text="Text"),
+        style=style,
+    )
+
+
+FORMS = (
+    RatingForm(
+        "candidates",
+        {"proposed": "Text 1", "tie": "Either could be, or neither", "baseline": "Text 2"},
+        (2, 1, 0),
+        _authorship,
+    ),
+    RatingForm(
+        "responses", {"A": "Text 1", "B": "Text 2", "tie": "Neither more"}, (1, 0, 2), _preference, certainty=True
+    ),
+    RatingForm(
+        "text_a",
+        {
+            "a_much": "Text 1, by far",
+            "a_slightly": "Text 1",
+            "tie": "The same",
+            "b_slightly": "Text 2",
+            "b_much": "Text 2, by far",
+        },
+        (4, 3, 2, 1, 0),
+        _ranking,
+    ),
+    RatingForm(
+        "text",
+        {"not": "Not", "somewhat": "Somewhat", "very": "Very", "cant_tell": "Cannot tell"},
+        (0, 1, 2, 3),
+        _detection,
+    ),
+)
+
+
+def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]]:
+    """The page for the items of a file, and what was counted. Raises InputError that names file, line and field."""
+    form: RatingForm | None = None
+    lines: dict[tuple[str, str], int] = {}
+
+    def screen(value: dict[str, Any], number: int) -> RatedItem | None:
+        nonlocal form
+        form = form or next((each for each in FORMS if each.known_by in value), None)
+        if form is None or form.known_by not in value:
+            names = ", ".join(each.known_by for each in FORMS)
+            raise InputError(
+                f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
+            )
+        item = form.screen(value, options)
+        if item is not None:
+            before = lines.setdefault((item.id, item.style), number)
+            if before != number:
+                raise InputError(f"'{item.id}' is on line {before} already.", param="id", code="duplicate_id")
+        return item
+
+    found = read_lines(path, set(), screen, "item").parsed
+    items = [item for item in found if item is not None]
+    if not items or form is None:
+        raise InputError(f"{path}: no line has a draft of both systems.", code="empty_file")
+    names = [name for name in form.labels if name != "tie" or form.known_by != "responses" or options.tie]
+    study = {
+        "items": [
+            {"id": item.id, "style": item.style, "parts": item.parts, "texts": item.texts, "question": item.question}
+            for item in items
+        ],
+        "labels": [
+            {"name": name, "shown": form.labels[name], "mirror": form.mirror[list(form.labels).index(name)]}
+            for name in names
+        ],
+        "certainty": form.certainty,
+        "raters": list(options.raters),
+    }
+    text = json.dumps(study, ensure_ascii=False)
+    study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    counts = {"items": len(items), "left_out": len(found) - len(items), "labels": names, "digest": study["digest"]}
+    return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", _harmless(study)), counts
+
+
+def _harmless(study: Mapping[str, Any]) -> str:
+    """JSON in which no text can end the element that holds it."""
+    return json.dumps(study, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = value[name]
+    if not isinstance(found, dict):
+        raise InputError(f"must be an object, not {json_type(found)}.", param=name, code="wrong_type")
+    return found
+
+
+def _two(texts: Sequence[Any], param: str) -> tuple[str, str]:
+    first, second = (check_text(text, param=param) for text in texts)
+    return first, second
