@@ -48,7 +48,10 @@ RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
-    """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories."""
+    """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories.
+
+    Scores of the test split, if ``scores`` names any, are not learned from; ``finish.measured`` measures with them.
+    """
     if options.groups is not None:
         if options.loss == DISTILL:
             raise InputError("--groups: --loss distill learns from all requests; leave one out.", param="groups")
@@ -64,18 +67,24 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     if not (options.scores or options.work.is_dir()):  # a mistyped one is not to be made
         check_scored(corpora, (TRAIN, DEV), options.work)
     with alone_in(options.work, "work"):
-        take_scores(corpora, options.scores, options.work)
-        check_scored(corpora, (TRAIN, DEV), options.work)
+        splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, options.work) & {TEST}))
+        check_scored(corpora, splits, options.work)
         encoder = _kept(model, options)
-        origins = origins_of(corpora, (TRAIN, DEV), options.work)
+        origins = origins_of(corpora, splits, options.work)
         origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
         options = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
         found = {
             split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
-            for split in (TRAIN, DEV)
+            for split in splits
         }
         division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
-        return fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console, origins)
+        artifact = fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console, origins)
+        if division.learned == TEST or not found.get(TEST):
+            return artifact  # what is learned from is not measured with
+        write_gains_of(found[TEST], TEST, corpora, options)
+        training = artifact.training | {"test_requests": len(found[TEST])}
+        write_manifest(options.out, replace(artifact, training=training))
+        return read_manifest(options.out)
 
 
 def train_retriever(options: TrainingOptions, console: Console) -> Artifact:

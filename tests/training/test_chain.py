@@ -95,6 +95,24 @@ def test_scores_that_do_not_belong_together(
         assert complaint in ran.err
     assert not Path("M").exists()
     assert fit("a.parquet", "b.parquet").status == 0
+    assert read_manifest(Path("M")).figures == {}
+
+
+def test_scores_of_the_test_split_measure_the_artifact(
+    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path
+) -> None:
+    for split in SPLITS:
+        assert score(split, f"{split}.parquet", targets=2).status == 0
+    common = {"history": mine, "encoder": sentence_folder, "first_stage_only": None}
+    scores = [f"{split}.parquet" for split in (TRAIN, DEV)]
+    assert run_pearl("train", "fit", **common, scores=scores, out="A").status == 0
+    ran = run_pearl("train", "fit", **common, scores=[*scores, "test.parquet"], out="B")
+    without, measured = read_manifest(Path("A")), read_manifest(Path("B"))
+    assert measured.files == without.files
+    assert (without.figures, without.training["test_requests"]) == ({}, 0)
+    assert measured.figures["requests"] == measured.training["test_requests"] == 4
+    assert measured.figures["users"] == 2
+    assert measured.inherited() in " ".join(ran.err.split())
 
 
 def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> None:

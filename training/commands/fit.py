@@ -28,7 +28,9 @@ def fit(
     history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="Scored history; repeatable."),
     out: Path = typer.Option(..., metavar="MODEL", help="Folder of the artifact."),
     scores: list[Path] = typer.Option(
-        [], metavar="SCORES.parquet", help="Scores from pearl train score, of the train and dev splits; repeatable."
+        [],
+        metavar="SCORES.parquet",
+        help="Scores from pearl train score, of the train and dev splits, and of test to measure with; repeatable.",
     ),
     work: Path | None = typer.Option(
         None,
@@ -51,10 +53,11 @@ def fit(
     """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
     With --share, --positives and --negatives it learns from other groups (Algorithm 1), with --groups from those that
-    pearl train select wrote.
+    pearl train select wrote. Scores of the test split are for the artifact's figures, and not learned from.
     """
     from rich.console import Console
 
+    from training.finish import measured
     from training.options import LOSSES, TrainingOptions
     from training.recipe import fit_retriever
 
@@ -80,4 +83,7 @@ def fit(
         **asdict(selection.options(run.seed)),
         device=run.device,
     )
-    console.print(fit_retriever(options, console).inherited(), highlight=False, soft_wrap=True)
+    artifact = fit_retriever(options, console)
+    if artifact.training["test_requests"]:
+        artifact = measured(options)
+    console.print(artifact.inherited(), highlight=False, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from rich.console import Console
 
@@ -68,10 +69,8 @@ def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingO
         by_users = division.way == BY_USERS
         if not options.proxies:
             return []
-        return [
-            example
-            for corpus in corpora
-            for example in unlabelled_examples(
+        of_each = [
+            unlabelled_examples(
                 corpus.name,
                 users_of(corpus.histories, split) if by_users else corpus.histories,
                 targets=(options.proxies if by_users else MOST_PROXIES // len(corpus.histories)) // part,
@@ -80,7 +79,10 @@ def proxies_of(corpora: Sequence[Corpus], division: Division, options: TrainingO
                 seed=options.seed,
                 part=part_of(split, division.way),
             )
+            for corpus in corpora
         ]
+        # in turns: where time is up before all are embedded, each domain has as many
+        return [example for turn in zip_longest(*of_each) for example in turn if example is not None]
 
     return Proxies(of(division.learned, LEARNED), of(division.asked, ASKED))
 

@@ -99,15 +99,16 @@ class Corpus:
         ]
 
 
-def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> None:
+def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> set[str]:
     """Copy scores, whatever their files are called, to where they are looked for; they say of which history and split
-    they are.
+    they are. Returns the splits.
 
     Raises InputError for scores of another history or of no split, for two of the same, and where ``folder`` holds
     others.
     """
     by_fingerprint = {corpus.fingerprint: corpus.name for corpus in corpora}
     taken: dict[Path, Path] = {}
+    splits: set[str] = set()
     for file in files:
         description: Any = read_scores(file)[1]
         corpus = by_fingerprint.get(description.get("history_sha256"))
@@ -133,10 +134,12 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
                 code="other_scores",
             )
         taken[target] = file
+        splits.add(split)
     folder.mkdir(parents=True, exist_ok=True)
     for target, file in taken.items():
         with replaced_file(target) as partial:
             copyfile(file, partial)
+    return splits
 
 
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
