@@ -17,6 +17,7 @@ from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
+from service.api.pages import EntryPage, ListedEntry
 from service.services import Services
 from service.store import documents, imports, voices
 from service.store.documents import Addition, Outcome
@@ -86,7 +87,7 @@ DocumentsBody = Annotated[
 ]
 
 
-class DocumentOut(BaseModel):
+class DocumentOut(ListedEntry):
     """A document of the history."""
 
     id: str = Field(description="Its name.", examples=["mail-2041"])
@@ -118,14 +119,8 @@ class AddedDocuments(BaseModel):
     existing: int = Field(description="Number of documents that existed already.", examples=[0])
 
 
-class DocumentPage(BaseModel):
+class DocumentPage(EntryPage[DocumentOut]):
     """A page of the history."""
-
-    object: Literal["list"] = Field(description="Always `list`.")
-    data: list[DocumentOut] = Field(description="The documents of this page.", examples=[[]])
-    has_more: bool = Field(description="True when another page follows.", examples=[False])
-    first_id: str | None = Field(description="Id of the first document here.", examples=["mail-2041"])
-    last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["mail-2041"])
 
 
 @router.post(
@@ -216,14 +211,7 @@ async def list_documents(
 ) -> DocumentPage:
     wanted = PageQuery(limit, after, order == "desc", query)
     page = await in_thread(_page, services, caller.user.id, wanted, voice)
-    data = [_out(document) for document in page.documents]
-    return DocumentPage(
-        object="list",
-        data=data,
-        has_more=page.has_more,
-        first_id=data[0].id if data else None,
-        last_id=data[-1].id if data else None,
-    )
+    return DocumentPage.of([_out(document) for document in page.documents], page.has_more)
 
 
 def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> documents.Page:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.records import Draft, Retrieval
+from service.api.pages import ListedEntry
 from service.store.drafts import StoredDraft
 
 EXCERPT = 240  # characters of a document shown as evidence
@@ -84,7 +85,7 @@ class UsageOut(_OfRecord):
     total_tokens: int = Field(examples=[860], description="Both.")
 
 
-class DraftOut(BaseModel):
+class DraftOut(ListedEntry):
     """A draft with its evidence."""
 
     id: str = Field(description="Name it in feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])

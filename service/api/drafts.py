@@ -21,6 +21,7 @@ from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
 from service.api.fields import MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
+from service.api.pages import EntryPage
 from service.api.streaming import event, event_stream, while_connected
 from service.drafting import Commission, Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
@@ -151,16 +152,8 @@ async def _events(first: Event, rest: AsyncGenerator[Event, None], metrics: Metr
                 yield event(DraftOut.of(item.draft).model_dump(), "draft")
 
 
-class DraftPageOut(BaseModel):
+class DraftPageOut(EntryPage[RecordedDraftOut]):
     """A page of your drafts."""
-
-    object: Literal["list"] = Field(description="Always `list`.")
-    data: list[RecordedDraftOut] = Field(description="The drafts of this page.", examples=[[]])
-    has_more: bool = Field(description="True when another page follows.", examples=[False])
-    first_id: str | None = Field(description="Id of the first draft here.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
-    last_id: str | None = Field(
-        description="Give it as `after` for the next page.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"]
-    )
 
 
 @router.get("", summary="List your drafts", response_model=DraftPageOut)
@@ -186,14 +179,7 @@ def _page(services: Services, user_id: int, wanted: PageQuery) -> DraftPageOut:
     with services.database.read() as connection:
         page = drafts.page(connection, user_id, wanted)
         texts = drafts.evidence_texts(connection, user_id, page.drafts, EXCERPT + 1)
-    data = [RecordedDraftOut.of_record(draft, texts) for draft in page.drafts]
-    return DraftPageOut(
-        object="list",
-        data=data,
-        has_more=page.has_more,
-        first_id=data[0].id if data else None,
-        last_id=data[-1].id if data else None,
-    )
+    return DraftPageOut.of([RecordedDraftOut.of_record(draft, texts) for draft in page.drafts], page.has_more)
 
 
 DraftId = Annotated[Name, Path(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])]

@@ -1,0 +1,37 @@
+"""The envelope of a page: what every route that lists answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel, Field
+
+
+class ListedEntry(BaseModel):
+    """An entry of a list."""
+
+    id: str
+
+
+Entry = TypeVar("Entry", bound=ListedEntry)
+
+
+class EntryPage(BaseModel, Generic[Entry]):
+    """A page of entries; ids stand in it so that clients need not look for them."""
+
+    object: Literal["list"] = Field(description="Always `list`.")
+    data: list[Entry] = Field(description="The entries of this page.", examples=[[]])
+    has_more: bool = Field(description="True when another page follows.", examples=[False])
+    first_id: str | None = Field(description="Id of the first entry here.")
+    last_id: str | None = Field(description="Give it as `after` for the next page.")
+
+    @classmethod
+    def of(cls, data: Sequence[Entry], has_more: bool) -> Self:
+        return cls(
+            object="list",
+            data=list(data),
+            has_more=has_more,
+            first_id=data[0].id if data else None,
+            last_id=data[-1].id if data else None,
+        )
