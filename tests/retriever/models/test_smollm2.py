@@ -11,6 +11,7 @@ from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quants
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from pearl.chat.llama import BYTES
+from pearl.errors import InputError
 from retriever.models.smollm2 import load_smollm2
 
 WIDTH, INNER, HEADS, SHARED_HEADS, LAYERS = 64, 96, 4, 2, 2
@@ -93,3 +94,10 @@ def test_tokens_are_those_of_transformers(file: Path) -> None:
         assert ours(text)["input_ids"] == ours(text, add_special_tokens=False)["input_ids"] == tokens
         assert ours.decode(tokens) == theirs.decode(tokens)
     assert ours.special_tokens_map == theirs.special_tokens_map
+
+
+@pytest.mark.parametrize("left", [0, 4, 30, 3_000, -100])
+def test_a_file_that_is_cut_off(file: Path, tmp_path: Path, left: int) -> None:
+    (tmp_path / "cut.gguf").write_bytes(file.read_bytes()[:left])
+    with pytest.raises(InputError, match=r"cut\.gguf cannot be read; it may be cut off: pip install --force"):
+        load_smollm2(tmp_path / "cut.gguf", torch.float32)
