@@ -31,6 +31,7 @@ LINES = [
     )
 ]
 SMALL = ("--llm", "embedded", "--max-tokens", 12, "--k", 1, "--template", "commit")
+ENDPOINT = ("--llm", "openai")  # in its place, where what the drafts say does not matter
 
 
 @pytest.fixture
@@ -43,6 +44,14 @@ def generation(pearl_eval, write_lines, tmp_path):
         return pearl_eval("generation", "--gains", write_lines(lines), *named, *SMALL, "--generations", kept, *more)
 
     return run
+
+
+@pytest.fixture
+def writer(judge_endpoint):
+    """An endpoint that says the same in each draft, and something else in each revision."""
+    revision = "Nothing is missing.\nEDITED DRAFT\nBread needs flour and time."
+    judge_endpoint.says = lambda body: revision if "EDITED DRAFT" in body["messages"][-1]["content"] else "Four trains."
+    return judge_endpoint
 
 
 def answers(path: Path) -> int:
@@ -135,15 +144,16 @@ def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_line
     assert "theta never" in again.out
 
 
-def test_a_threshold_for_a_model_that_has_none(generation, pearl_eval, write_lines, tmp_path):
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
+def test_a_threshold_for_a_model_that_has_none(writer, pearl_eval, write_lines, tmp_path):
+    kept = tmp_path / "kept.sqlite"
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, *ENDPOINT, "--generations", kept)
     run = pearl_eval("revision", *words, "--threshold", "bm25=1e6", "--json", "-")
     assert run.status == 0
     (found,) = run.json["models"]
     assert found["threshold"] == 1e6
     none, everything, selective, _ = found["policies"]
     assert (none["share_revised"]["value"], selective["share_revised"]["value"]) == (0, 1)
-    assert selective["rouge1"] == everything["rouge1"]
+    assert selective["rouge1"] == everything["rouge1"] != none["rouge1"]
     assert " --threshold bm25=1e6" in run.json["command"]
     never = pearl_eval("revision", *words, "--threshold", "bm25=never", "--json", "-")
     assert never.json["models"][0]["threshold"] is None
@@ -174,19 +184,19 @@ def test_a_threshold_that_is_none(pearl_eval, write_lines, tmp_path, options, co
     assert not (tmp_path / "kept.sqlite").exists()
 
 
-def test_tables_for_the_eye(generation):
-    run = generation("--limit", 1)
+def test_tables_for_the_eye(generation, writer):
+    run = generation("--limit", 1, *ENDPOINT)
     assert run.status == 0
     assert "copy of bm25" in run.out
 
 
-def test_a_sample(generation):
-    assert generation("--limit", 2, "--no-zero-shot", "--json", "-").json["requests"] == 2
+def test_a_sample(generation, writer):
+    assert generation("--limit", 2, "--no-zero-shot", "--json", "-", *ENDPOINT).json["requests"] == 2
 
 
-def test_near_duplicates_are_not_shown(generation):
+def test_near_duplicates_are_not_shown(generation, writer):
     lines = [{**LINES[0], "target": "Bread needs flour. 0"}, LINES[1]]
-    run = generation("--without-near-duplicates", "--no-zero-shot", "--json", "-", lines=lines)
+    run = generation("--without-near-duplicates", "--no-zero-shot", "--json", "-", *ENDPOINT, lines=lines)
     assert run.json["near_duplicates"] == {
         "threshold": 0.5,
         "documents_set_aside": 1,
@@ -195,9 +205,9 @@ def test_near_duplicates_are_not_shown(generation):
     assert run.json["command"].endswith(" --without-near-duplicates")
 
 
-def test_comments_take_a_stance(generation):
+def test_comments_take_a_stance(generation, writer):
     lines = [{**line, "target": target} for line, target in zip(LINES, ("YTA", "NTA", "who knows"), strict=True)]
-    run = generation("--stances", "--json", "-", lines=lines)
+    run = generation("--stances", "--json", "-", *ENDPOINT, lines=lines)
     assert run.json["stances"]["target"] == {"YTA": 1, "NTA": 1, "unlabelled": 1}
     assert "macro_f1" in run.json["models"][0]
     assert [row["model"] for row in run.json["baselines"]] == ["copy of bm25", "always YTA", "always NTA"]
