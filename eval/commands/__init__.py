@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands import agreement, calibration, corrected, generation, personalized, retrieval, revision, shown, style
+from eval.commands import (
+    agreement,
+    calibration,
+    corrected,
+    generation,
+    people,
+    personalized,
+    retrieval,
+    revision,
+    shown,
+    style,
+)
 from eval.commands.choose import former_parameters
 from eval.recorded.personalized.presets import PRESETS as RECORDED_PRESETS
 from eval.recorded.style.choices import PRESETS as STYLE_PRESETS
@@ -26,6 +37,7 @@ app.command(epilog=corrected.EXAMPLES)(corrected.corrected)
 app.command(epilog=personalized.EXAMPLES)(
     bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
 )
+app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 
 

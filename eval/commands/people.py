@@ -1,0 +1,49 @@
+"""``pearl eval people``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import Seed
+from pearl.options import JSON_OPTION
+
+EXAMPLES = """A line of the ratings is what somebody thinks that the person of an item would choose:
+
+\b
+  {"item": "p1", "rater": "Ann", "label": "B", "certainty": 70}
+
+A and B are the item's own texts; "tie" is a label, too. The right answers come from the judges' records, whose items
+have the same ids, or from a "ground_truth" in each rating.
+
+Examples:
+
+\b
+  pearl judge personalized --items people.jsonl --llm openai --records judged.jsonl
+  pearl eval people --ratings ratings.jsonl --records judged.jsonl
+  pearl eval people --ratings ratings.jsonl --records judged.jsonl --threshold 70 --json - | jq .agreement
+"""
+
+
+def people(
+    ratings: Path = typer.Option(..., "--ratings", metavar="R.jsonl", help="Ratings by people, a line each."),
+    records: list[Path] = typer.Option(
+        [], "--records", metavar="F.jsonl", help="Records of a judge on the same items; repeatable."
+    ),
+    threshold: float = typer.Option(
+        80.0, "--threshold", min=1, max=100, help="Certainty from which on somebody counts as certain."
+    ),
+    seed: Seed = 0,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Compare third persons with judges: the majority of raters, how certain they are, and how far they agree."""
+    from eval.recorded.people_study import read_person_ratings, study_report, study_tables
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+
+    outputs = Outputs(json)
+    outputs.check()
+    head = Head.of("eval", "people", ratings=ratings, records=records, threshold=threshold, seed=seed)
+    figures = study_report(read_person_ratings(ratings), records, threshold, seed)
+    outputs.write(Report(head, figures, study_tables))

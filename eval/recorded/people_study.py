@@ -1,0 +1,214 @@
+"""People as third persons beside judges (papers/personalized-judge.txt, section 6 and table 5): what raters say another
+person would choose, by majority, with the mean certainty of those in it, and how far raters agree.
+
+Ratings are JSON Lines, ``{"item", "rater", "label": "A" | "B" | "tie", "certainty"?, "ground_truth"?}``.
+
+Dimensions in comments: N items.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.asking.json_lines import check_fields, optional_string, read_lines
+from eval.recorded.labels import LETTERS, JudgedItem, read_judged
+from eval.report.tables import NOTHING, Json, Table, shown
+from eval.stats.certainty import Certain, sweep
+from eval.stats.proportions import wilson_json
+from pearl.errors import InputError
+from pearl.stats import Bootstrap
+from pearl.texts import check_id, json_type
+
+DRAWS, DRAWN = 1000, 30  # the paper's: a thousand draws of thirty items
+PEOPLE, EACH = "people, by majority", "people, each rating"
+LABELS = ("A", "B", "tie")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRating:
+    """The word of one rater about an item. ``certainty`` is 1 to 100, None where nobody asked."""
+
+    line: int
+    item: str
+    rater: str
+    label: str
+    certainty: float | None
+    right: str | None
+
+
+def read_person_ratings(path: Path) -> tuple[PersonRating, ...]:
+    """Raises InputError that names file, line and field of the first bad rating; two by one rater of an item are."""
+    lines: dict[tuple[str, str], int] = {}
+
+    def parse(value: dict[str, Any], number: int) -> PersonRating:
+        check_fields(value, "item", "rater", "label")
+        item, rater = check_id(value["item"], param="item"), check_id(value["rater"], param="rater")
+        if (item, rater) in lines:
+            already = f"'{rater}' rated '{item}' on line {lines[item, rater]} already."
+            raise InputError(already, param="rater", code="duplicate_rating")
+        lines[item, rater] = number
+        right = optional_string(value, "ground_truth")
+        return PersonRating(
+            number,
+            item,
+            rater,
+            _label(value["label"], "label"),
+            _certainty(value),
+            right and _label(right, "ground_truth"),
+        )
+
+    return read_lines(path, set(), parse, "rating").parsed
+
+
+def _label(value: Any, param: str) -> str:
+    label = LETTERS.get(value, value) if isinstance(value, str) else None
+    if label not in LABELS:
+        raise InputError(f"must be {', '.join(LABELS[:-1])} or {LABELS[-1]}.", param=param, code="invalid_value")
+    return str(label)
+
+
+def _certainty(value: Mapping[str, Any]) -> float | None:
+    said = value.get("certainty")
+    if said is None:
+        return None
+    if isinstance(said, bool) or not isinstance(said, (int, float)):
+        raise InputError(f"must be a number, not {json_type(said)}.", param="certainty", code="wrong_type")
+    if not 1 <= said <= 100:
+        raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
+    return float(said)
+
+
+def study_report(
+    ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float, seed: int
+) -> dict[str, Any]:
+    """People and judges on the same items, those with a right answer and a majority. Raises InputError without any."""
+    judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
+    by_item: dict[str, list[PersonRating]] = defaultdict(list)
+    for rating in ratings:
+        by_item[rating.item].append(rating)
+    right = _right_answers(ratings, judges)
+    people = {name: _majority(name, mine) for name, mine in by_item.items()}
+    decided = [name for name, item in people.items() if item.answer is not None and name in right]
+    if not decided:
+        raise InputError(
+            "No rated item has both a majority and a right answer: give the judges' --records, whose items must have "
+            "the ids of the ratings, or a ground_truth in each rating.",
+            param="ratings",
+            code="no_right_answer",
+        )
+    each = [JudgedItem(one.item, (one.label,), _said(one)) for one in ratings if one.item in set(decided)]
+    rows = {PEOPLE: [people[name] for name in decided], EACH: each}
+    rows |= {who: [items.get(name, JudgedItem(name, ())) for name in decided] for who, items in judges.items()}
+    return {
+        "ratings": len(ratings),
+        "raters": len({rating.rater for rating in ratings}),
+        "items": len(by_item),
+        "without_majority": sum(item.answer is None for item in people.values()),
+        "without_right_answer": len(by_item.keys() - right.keys()),
+        "compared": len(decided),
+        "threshold": threshold,
+        "agreement": drawn_agreement(by_item, seed),
+        "rows": [_row(who, items, right, threshold) for who, items in rows.items()],
+    }
+
+
+def _said(rating: PersonRating) -> tuple[tuple[str, float], ...]:
+    return () if rating.certainty is None else ((rating.label, rating.certainty),)
+
+
+def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
+    certainties = tuple(said for rating in ratings for said in _said(rating))
+    return JudgedItem(name, tuple(rating.label for rating in ratings), certainties)
+
+
+def _right_answers(ratings: Sequence[PersonRating], judges: Mapping[str, Mapping[str, JudgedItem]]) -> dict[str, str]:
+    """By item. Raises InputError where two sources have another one."""
+    sources = [{rating.item: rating.right for rating in ratings}]
+    sources += [{name: item.own for name, item in items.items()} for items in judges.values()]
+    right: dict[str, str] = {}
+    for name, label in ((name, label) for source in sources for name, label in source.items() if label is not None):
+        if right.setdefault(name, label) != label:
+            raise InputError(f"'{name}' has two right answers, {right[name]} and {label}.", param="ground_truth")
+    return right
+
+
+def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) -> dict[str, Any] | None:
+    """Agreement of two random raters of an item, over items drawn without replacement, as often as the paper drew them:
+    mean, standard deviation and the middle 95%. None where no item has two ratings."""
+    shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
+    if not shared:
+        return None
+    generator, size = random.Random(seed), min(DRAWN, len(shared))
+    shares = []
+    for _ in range(DRAWS):
+        pairs = [generator.choice(list(combinations(ratings, 2))) for ratings in generator.sample(shared, size)]
+        shares.append(sum(one.label == other.label for one, other in pairs) / size)
+    low, high = np.quantile(shares, (0.025, 0.975))
+    return {
+        "mean": float(np.mean(shares)),
+        "sd": float(np.std(shares, ddof=1)),
+        "low": float(low),
+        "high": float(high),
+        "draws": DRAWS,
+        "drawn": size,
+        "items": len(shared),
+    }
+
+
+def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], threshold: float) -> dict[str, Any]:
+    """Accuracy of all, at a certainty of at least the threshold and below it, and at every other threshold. What has
+    no answer is wrong."""
+    correct = np.array([item.answer == right[item.id] for item in items], float)  # (N,)
+    certainty = np.array([item.certainty for item in items], float)  # (N,)
+    found = Certain(correct, certainty, Bootstrap([item.id for item in items]))
+    high = found.at_least(threshold)
+    parts = {"all": np.ones(len(items)), "high": high, "low": 1 - high}
+    return {
+        "who": who,
+        "unanswered": sum(item.answer is None for item in items),
+        **{name: _with_interval(found.part(inside)) for name, inside in parts.items()},
+        "sweep": sweep(found, threshold),
+    }
+
+
+def _with_interval(part: dict[str, Any]) -> dict[str, Any]:
+    return part | {"interval": wilson_json(part["correct"], part["total"])}
+
+
+def study_tables(result: Json) -> Iterator[Table]:
+    """People and judges side by side, at the threshold and at the others."""
+
+    def cell(part: Json) -> str:
+        return f"{shown(part['interval'], 3)} {part['correct']}/{part['total']}"
+
+    agreement = result["agreement"]
+    caption = (
+        f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people; compared on "
+        f"{result['compared']:,} items. {result['without_majority']:,} have no majority. Wilson's 95% intervals."
+    )
+    if agreement:
+        caption += (
+            f" Two raters of an item agree in {agreement['mean']:.3f}, SD {agreement['sd']:.3f}, over "
+            f"{agreement['draws']:,} draws of {agreement['drawn']:,} items."
+        )
+    rows = [(row["who"], *(cell(row[part]) for part in ("all", "high", "low"))) for row in result["rows"]]
+    high = f"certainty {result['threshold']:g} or more"
+    yield Table(caption, ("who", "accuracy", high, "the others"), tuple(rows), result["command"])
+    names = [row["who"] for row in result["rows"]]
+    sweeps = [
+        (f"{points[0]['threshold']:g}", *(_at(point) for point in points))
+        for points in zip(*(row["sweep"] for row in result["rows"]), strict=True)
+    ]
+    yield Table("Accuracy and coverage at thresholds of certainty.", ("certainty at least", *names), tuple(sweeps))
+
+
+def _at(point: Json) -> str:
+    return NOTHING if point["accuracy"] is None else f"{point['accuracy']:.3f} of {point['coverage']:.0%}"
