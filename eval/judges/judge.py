@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -24,6 +25,7 @@ from pearl.chat.base import Decoding, Message, Reply
 ItemT = TypeVar("ItemT", bound=Item)
 OptionsT = TypeVar("OptionsT")
 Messages: TypeAlias = tuple[Message, ...]
+DRAWS_APART = 1_000_000  # of the same question asked again; no run has such a number
 OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in the other order
 
 
@@ -121,7 +123,8 @@ class SecondRound(Generic[ItemT, OptionsT]):
     """A question after a reply: ``ask`` returns it, or None where there is none to ask.
 
     ``name`` stands in the JSON, ``label`` beside the progress. ``replaces``: the second reply counts in place of the
-    first, else beside it.
+    first, else beside it. ``times``: such rounds at most, each after what the one before came to; the question may be
+    the same, and is then a draw of its own.
     """
 
     name: str
@@ -130,6 +133,7 @@ class SecondRound(Generic[ItemT, OptionsT]):
     ask: Callable[[Judgement[ItemT], str, OptionsT], Messages | None]
     replaces: bool
     decoding: Decoding | None = None
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     again: SecondRound[ItemT, OptionsT]
     first: Round[ItemT]
     options: OptionsT
+    number: int = 0
 
     def each(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
         for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
@@ -201,7 +206,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     def __iter__(self) -> Iterator[Question]:
         for judgement, _, messages in self.each():
             if messages:
-                yield Question(messages, judgement.trial.run)
+                yield Question(messages, judgement.trial.run + self.number * DRAWS_APART)
 
 
 def run(judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: Bench) -> Judgements[ItemT]:
@@ -209,12 +214,14 @@ def run(judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, b
     asked = bench.ask("judgements", Questions(judge, items.every, options))
     first = read_round(judge, items, options, asked.replies)
     elicitation, second = asked.to_json(), None
-    if judge.again and judge.again.wanted(options):
-        questions = SecondQuestions(judge.again, first, options)
-        asked = bench.after(asked, judge.again.decoding).ask(judge.again.label, questions)
-        elicitation[judge.again.name] = asked.to_json()
+    for number in range(judge.again.times if judge.again and judge.again.wanted(options) else 0):
+        assert judge.again
+        questions = SecondQuestions(judge.again, first, options, number + 1 if judge.again.times > 1 else 0)
+        bench = bench.after(asked, judge.again.decoding)
+        asked = bench.ask(judge.again.label, questions)
+        elicitation[f"{judge.again.name}_{number + 2}" if judge.again.times > 1 else judge.again.name] = asked.to_json()
         if judge.again.replaces:
-            first = read_round(judge, items, options, lambda: merged(questions, asked.replies))
+            first = read_round(judge, items, options, partial(merged, questions, asked.replies))
         else:
             trials = [judgement.trial for judgement, _, messages in questions.each() if messages]
             said = zip(trials, asked.replies(), strict=True)

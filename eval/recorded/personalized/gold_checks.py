@@ -11,7 +11,7 @@ from eval.asking.verdict import Answer, is_correct
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import Said, question_of, repeated, said, together, where
 from eval.recorded.personalized.reading import verdict_of
-from eval.recorded.personalized.reply import HIGHEST, LOWEST
+from eval.recorded.personalized.reply import LOWEST
 from eval.stats.proportions import UNBALANCED_P
 
 
@@ -99,11 +99,11 @@ def duplicate_record(recording: Recording) -> Said:
 
 
 def certainty_off_scale(recording: Recording) -> Said:
+    asked = recording.asked
     found = where(
-        recording,
-        lambda each: recording.asked.certainty and each.said is not None and not LOWEST <= each.said <= HIGHEST,
+        recording, lambda each: asked.certainty and each.said is not None and not LOWEST <= each.said <= asked.highest
     )
-    return said(found, recording, f"have a certainty outside {LOWEST} to {HIGHEST}; it counts as none.")
+    return said(found, recording, f"have a certainty outside {LOWEST} to {asked.highest}; it counts as none.")
 
 
 def mixed_prompts(recording: Recording) -> Said:

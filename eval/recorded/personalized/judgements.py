@@ -16,7 +16,7 @@ from typing import Any
 from eval.asking.json_lines import optional_id, optional_string, read_lines
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.prompt_parts import PromptParts, take_apart
-from eval.recorded.personalized.reply import LETTERS, ReplyForm
+from eval.recorded.personalized.reply import HIGHEST, LETTERS, ReplyForm
 from pearl.errors import InputError
 from pearl.texts import json_type
 
@@ -98,6 +98,7 @@ def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
         tie=_most(part.tie for part in shown) or 20 * ties > len(judgements),
         certainty=_most(part.certainty for part in shown),
         opened=_most(part.opened for part in shown),
+        highest=5 if _most(part.to_five for part in shown) else HIGHEST,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eval.asking.choices import Choice, Preset, Presets
 
@@ -25,6 +25,45 @@ UNPARSED = Choice(
     },
     "The paper's tables treat unread replies in two ways, and its text in none.",
 )
+HUNDRED, FIVE = "hundred", "five"
+SCALE = Choice(
+    "scale",
+    {
+        HUNDRED: "certainty from 1 to 100, in five bands",
+        FIVE: "certainty from 1 to 5; each step counts as 20 of 100",
+    },
+    "The paper asks for 1 to 100; the authors' code has another prompt with 1 to 5, which no table uses.",
+)
+ONCE, FOUR_TIMES = "once", "four_times"
+TRIES = Choice(
+    "tries",
+    {
+        ONCE: "a reply without a readable answer is counted as such",
+        FOUR_TIMES: "the question is asked again until an answer can be read, four times at most",
+    },
+    "The paper regenerates at most 4 times; the authors' code does so for two of its four data sets.",
+)
+ASKED, NOT_ASKED = "asked", "not_asked"
+TIE_CERTAINTY = Choice(
+    "tie_certainty",
+    {ASKED: "with --tie a certainty is asked for, too", NOT_ASKED: "with --tie no certainty is asked for"},
+    "The paper does not let a judge that may call a tie verbalise its certainty.",
+)
+DESCRIBED, IN_CODE = "described", "in_code"
+KEY = Choice(
+    "key",
+    {
+        DESCRIBED: "--ablate key tells education, location and race or ethnicity",
+        IN_CODE: "--ablate key tells age, education, party and ideology",
+    },
+    "The paper names three features for OpinionQA; the authors' code tells others.",
+)
+KEY_FIELDS: Mapping[str, Sequence[str]] = {
+    DESCRIBED: ("education", "region", "living country", "birth country", "location", "race", "ethnicity"),
+    IN_CODE: ("age", "education", "party", "ideology"),
+}
+ASKING_CORRECTED = {"scale": HUNDRED, "tries": ONCE, "tie_certainty": ASKED, "key": DESCRIBED}
+ASKING_AS_PUBLISHED = {"scale": HUNDRED, "tries": FOUR_TIMES, "tie_certainty": NOT_ASKED, "key": IN_CODE}
 CORRECTED = {"reading": STRICT, "unparsed": WRONG}
 AS_PUBLISHED = {"reading": RECORDED, "unparsed": DROPPED_UNLESS_TIE}
 PRESETS = Presets(

@@ -12,6 +12,7 @@ _TEXT = re.compile(
 )
 _QUESTION = re.compile(r"\b(question|article|post)\b", re.IGNORECASE)
 _TIE = re.compile(r"\[\[C\]\]")
+_TO_FIVE = re.compile(r"\b1 (?:to|-) 5\b(?![\d%])")
 _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 
@@ -26,6 +27,7 @@ class PromptParts:
     tie: bool
     certainty: bool
     opened: bool
+    to_five: bool
 
 
 def take_apart(prompt: str) -> PromptParts:
@@ -46,6 +48,7 @@ def take_apart(prompt: str) -> PromptParts:
         tie=bool(_TIE.search(asks)),
         certainty=bool(_CERTAINTY.search(asks)),
         opened=prompt.rstrip().endswith("[["),
+        to_five=bool(_TO_FIVE.search(asks)),
     )
 
 

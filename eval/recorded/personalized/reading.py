@@ -72,7 +72,7 @@ def verdict_of(judgement: RecordedJudgement, asked: ReplyForm, reading: str) -> 
     if judgement.reply is not None and (reading == STRICT or not recorded):
         return read_reply(judgement.reply, asked, _shown(judgement), reading)
     answer = asked.offered.get(judgement.letter or "")
-    certainty = judgement.said if asked.certainty else None
+    certainty = judgement.said * asked.step if asked.certainty and judgement.said is not None else None
     return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
 
 

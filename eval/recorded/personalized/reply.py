@@ -55,11 +55,18 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """The format a prompt asks for; ``opened``: the prompt ends with ``[[``."""
+    """The format a prompt asks for; ``opened``: the prompt ends with ``[[``; a certainty is said from 1 to ``highest``,
+    and counts from 1 to 100."""
 
     tie: bool = False
     certainty: bool = True
     opened: bool = True
+    highest: int = HIGHEST
+
+    @property
+    def step(self) -> int:
+        """The certainty that one step of the scale is worth."""
+        return HIGHEST // self.highest
 
     @property
     def offered(self) -> dict[str, Answer]:
@@ -150,7 +157,8 @@ def _verdict(word: str, numbers: set[int], asked: ReplyForm) -> Verdict:
     if len(numbers) != 1:
         return Invalid(SEVERAL_CERTAINTIES if numbers else NO_CERTAINTY)
     number = numbers.pop()
-    return Given(answer, number) if LOWEST <= number <= HIGHEST else Invalid(CERTAINTY_OUT_OF_RANGE)
+    on_scale = LOWEST <= number <= asked.highest
+    return Given(answer, number * asked.step) if on_scale else Invalid(CERTAINTY_OUT_OF_RANGE)
 
 
 def parse_published(reply: str, asked: ReplyForm) -> Verdict:
@@ -163,4 +171,4 @@ def parse_published(reply: str, asked: ReplyForm) -> Verdict:
     number = re.search(r"[0-9]{1,9}", reply)
     if answer is None or (asked.certainty and number is None):
         return Invalid(NO_VERDICT)
-    return Given(answer, int(number[0]) if asked.certainty and number else None)
+    return Given(answer, int(number[0]) * asked.step if asked.certainty and number else None)
