@@ -453,9 +453,12 @@ def results() -> str:
 
 def results_pages() -> dict[str, Callable[[], str]]:
     """The pages with all tables of a result file, and the pictures of docs/results.md."""
+    from corrected_page import corrected_page, corrected_picture
     from results_page import detail_pages, pictures
 
-    pages = {f"docs/results/{name}": (lambda page=page: NOTICE + page()) for name, page in detail_pages().items()}
+    details = {**detail_pages(), "corrected.md": corrected_page}
+    pages = {f"docs/results/{name}": (lambda page=page: NOTICE + page()) for name, page in details.items()}
+    pages["docs/results/corrected.svg"] = corrected_picture
     return pages | {f"docs/{name}": picture for name, picture in pictures().items()}
 
 

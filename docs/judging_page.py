@@ -6,6 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from corrected_page import coverage_table, promise_table, read_corrected, trust_table
+from published_page import published_tables
+
+from eval.report.render import markdown
+
 HERE = Path(__file__).resolve().parent
 FAMILIES = {"ap": "PR (Public Reddit)", "ec": "EC (Empathic Conversations)"}
 
@@ -17,8 +22,18 @@ def judging_page() -> str:
     text = text.replace("{judgements}", f"{_judgements(found['files'])}\n\n{command}")
     authorship = json.loads((HERE / "results" / "authorship.json").read_text(encoding="utf-8"))
     text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
+    text = text.replace("{corrected}", _corrected())
     text = text.replace("{choices}", _choices())
+    text = text.replace("{published}", published_tables(found["files"]))
     return text.replace("{findings}", _findings(found["files"]))
+
+
+def _corrected() -> str:
+    """What the intervals of corrected rates and the promises of thresholds are worth, and what recordings allow."""
+    result = read_corrected()
+    ways = ("raw", "labelled_only", "corrected", "prediction_powered")
+    tables = coverage_table(result, ways), promise_table(result), trust_table(result)
+    return "\n".join([*map(markdown, tables), f"`{result['command']}`"])
 
 
 def _choices() -> str:

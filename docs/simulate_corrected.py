@@ -26,6 +26,7 @@ from eval.recorded.labels import own_labels, read_judged  # noqa: E402
 from eval.stats.corrected import LabelledShares, prediction_powered, resampled  # noqa: E402
 from eval.stats.proportions import wilson  # noqa: E402
 from eval.stats.trusted import fixed_sequence, trusted_from  # noqa: E402
+from pearl.options import write_json  # noqa: E402
 from pearl.stats import Floats, Interval  # noqa: E402
 
 RESULT = ROOT / "docs" / "results" / "corrected.json"
@@ -220,7 +221,7 @@ def main() -> None:
         "promises": list(promises(np.random.default_rng(1))),
         "recordings": [recording(path) for path in recordings] or before["recordings"],
     }
-    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_json(str(RESULT), result)
 
 
 if __name__ == "__main__":
