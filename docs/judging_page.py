@@ -9,6 +9,7 @@ from typing import Any
 from corrected_page import coverage_table, promise_table, read_corrected, trust_table
 from published_page import published_tables
 
+from eval.asking.choices import Presets
 from eval.report.render import markdown
 
 HERE = Path(__file__).resolve().parent
@@ -38,19 +39,28 @@ def _corrected() -> str:
 
 def _choices() -> str:
     """The choices of every command that has some, from their declarations."""
+    return "\n\n".join(f"{title}:\n\n{presets.markdown()}" for title, presets in declared_choices().items())
+
+
+def declared_choices() -> dict[str, Presets]:
+    """The choices by the commands that have them."""
     from eval.benchmarks import choices as items
+    from eval.commands.judge.made import presets_of
+    from eval.drafts import stance
     from eval.judges import authorship, personalized, style_detect, style_rank
     from eval.recorded.personalized import presets as recorded
     from eval.recorded.style import choices as style
+    from eval.recorded.style.styles import PERSONA_PRESETS
 
     judges = (authorship.JUDGE, personalized.JUDGE, style_detect.JUDGE, style_rank.JUDGE)
-    declared = {f"`pearl judge {judge.name}` ({judge.source})": judge.presets for judge in judges}
-    declared |= {
+    declared = {f"`pearl judge {judge.name}` ({judge.source})": presets_of(judge) for judge in judges}
+    return declared | {
+        "`pearl judge style-write` and `style-pairs`": PERSONA_PRESETS,
         "`pearl judge persona-items`": items.PRESETS,
         "`pearl eval personalized`": recorded.PRESETS,
         "`pearl eval style`": style.PRESETS,
+        "`pearl eval generation --stances --stance-rules PRESET`": stance.PRESETS,
     }
-    return "\n\n".join(f"{title}:\n\n{presets.markdown()}" for title, presets in declared.items())
 
 
 def _authorship(found: dict[str, Any]) -> str:

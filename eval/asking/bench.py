@@ -36,6 +36,7 @@ class Asking:
     max_tokens: int
     prices: Prices = NO_PRICES
     cap: float | None = None
+    top_p: float = 1.0
     model: str | None = None
     refuse_empty: bool = False
 
@@ -99,7 +100,7 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     Purse(options.prices, options.cap)  # a cap without prices is an error before anything is loaded
     # a failed call is repeated by pearl.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0)
-    decoding = Decoding(options.max_tokens, options.temperature)
+    decoding = Decoding(options.max_tokens, options.temperature, options.top_p)
     name, identity = names_of(settings)
     model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
     ask = asking(model) if model else _unasked

@@ -7,7 +7,7 @@ A choice is overridden on the command line by ``--choose NAME=VALUE``; its value
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from pearl.errors import InputError
@@ -74,6 +74,11 @@ class Presets:
             values[name] = value
         return values
 
+    def plus(self, choice: Choice, value: str) -> Presets:
+        """These with one more choice, of which every preset takes the same value."""
+        presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)
+        return Presets((*self.choices, choice), tuple(presets))
+
     def help(self) -> str:
         """The presets and choices for the end of a command's help, each paragraph to be shown as it is."""
         if not self.choices:
@@ -103,6 +108,11 @@ class Presets:
 
 
 NO_CHOICES = Presets((), (Preset("default", "", {}),))
+TOP_P = Choice(
+    "top_p",
+    {"1": "tokens are drawn from all; any other share by --top-p", "0.95": "the least likely 5% are never drawn"},
+    "The paper on the personalised judge says 0.95. Its code never sent it, so that its figures were drawn with 1.",
+)
 
 
 def _fit(line: str) -> list[str]:

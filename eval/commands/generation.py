@@ -70,6 +70,6 @@ def generation(
         items = items_of(cases, [system.name for system in systems], written, room.model.name)
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
-        figures = generation_report(cases, systems, written, room.scorer, stances=options.stances)
+        figures = generation_report(cases, systems, written, room.scorer, stances=options.told_stances())
     flags = {"no_zero_shot": not zero_shot, "k_shot": k_shot}
     outputs.write(room.report("generation", figures, generation_tables, **flags))

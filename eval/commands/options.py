@@ -9,7 +9,8 @@ from typing import Annotated
 from typer import Option
 
 from eval.commands.scored import EncoderName, GainsFiles, Models
-from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
+from eval.drafts.stance import PRESETS
+from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,9 @@ class WritingOptions:
     stances: Annotated[bool, Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")] = (
         False
     )
+    stance_rules: Annotated[
+        str, Option(help="Rules of stances: corrected, ours, or as_published, keywords anywhere in the text.")
+    ] = "corrected"
     k: Annotated[
         int | None,
         Option(min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."),
@@ -63,3 +67,8 @@ class WritingOptions:
     bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
         "embedded"
     )
+
+    def told_stances(self) -> str | None:
+        """The rules of stances; None where none are compared. Raises InputError for unknown ones."""
+        rules = known("stance_rules", self.stance_rules, [preset.name for preset in PRESETS.presets])
+        return rules if self.stances else None

@@ -65,7 +65,7 @@ def revision(
         written = room.write(lambda desk: write_revised(desk, briefs))
     with room.console.status("Measuring..."):
         models = [
-            revision_report(cases, system, drafts, revisions, room.scorer, stances=options.stances)
+            revision_report(cases, system, drafts, revisions, room.scorer, stances=options.told_stances())
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
     report = room.report("revision", {"models": models}, revision_tables, threshold=list(threshold))

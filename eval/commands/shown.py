@@ -42,7 +42,7 @@ def shown(
         written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
     with room.console.status("Measuring..."):
         models = [
-            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=options.stances)
+            shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=options.told_stances())
             for system, lot in zip(room.systems, lots, strict=True)
         ]
     outputs.write(room.report("shown", {"models": models}, shown_tables))

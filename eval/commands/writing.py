@@ -88,7 +88,9 @@ class Plan:
         asked |= {"near_duplicates": self.near_duplicates, "encoder": self.settings.encoder}
         asked |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own}
         aside = self.near_duplicates is not None
-        return Head.of("eval", name, **asked, stances=options.stances, without_near_duplicates=aside)
+        rules = None if options.told_stances() in (None, "corrected") else options.stance_rules
+        asked |= {"stances": options.stances, "stance_rules": rules, "without_near_duplicates": aside}
+        return Head.of("eval", name, **asked)
 
     def to_json(self) -> dict[str, Any]:
         """The values of its defaults."""

@@ -99,14 +99,15 @@ METRICS: tuple[Metric[Measured], ...] = (
 
 
 class Yardstick:
-    """Measures texts against targets; a pair is scored once."""
+    """Measures texts against targets; a pair is scored once. ``stances``: the preset of their rules, if they count."""
 
-    def __init__(self, targets: Sequence[str], bertscore: BertScore, *, stances: bool) -> None:
+    def __init__(self, targets: Sequence[str], bertscore: BertScore, *, stances: str | None) -> None:
         self._targets = tuple(targets)
         self._rouge = Rouge()
         self.bertscore = bertscore
         self._known: dict[tuple[str, str], float] = {}
-        self.stances = tuple(stance(target) for target in targets) if stances else ()
+        self._preset = stances or ""
+        self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
 
     @property
     def metrics(self) -> tuple[Metric[Measured], ...]:
@@ -122,7 +123,7 @@ class Yardstick:
         features = {name: np.column_stack((each, np.ones(len(texts)))) for name, each in values.items()}
         if not self.stances:
             return Measured(features)
-        taken = tuple(stance(text) for text in texts)
+        taken = tuple(stance(text, self._preset) for text in texts)
         return Measured(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
 
     def _bertscores(self, texts: Sequence[str]) -> list[float]:

@@ -88,7 +88,7 @@ def generation_report(
     written: Sequence[Sequence[Written]],
     bertscore: BertScore,
     *,
-    stances: bool,
+    stances: str | None,
 ) -> Json:
     """All figures as they are written, then sliced by the words of the request and by the number of documents.
 

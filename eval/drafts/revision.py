@@ -42,7 +42,7 @@ def revision_report(
     revisions: Sequence[Written],
     bertscore: BertScore,
     *,
-    stances: bool,
+    stances: str | None,
 ) -> Json:
     """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
 

@@ -48,7 +48,7 @@ def shown_report(
     written: Sequence[Sequence[Written]],
     bertscore: BertScore,
     *,
-    stances: bool,
+    stances: str | None,
 ) -> Json:
     """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
 

@@ -1,7 +1,9 @@
-"""The stance a comment takes on its reader: "you are in the wrong" (YTA) or "you are not" (NTA), by its words alone.
+"""The stance a comment takes on its reader: "you are in the wrong" (YTA) or "you are not" (NTA), by its words alone
+(papers/pearl.txt, section 5.1).
 
-The rules want to be right where they answer, not to answer always: a text with no verdict, with both, or with one of
-the other two that are customary there (everybody or nobody is in the wrong) has none (papers/pearl.txt, section 5.1).
+Our rules want to be right where they answer, not to answer always: a text with no verdict, with both, or with one of
+the other two that are customary there (everybody or nobody is in the wrong) has none. The published keywords, of
+caisa-lab/perspectivism-personalization, are sought anywhere in a text: "nta" is found in "presentation", too.
 """
 
 from __future__ import annotations
@@ -9,8 +11,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from eval.asking.choices import Choice, Preset, Presets
+
 YTA, NTA = "YTA", "NTA"
 STANCES = (YTA, NTA)
+CORRECTED, AS_PUBLISHED = "corrected", "as_published"
+PRESETS = Presets(
+    (
+        Choice(
+            "stances",
+            {
+                "rules": "verdicts by rules that pass over what is asked, quoted, denied or said of somebody else",
+                "keywords": "the published keywords, anywhere in the text; a text with some of both has no stance",
+            },
+            'A list is published, no rule; "nah" also means no, and "nta" is a part of many words.',
+        ),
+    ),
+    (
+        Preset(CORRECTED, "Rules that answer where a verdict is clear.", {"stances": "rules"}),
+        Preset(AS_PUBLISHED, "The published keywords.", {"stances": "keywords"}),
+    ),
+)
+_SUBJECTS = ("you are", "you're", "u are", "u re", "you re", "u're")
+NTA_KEYWORDS = (
+    *("nta", "nah", "not the asshole", "not the ah", "not asshole", "not ah"),
+    *(f"{subject} not the asshole" for subject in _SUBJECTS),
+)
+YTA_KEYWORDS = (
+    *("yta", "you the ah", "you the asshole", "u the asshole", "u the ah"),
+    *(f"{subject} the asshole" for subject in _SUBJECTS),
+)
 _OTHER = "other"
 LOOK_BACK = 100  # characters before a verdict that may take it back
 
@@ -21,7 +51,7 @@ _CLAUSE_ENDS = (
     r"(?=\s*(?:$|[.,;:!)\n\"'*—–-]|(?:here|for|in|if|because|bc|to|and|but|with|op|when|though|too|tho"
     r"|lol|mate|dude|man|bro|buddy|tbh|imo|imho)\b))"
 )
-_YOU_ARE = r"\b(?:you(?: are|['’]?re)|u r|ur|op is)\s+"
+_YOU_ARE = r"\b(?:(?:you|u)(?: are| re|['’]?re)|u r|ur|op is)\s+"
 _YOU_ARE_NOT = rf"(?:{_YOU_ARE}(?:{_ADVERB})*not|\b(?:you|u) (?:aren['’]?t|were(?: not|n['’]?t))|\bop isn['’]?t)\s+"
 _PHRASE_YTA = rf"{_YOU_ARE}(?:{_ADVERB})*(?:(?:the|an?|such an?)\s+)(?:(?:huge|total|massive|real|big|major|giant)\s+)?"
 _SENTENCE_STARTS = r"(?:(?<=[.!?\n]\s)|(?<=\n)|^)"
@@ -34,7 +64,9 @@ _RULES = tuple(
         (YTA, _PHRASE_YTA + _INSULT + _CLAUSE_ENDS),
         (YTA, rf"{_YOU_ARE}(?:{_ADVERB})*(?-i:TA)\b{_CLAUSE_ENDS}"),
         (NTA, rf"{_YOU_ARE_NOT}(?:{_ADVERB})*(?:being )?(?:the|an?)\s+{_INSULT}{_CLAUSE_ENDS}"),
-        (NTA, rf"{_SENTENCE_STARTS}(?:{_ADVERB})*not (?:the|an?)\s+{_INSULT}{_CLAUSE_ENDS}"),
+        (NTA, rf"{_SENTENCE_STARTS}(?:{_ADVERB})*not (?:(?:the|an?)\s+)?{_INSULT}{_CLAUSE_ENDS}"),
+        (NTA, rf"{_SENTENCE_STARTS}(?:{_ADVERB})*not the ah\b{_CLAUSE_ENDS}"),
+        (YTA, rf"{_SENTENCE_STARTS}(?:{_ADVERB})*(?:you|u) the (?:{_INSULT}|ah\b){_CLAUSE_ENDS}"),
         (_OTHER, r"\b(?-i:ESH|NAH)\b|\beverybody sucks here\b|\beveryone sucks here\b|\bno assholes here\b"),
     )
 )
@@ -56,8 +88,13 @@ _NOT_MEANT = re.compile(
 _QUESTIONED = re.compile(r"\s*[\"'“”’*]*\?")
 
 
-def stance(text: str) -> str | None:
+def stance(text: str, preset: str = CORRECTED) -> str | None:
     """YTA, NTA, or None for a text without a clear one."""
+    if preset == AS_PUBLISHED:
+        lower = text.lower()
+        keywords = {YTA: YTA_KEYWORDS, NTA: NTA_KEYWORDS}
+        named = [given for given, words in keywords.items() if any(word in lower for word in words)]
+        return named[0] if len(named) == 1 else None
     found = set(_verdicts(_QUOTED_LINE.sub("", text)))
     return found.pop() if len(found) == 1 and found <= set(STANCES) else None
 

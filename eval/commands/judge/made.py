@@ -14,6 +14,7 @@ from rich.console import Console
 from typer.core import TyperCommand
 
 from eval.asking.bench import bench
+from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
 from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
@@ -45,9 +46,14 @@ class GroupedCommand(TyperCommand):
 def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
     """Add the judge's command."""
     examples = "\n".join(f"  pearl judge {judge.name} {words}" for words in judge.examples)
-    parts = (judge.about_items, judge.presets.help(), f"Examples:\n\n\b\n{examples}" if examples else "")
+    parts = (judge.about_items, presets_of(judge).help(), f"Examples:\n\n\b\n{examples}" if examples else "")
     epilog = "\n\n".join(filter(None, parts))
     app.command(judge.name, help=judge.summary, epilog=epilog, cls=GroupedCommand)(command_of(judge))
+
+
+def presets_of(judge: Judge[Any, Any]) -> Presets:
+    """The judge's choices, and how its replies are drawn."""
+    return judge.presets.plus(TOP_P, "1") if judge.presets.choices else judge.presets
 
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
@@ -79,7 +85,8 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     outputs = Outputs(shared.json)
     outputs.check()
     check_writable(f"--{judge.output}", shared.judgements)
-    chosen = judge.presets.chosen(shared.preset or judge.presets.default, shared.choose)
+    chosen = presets_of(judge).chosen(shared.preset or judge.presets.default, shared.choose)
+    shared = replace(shared, top_p=shared.top_p or float(chosen.get(TOP_P.name, 1)))
     filled = {**chosen, "preset": shared.preset, "seed": shared.seed}
     known = {field.name for field in fields(judge.options)}
     items, options = judge.load(
@@ -127,6 +134,7 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
         preset=shared.preset or None,
         choose=choices,
         temperature=shared.temperature,
+        top_p=None if shared.top_p == 1 else shared.top_p,
         max_tokens=shared.max_tokens,
         seed=shared.seed,
         limit=shared.limit,

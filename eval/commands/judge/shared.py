@@ -31,6 +31,12 @@ class SharedOptions:
     temperature: Annotated[
         float, option("--temperature", min=0, max=2, help="Temperature of the judge; at 0, runs are copies.")
     ] = 0.7
+    top_p: Annotated[
+        float | None,
+        option(
+            "--top-p", min=0.01, max=1, help="Draw from the likeliest tokens of this share; the preset's by default."
+        ),
+    ] = None
     max_tokens: Annotated[
         int | None,
         option("--max-tokens", min=1, help="Tokens in a reply at most; a reply cut off there is invalid."),
@@ -62,5 +68,5 @@ class SharedOptions:
     def asking(self) -> Asking:
         assert self.max_tokens is not None
         prices = Prices(self.price_in, self.price_out)
-        decoding = self.temperature, self.max_tokens
-        return Asking(self.llm, self.max_in_flight, self.replies, self.replay, *decoding, prices, self.max_cost)
+        how = self.llm, self.max_in_flight, self.replies, self.replay, self.temperature, self.max_tokens
+        return Asking(*how, prices, self.max_cost, self.top_p or 1.0)

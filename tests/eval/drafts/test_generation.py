@@ -41,7 +41,7 @@ def rows(result, name):
 
 def test_the_figures_by_hand(bertscore):
     texts = [written(*TARGETS), written("a b", "c x", "e f", "x x", "i x", "k l"), written(*["x"] * 6)]
-    result = generation_report(CASES, [MINE, PLAIN, ZERO], texts, bertscore, stances=False)
+    result = generation_report(CASES, [MINE, PLAIN, ZERO], texts, bertscore, stances=None)
     assert (result["requests"], result["n"], result["users"], result["resampled"]) == (6, 6, 3, "users")
     models = rows(result, "models")
     assert list(models) == ["mine", "bm25", "zero-shot"]
@@ -60,7 +60,7 @@ def test_the_figures_by_hand(bertscore):
 
 def test_all_stand_on_the_requests_that_all_have_a_draft_for(bertscore):
     texts = [written("a b", None, "x", "g h", "i j", "k l"), written(None, "c d", "e f", "x", "x", "x")]
-    result = generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=False)
+    result = generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=None)
     assert (result["requests"], result["n"]) == (6, 4)
     mine, plain = result["models"]
     assert (mine["failed"], mine["failures"], mine["cut_off"]) == (1, {EMPTY_ANSWER: 1}, 0)
@@ -70,11 +70,11 @@ def test_all_stand_on_the_requests_that_all_have_a_draft_for(bertscore):
 
 def test_nothing_to_compare_is_an_error_that_says_why(bertscore):
     with pytest.raises(ChatError, match="empty_answer: 6"):
-        generation_report(CASES, [MINE], [written(*[None] * 6)], bertscore, stances=False)
+        generation_report(CASES, [MINE], [written(*[None] * 6)], bertscore, stances=None)
 
 
 def test_slices_hold_the_same_rows(bertscore):
-    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=False)
+    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
     assert [(part["by"], part["low"], part["high"], part["n"]) for part in result["slices"]] == [
         ("request_words", 1, 2, 2),
         ("request_words", 3, 4, 2),
@@ -89,7 +89,7 @@ def test_stances_with_the_trivial_answers_beside_them(bertscore):
     targets = ("YTA", "YTA, sorry", "NTA", "NTA!", "hm", "NTA but YTA")
     found = [case(number, target) for number, target in enumerate(targets)]
     result = generation_report(
-        found, [MINE], [written("YTA", "no idea", "NTA", "YTA", "YTA", "NTA")], bertscore, stances=True
+        found, [MINE], [written("YTA", "no idea", "NTA", "YTA", "YTA", "NTA")], bertscore, stances="corrected"
     )
     assert result["stances"]["target"] == {"YTA": 2, "NTA": 2, "unlabelled": 2}
     assert result["stances"]["mine"] == {"YTA": 3, "NTA": 2, "unlabelled": 1}
@@ -106,7 +106,7 @@ def ranked(*scores: float) -> System:
 def test_whether_s1_says_how_good_a_draft_will_be(bertscore):
     texts = written("a b", "c x", "x x", "g h", None, "k x")
     found = [ranked(3.0, 2.0, 0.5, 1.0, 9.0, 1.5), ZERO]
-    mine, zero = generation_report(CASES, found, [texts, written(*TARGETS)], bertscore, stances=False)["models"]
+    mine, zero = generation_report(CASES, found, [texts, written(*TARGETS)], bertscore, stances=None)["models"]
     assert "s1_pearson_r" not in zero
     correlations = mine["s1_pearson_r"]
     assert list(correlations) == ["rouge1", "rouge2", "bertscore"]
@@ -118,9 +118,9 @@ def test_whether_s1_says_how_good_a_draft_will_be(bertscore):
 
 
 def test_nothing_is_correlated_with_one_score_or_one_figure(bertscore):
-    (same,) = generation_report(CASES, [MINE], [written(*"abcdef")], bertscore, stances=False)["models"]
+    (same,) = generation_report(CASES, [MINE], [written(*"abcdef")], bertscore, stances=None)["models"]
     assert set(same["s1_pearson_r"].values()) == {None}
-    mine = generation_report(CASES, [ranked(1, 2, 3, 4, 5, 6)], [written(*TARGETS)], bertscore, stances=False)
+    mine = generation_report(CASES, [ranked(1, 2, 3, 4, 5, 6)], [written(*TARGETS)], bertscore, stances=None)
     assert mine["models"][0]["s1_pearson_r"]["rouge1"] is None
 
 
@@ -141,7 +141,7 @@ def test_stances_are_correlated_over_ten_bins_of_s1(bertscore):
     drafts = [each if generator.random() < place / 99 else "NTA" for place, each in enumerate(targets)]
     found = [case(place, target) for place, target in enumerate(targets)]
     system = ranked(*(place**2 / 7 for place in range(100)))
-    (row,) = generation_report(found, [system], [written(*drafts)], bertscore, stances=True)["models"]
+    (row,) = generation_report(found, [system], [written(*drafts)], bertscore, stances="corrected")["models"]
     pairs = list(zip(targets, drafts, strict=True))
     starts, figures = [], []
     for start in range(0, 100, 10):
@@ -156,19 +156,19 @@ def test_two_bins_of_stances_are_not_correlated(bertscore):
     targets = ("YTA", "NTA", "YTA", "NTA", "YTA", "NTA")
     found = [case(place, target) for place, target in enumerate(targets)]
     texts = written("YTA", "NTA", "NTA", "YTA", "YTA", "YTA")
-    (row,) = generation_report(found, [ranked(1, 1, 1, 2, 2, 2)], [texts], bertscore, stances=True)["models"]
+    (row,) = generation_report(found, [ranked(1, 1, 1, 2, 2, 2)], [texts], bertscore, stances="corrected")["models"]
     assert row["s1_pearson_r"]["macro_f1"] is None
     assert row["s1_pearson_r"]["rouge1"] is not None
 
 
 def test_the_same_twice(bertscore):
     texts = [written(*TARGETS), written("a b", "c x", "e f", "x x", "i x", "k l")]
-    first, second = (generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=False) for _ in range(2))
+    first, second = (generation_report(CASES, [MINE, PLAIN], texts, bertscore, stances=None) for _ in range(2))
     assert first == second
 
 
 def test_the_tables(bertscore):
-    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=False)
+    result = generation_report(CASES, [MINE, PLAIN], [written(*TARGETS), written(*"xxxxxx")], bertscore, stances=None)
     counts, figures, differences, *_ = (markdown(table) for table in generation_tables(result | {"command": "pearl"}))
     assert "| mine | 0 | 0 |" in counts
     assert "| mine | 1.0000 [1.0000, 1.0000] |" in figures
@@ -178,7 +178,7 @@ def test_the_tables(bertscore):
 
 def test_the_table_of_correlations(bertscore):
     texts = [written("a b", "c x", "x x", "g h", "i j", "k x"), written(*"xxxxxx")]
-    result = generation_report(CASES, [ranked(3, 2, 0.5, 1, 9, 1.5), ZERO], texts, bertscore, stances=False)
+    result = generation_report(CASES, [ranked(3, 2, 0.5, 1, 9, 1.5), ZERO], texts, bertscore, stances=None)
     result |= {"command": "pearl"}
     (table,) = [each for each in generation_tables(result) if "table 6" in each.caption]
     value = result["models"][0]["s1_pearson_r"]["rouge2"]["value"]

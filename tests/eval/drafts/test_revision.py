@@ -36,7 +36,7 @@ def system(threshold: float | None) -> System:
 
 
 def report(bertscore, threshold, drafts=DRAFTS, revisions=REVISIONS):
-    return revision_report(CASES, system(threshold), drafts, revisions, bertscore, stances=False)
+    return revision_report(CASES, system(threshold), drafts, revisions, bertscore, stances=None)
 
 
 def policies(result):
@@ -118,7 +118,7 @@ def test_nothing_left_is_an_error(bertscore):
 
 def test_what_nothing_was_ranked_for_is_never_revised(bertscore):
     unranked = replace(system(0.5), shown=(Shown(),) * 4)
-    result = revision_report(CASES, unranked, DRAFTS, REVISIONS, bertscore, stances=False)
+    result = revision_report(CASES, unranked, DRAFTS, REVISIONS, bertscore, stances=None)
     assert policies(result)["selective"]["share_revised"]["value"] == 0
     assert len(result["curve"]) == 1
 

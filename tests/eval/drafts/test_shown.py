@@ -43,7 +43,7 @@ def test_one_two_and_all_documents(system):
 
 def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
     # with one document the first two are right, with all the last two: a margin of 0.2 has all four
-    report = shown_report(CASES, system, [texts("1100"), texts("0001"), texts("0011")], bertscore, stances=False)
+    report = shown_report(CASES, system, [texts("1100"), texts("0001"), texts("0011")], bertscore, stances=None)
     by_margin = {point["margin"]: point for point in report["curve"]}
     best = max(report["curve"], key=lambda point: point["rouge2"]["value"])
     assert best["rouge2"]["value"] == 1.0
@@ -62,7 +62,7 @@ def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
 
 def test_requests_without_every_draft_are_left_out(system, bertscore):
     failed = [Written(None, "llm_refused"), *texts("0011")[1:]]
-    report = shown_report(CASES, system, [texts("1100"), texts("0001"), failed], bertscore, stances=False)
+    report = shown_report(CASES, system, [texts("1100"), texts("0001"), failed], bertscore, stances=None)
     assert (report["n"], report["requests"]) == (3, 4)
     assert report["drafts"][2]["failures"] == {"llm_refused": 1}
 
@@ -70,7 +70,7 @@ def test_requests_without_every_draft_are_left_out(system, bertscore):
 def test_one_document_leaves_nothing_to_choose(bertscore):
     alone = System("mine", MODEL, (Shown(DOCUMENTS[:1], ScoredDocument(DOCUMENTS[0], 1.0), (1.0,)),) * 4)
     assert margins(distances(alone, 1)) == []
-    report = shown_report(CASES, alone, [texts("1111")], bertscore, stances=False)
+    report = shown_report(CASES, alone, [texts("1111")], bertscore, stances=None)
     assert [point["margin"] for point in report["curve"]] == [None]
 
 

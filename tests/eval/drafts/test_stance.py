@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.drafts.stance import NTA, YTA, stance
+from eval.drafts.stance import AS_PUBLISHED, NTA, NTA_KEYWORDS, YTA, YTA_KEYWORDS, stance
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,33 @@ def test_neither(text: str):
 @pytest.mark.parametrize("piece", ["a ", "you are ", "lyly", "YTA ", "not ", " ", ">\n"])
 def test_a_long_text_takes_no_more_than_its_length(grows_linearly, piece: str):
     grows_linearly(stance, piece, 20_000)
+
+
+def test_the_published_keywords():
+    """23 of them; ours has a label for all but two, of which one also means no and one is an interjection."""
+    published = {**dict.fromkeys(NTA_KEYWORDS, NTA), **dict.fromkeys(YTA_KEYWORDS, YTA)}
+    assert (len(NTA_KEYWORDS), len(YTA_KEYWORDS)) == (12, 11)
+    assert {word: stance(f"{word}, sorry", AS_PUBLISHED) for word in published} == published
+    assert {word for word, given in published.items() if stance(word) != given} == {"nah", "not ah"}
+
+
+@pytest.mark.parametrize(
+    ("text", "published", "ours"),
+    [
+        ("A presentation about plants", NTA, None),  # "nta" stands in the middle
+        ("Hannah came", NTA, None),
+        ("Nah, YTA", None, YTA),
+        ("Does that make you the asshole?", YTA, None),
+        ("Your sister is not the asshole", NTA, None),
+        ("You’re the asshole", None, YTA),  # another apostrophe
+        ("You're such an a-hole", None, YTA),
+        ("NTA but YTA for the second part", None, None),
+    ],
+)
+def test_where_keywords_and_rules_differ(text, published, ours):
+    assert (stance(text, AS_PUBLISHED), stance(text)) == (published, ours)
+
+
+def test_what_makes_it_a_question_or_somebody_elses():
+    for text in ("You the asshole?", "Are you the asshole", "She says you the asshole", "u re not the asshole?"):
+        assert stance(text) is None

@@ -84,6 +84,7 @@ def test_a_ranking(style_rank, judge_endpoint, tmp_path):
     ]
     assert (lines[0]["style"], lines[8]["style"]) == ("storytelling", ["storytelling", "poetic and lyrical"])
     assert {body["temperature"] for body in judge_endpoint.bodies} == {0.7}
+    assert {body["top_p"] for body in judge_endpoint.bodies} == {1}
 
     replayed = style_rank("--json", "-", "--replay")
     assert (replayed.status, replayed.err) == (0, "")
@@ -253,3 +254,16 @@ def test_bad_input_is_named_before_anything_is_asked(style_rank, judge_endpoint,
     assert complaint in run.err
     assert run.err.count("\n") == 1
     assert judge_endpoint.bodies == []
+
+
+def test_top_p_is_sent_and_asks_anew(style_rank, judge_endpoint):
+    """By the preset, by choice or by hand; the command says it where it is not 1."""
+    assert "--top-p" not in style_rank("--json", "-").json["command"]
+    assert {body["top_p"] for body in judge_endpoint.bodies} == {1}
+    for words, sent in ((("--choose", "top_p=0.95"), 0.95), (("--top-p", 0.8), 0.8)):
+        judge_endpoint.bodies.clear()
+        run = style_rank(*words, "--json", "-")
+        assert (run.status, {body["top_p"] for body in judge_endpoint.bodies}) == (0, {sent})
+        assert f"--top-p {sent}" in run.json["command"]
+        assert run.json["elicitation"]["kept_before"] == 0
+    assert style_rank("--top-p", 0).status == 2
