@@ -48,7 +48,7 @@ PRESETS = Presets(
             "tie_share",
             {
                 FIFTH: "empathic: with --ties, at most a fifth of the items are ties",
-                CAPPED: "empathic: with --ties, the first 101 ties",
+                CAPPED: "empathic: with --ties, the first 101 ties, as in the published recordings",
             },
             "The paper holds ties to PRISM's ratio, about a fifth; the authors' code counts to a hundred.",
         ),

@@ -5,6 +5,7 @@ Reads the essays (``*EMP*.csv``), the people (``*PER*.csv``) and the articles (`
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
@@ -13,8 +14,9 @@ from eval.benchmarks.choices import BELOW_3, CAPPED
 from eval.benchmarks.files import csv_rows, the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 
-SAMPLES, PAIRS_AN_ARTICLE = 500, 50
-MOST_TIES = 101  # of the authors' code, which counts one more than it says
+# the published run asks for 5 pairs an article and for 100 ties, and its code stops one later: 510 items, 101 ties
+PAIRS_AN_ARTICLE, MOST_TIES = 6, 101
+SCORES = ("person_empathy", "person_distress")
 SEX = {"1": "male", "2": "female", "5": "other"}
 RACE = {
     "1": "White",
@@ -44,14 +46,14 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
         _code(row["article_id"]): row["text"]
         for row in csv_rows(the_file(folder, "articles*.csv"), "article_id", "text")
     }
-    needed = ("article_id", "person_id", "person_essay", "person_empathy", "person_distress")
+    needed = ("article_id", "person_id", "person_essay", *SCORES)
     essays: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in csv_rows(the_file(folder, "*emp*train*.csv", "*_emp_*.csv"), *needed):
         ledger.read["essays"] += 1
         name = f"{row['article_id']} {row['person_id']}"
         if not row["person_essay"].strip():
             ledger.drop("empty essay", name)
-        elif _number(row["person_empathy"]) is None or _number(row["person_distress"]) is None:
+        elif not all(_is_number(row[what]) for what in SCORES):
             ledger.drop("no empathy or distress score", name)
         else:
             essays[_code(row["article_id"])].append(row)
@@ -59,31 +61,30 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
     for article, mine in essays.items():
         if not articles.get(article, "").strip():
             ledger.drop("essays on an article without text", article)
+        elif len(mine) < 2:
+            ledger.drop("article with one essay", article)
         else:
-            pairs += _on_article(article, articles[article], mine, people, options, ledger)
-    return _limited(pairs, options, ledger)
+            _add_pairs(pairs, article, articles[article], mine, people, options, ledger)
+    return pairs
 
 
-def _on_article(
+def _add_pairs(
+    pairs: list[PersonaPair],
     article: str,
     text: str,
     essays: list[dict[str, str]],
     people: dict[str, dict[str, str]],
     options: BuildOptions,
     ledger: Ledger,
-) -> list[PersonaPair]:
-    least = 3 if options.choices["essay_tie"] == BELOW_3 else 2
-    pairs: list[PersonaPair] = []
-    if len(essays) < 2:
-        ledger.drop("article with one essay", article)
+) -> None:
+    """Add the usable pairs of an article's essays."""
+    least, before = 3 if options.choices["essay_tie"] == BELOW_3 else 2, len(pairs)
     for one, other in combinations(essays, 2):
         who, whose = _code(one["person_id"]), _code(other["person_id"])
         name = f"{article} {who} {whose}"
         persona = people.get(who)
         ledger.read["pairs of essays"] += 1
-        tie = any(
-            abs(_score(one, what) - _score(other, what)) < least for what in ("person_empathy", "person_distress")
-        )
+        tie = any(abs(float(one[what]) - float(other[what])) < least for what in SCORES)
         if persona is None:
             ledger.drop("person not in the file of people", name)
         elif not persona:
@@ -92,28 +93,20 @@ def _on_article(
             ledger.drop("the same writer or text twice", name)
         elif tie and not options.ties:
             ledger.drop("tie", name)
-        elif len(pairs) == PAIRS_AN_ARTICLE:
+        elif len(pairs) - before == PAIRS_AN_ARTICLE:
             ledger.drop("beyond the pairs of an article", name)
+        elif len(pairs) == options.limit:
+            ledger.drop("beyond --limit", name)
+        elif tie and not _may_tie(pairs, options):
+            ledger.drop("tie beyond their share", name)
         else:
             pairs.append(PersonaPair(name, persona, text, one["person_essay"], other["person_essay"], tie))
-    return pairs
 
 
-def _limited(pairs: list[PersonaPair], options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """At most the limit, with no more ties than the choice allows."""
-    limit, clear = options.limit or SAMPLES, sum(not pair.tie for pair in pairs)
-    most = MOST_TIES if options.choices["tie_share"] == CAPPED else min(clear, limit * 4 // 5) // 4
-    taken: list[PersonaPair] = []
-    ties = 0
-    for pair in pairs:
-        if pair.tie and ties == most:
-            ledger.drop("tie beyond their share", pair.id)
-        elif len(taken) == limit:
-            ledger.drop("beyond --limit", pair.id)
-        else:
-            taken.append(pair)
-            ties += pair.tie
-    return taken
+def _may_tie(pairs: list[PersonaPair], options: BuildOptions) -> bool:
+    """True while one more tie is within the first hundred, or within a fifth of all so far."""
+    ties = sum(pair.tie for pair in pairs)
+    return ties < MOST_TIES if options.choices["tie_share"] == CAPPED else 5 * (ties + 1) <= len(pairs) + 1
 
 
 def _people(path: Path) -> dict[str, dict[str, str]]:
@@ -141,13 +134,8 @@ def _code(cell: str) -> str:
     return cell.strip().removesuffix(".0")
 
 
-def _number(cell: str) -> float | None:
+def _is_number(cell: str) -> bool:
     try:
-        value = float(cell)
+        return math.isfinite(float(cell))
     except ValueError:
-        return None
-    return value if value == value else None
-
-
-def _score(row: dict[str, str], what: str) -> float:
-    return float(row[what])
+        return False

@@ -16,20 +16,19 @@ LONGEST_CELL = 10_000_000  # characters; a survey's wave is one line a responden
 
 
 def the_file(folder: Path, *patterns: str) -> Path:
-    """The one file of the folder that matches a pattern, or the path itself if it is that file. Raises InputError."""
+    """The only file of the folder that matches the first pattern, else the next; or the path, if it is that file.
+    Raises InputError."""
     if folder.is_file() and any(fnmatch(folder.name.casefold(), pattern) for pattern in patterns):
         return folder
     if not folder.is_dir():
         raise InputError(f"--data {folder}: must be the folder with {' or '.join(patterns)}.", code="no_folder")
-    found = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and any(fnmatch(path.name.casefold(), pattern) for pattern in patterns)
-    )
-    if len(found) != 1:
-        names = f"{len(found)} files match" if found else "there is no file"
-        raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
-    return found[0]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    matching = [[path for path in files if fnmatch(path.name.casefold(), pattern)] for pattern in patterns]
+    for found in matching:
+        if len(found) == 1:
+            return found[0]
+    names = f"{max(map(len, matching))} files match" if any(matching) else "there is no file"
+    raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
 
 
 def json_rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:

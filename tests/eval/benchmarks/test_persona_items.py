@@ -283,6 +283,15 @@ def test_a_tie_of_two_or_three(build, error, tmp_path, choice, clear):
         assert "no item is left (tie: 1)" in error("empathic", *options)
 
 
+def test_six_pairs_an_article(build, tmp_path):
+    """As in the recordings that the authors publish; the other splits of the data are passed over."""
+    empathic(tmp_path, [(article, who, 4, 4) for article in range(9) for who in range(9)])
+    (tmp_path / "trac3_EMP_dev.csv").write_text("another split\n")
+    figures, _ = build("empathic", "--ties", "--preset", "as_published")
+    assert figures["preferred"] == {"C": 9 * 6}
+    assert dropped(figures) == {"beyond the pairs of an article": 9 * 30}
+
+
 def test_ties_are_a_fifth_or_a_hundred(build, tmp_path):
     clear = [(article, who, 7 if who == 0 else 1, 7 if who == 0 else 1) for article in range(4) for who in (0, 1)]
     tied = [(article, who, 4, 4) for article in (4, 5, 6) for who in (0, 1)]
