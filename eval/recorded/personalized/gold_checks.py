@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, is_correct
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import Said, question_of, repeated, said, together, where
+from eval.recorded.personalized.lookup import Said, is_survey, question_of, repeated, said, together, where
 from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import LOWEST
 from eval.stats.proportions import UNBALANCED_P
@@ -76,7 +76,7 @@ def target_claimed_twice(recording: Recording) -> Said:
     for each in recording.judgements:
         if each.target and folded(each.persona):
             owners[folded(each.question), folded(each.target)].add(folded(each.persona))
-    if not recording.has_persona:
+    if not recording.has_persona or is_survey(recording):
         return None
     found = where(recording, lambda each: len(owners[folded(each.question), folded(each.target)]) > 1)
     return said(found, recording, "have a target that is several personas' own.")

@@ -38,6 +38,13 @@ def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgemen
     return sorted((judgement for group in groups for judgement in group), key=lambda each: each.line)
 
 
+def is_survey(recording: Recording) -> bool:
+    """True when most records show a pair of texts that others show, too: the options of a survey are nobody's own."""
+    pairs = [frozenset(map(folded, judgement.texts)) for judgement in recording.judgements if judgement.texts]
+    times = Counter(pairs)
+    return bool(pairs) and 2 * sum(times[pair] == 1 for pair in pairs) <= len(pairs)
+
+
 def question_of(judgement: RecordedJudgement) -> Hashable:
     if judgement.texts is None:
         return None

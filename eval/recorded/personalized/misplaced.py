@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from eval.asking.lines import folded
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, said, tokens
+from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, is_survey, said, tokens
 
 LONG_WORD = 4  # letters
 ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart
@@ -40,9 +40,8 @@ def misplaced_answers(recording: Recording) -> Said:
         for each in recording.judgements
         if each.texts
     ]
-    times = Counter(display.texts for display in displays)
-    alone = 2 * sum(times[display.texts] == 1 for display in displays) > len(displays)
-    found = list(_of_the_record_before(displays) if alone else _of_another_survey_question(displays))
+    find = _of_another_survey_question if is_survey(recording) else _of_the_record_before
+    found = list(find(displays))
     return said(found, recording, "show answers that belong to another record, such as those of the record before.")
 
 

@@ -11,7 +11,17 @@ from scipy.stats import binomtest
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, rare_words, repeated, said, together, tokens, where
+from eval.recorded.personalized.lookup import (
+    LONG_ENOUGH,
+    Said,
+    is_survey,
+    rare_words,
+    repeated,
+    said,
+    together,
+    tokens,
+    where,
+)
 
 CONSTANT_SHARE = 0.5  # of the records, from which on one distractor is called constant
 SHORTCUT_P = 0.001
@@ -31,7 +41,7 @@ def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
 
 def constant_distractor(recording: Recording) -> Said:
     same, have = _constant(recording)
-    if not same:
+    if not same or is_survey(recording):
         return None
     personas = len({each.persona for each in same})
     text = max(Counter(folded(text) for each in same for text in each.not_chosen).items(), key=lambda pair: pair[1])[0]
@@ -44,6 +54,8 @@ def constant_distractor(recording: Recording) -> Said:
 
 
 def duplicate_distractor(recording: Recording) -> Said:
+    if is_survey(recording):
+        return None
     constant = {each.line for each in _constant(recording)[0]}
     others = where(recording, lambda each: each.line not in constant and folded(each.distractor))
     groups = repeated(others, lambda each: folded(each.distractor))
@@ -70,7 +82,7 @@ def distractor_by_the_user(recording: Recording) -> Said:
             who and other and ((who, other) in written or (each.neighbour and folded(each.neighbour[0]) == who))
         )
 
-    found = where(recording, own) if recording.has_persona else []
+    found = where(recording, own) if recording.has_persona and not is_survey(recording) else []
     return said(
         found,
         recording,

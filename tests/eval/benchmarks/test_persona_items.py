@@ -219,6 +219,15 @@ def test_opinionqa_asks_a_binary_question_of_each_wave(build, tmp_path):
     assert dropped(figures) == {"none of the two answers": 1, "wave without a question of so few options": 1}
 
 
+def test_the_options_of_a_survey_are_nobodys_own(build, tmp_path):
+    """That many respondents share an answer is no fault of the data."""
+    wave(tmp_path, "W1", ["Yes", "No", "Yes", "Yes"] * 10, [("BIN_W1", YES_NO)])
+    wave(tmp_path, "W2", ["No", "Yes", "Yes", "Yes"] * 10, [("BIN_W2", YES_NO)])
+    figures, _ = build("opinionqa")
+    found = {finding["check"] for finding in figures["preflight"]}
+    assert not found & {"constant_distractor", "duplicate_distractor", "target_claimed_twice", "misplaced_answers"}
+
+
 def test_the_first_respondents_or_random_ones(build, tmp_path):
     wave(tmp_path, "W1", ["Yes", "No"] * 150, [("BIN_W1", YES_NO)])
     assert build("opinionqa")[0]["items"] == 200
