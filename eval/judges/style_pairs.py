@@ -54,14 +54,19 @@ class Response:
     persona: str | None
     styles: tuple[str, ...]
     score: float
+    prompt: str | None = None
 
 
-def read_responses(path: Path, judged: Scores | None = None, persona_1: str = RICH) -> Lines[Response]:
-    """``judged`` are scores in the place of the file's own. Raises InputError that names file, line and field."""
-    return read_items(path, FIELDS, partial(_parse, judged=judged, personas=personas_by(persona_1)))
+def read_responses(
+    path: Path, judged: Scores | None = None, persona_1: str = RICH, *, scored: bool = True
+) -> Lines[Response]:
+    """``judged`` are scores in the place of the file's own; not ``scored``: none are needed. Raises InputError that
+    names file, line and field."""
+    parse = partial(_parse, judged=judged, personas=personas_by(persona_1), scored=scored)
+    return read_items(path, FIELDS, parse)
 
 
-def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, personas: Personas) -> Response:
+def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, personas: Personas, scored: bool) -> Response:
     check_fields(value, *NEEDED)
     name = optional_id(value) or f"line {number}"
     persona = optional_id(value, "persona")
@@ -75,7 +80,8 @@ def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, persona
         optional_id(value, "generator"),
         persona,
         styles,
-        _mean(name, styles, scores),
+        _mean(name, styles, scores) if scored else 0.0,
+        optional_id(value, "prompt"),
     )
 
 
@@ -136,11 +142,15 @@ def detected_scores(path: Path) -> Scores:
 # the pairs
 
 EACH, OWN, NONE = "each", "own", "none"
+PROMPTS, PROMPTS_ALL = "prompts", "prompts_all"
 TARGETS = {
     EACH: "each pair by the styles of every persona of its texts' group, as published",
     OWN: "each pair by the styles of its own texts' personas",
     NONE: "each pair once and by no style, for helpfulness",
+    PROMPTS: "each text that a prompt steered with one for nobody, by all its styles and by each, for style-prompts",
+    PROMPTS_ALL: "the same by all styles only, for the schemes that name no style",
 }
+STEERED = (PROMPTS, PROMPTS_ALL)
 COUNTED = {
     "responses": "texts",
     "dropped_naming_a_style": "dropped, for they name a style of their persona",
@@ -179,6 +189,11 @@ def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Enc
     built.counts.update(responses=len(responses), groups=len(groups))
     for key, group in groups.items():
         chance = random.Random(f"{options.seed} {key}")
+        if options.targets in STEERED:
+            for pair in steered_pairs(group, chance):
+                built.counts["pairs"] += 1
+                built.lines += _steered_lines(*pair, options.targets, f"pair {built.counts['pairs']}")
+            continue
         chosen = list(_chosen(group, options, encode, chance, built.counts))
         pairs = [tuple(chance.sample(pair, 2)) for pair in combinations(chosen, 2)]
         personas = {each.persona: each.styles for each in chosen if each.styles}
@@ -243,6 +258,24 @@ def _lines(
     for persona, styles in personas.items():
         if targets == EACH or persona in (a.persona, b.persona):
             yield {"id": f"{name}, {persona}", "persona": persona, "style": list(styles), **line}
+
+
+def steered_pairs(group: Sequence[Response], chance: random.Random) -> Iterator[tuple[Response, Response]]:
+    """Each text that was steered by a prompt, beside one that was written for nobody, in random order."""
+    plain = [response for response in group if not response.styles]
+    steered = [response for response in group if response.styles and response.prompt]
+    for place, response in enumerate(steered if plain else ()):
+        a, b = chance.sample((response, plain[place % len(plain)]), 2)
+        yield a, b
+
+
+def _steered_lines(a: Response, b: Response, targets: str, name: str) -> Iterator[dict[str, Any]]:
+    side, steered = ("a", a) if a.styles else ("b", b)
+    line = {"task": a.task, "request": a.request, "text_a": a.text, "text_b": b.text, f"prompt_{side}": steered.prompt}
+    line |= {"persona": steered.persona} | ({"generator": a.generator} if a.generator else {})
+    alone = [] if targets == PROMPTS_ALL else [[style] for style in steered.styles]
+    for styles in ([*steered.styles], *alone):
+        yield {"id": f"{name}, {', '.join(styles)}", "style": styles, **line}
 
 
 def pairs_table(result: Json) -> Table:

@@ -20,6 +20,10 @@ A persona is 0 to 4, the paper's, or has "styles": [...]; a text without one was
 from `pearl judge style-detect --judgements` instead, if its items have the ids of the responses. `pearl judge
 style-write` writes such responses.
 
+Targets: "each" judges a pair by the styles of every persona of its request, as published; "own" by those of its own
+texts; "none" once and by no style, for helpfulness. "prompts" pairs what a prompt steered with what was written for
+nobody, judged by all its styles and by each, for `pearl judge style-prompts`; "prompts_all" by all of them only.
+
 @CHOICES
 
 Examples:
@@ -42,7 +46,9 @@ def style_pairs(
     keep: int = typer.Option(
         10, "--keep", min=2, help="Keep at most this many dissimilar texts per persona and request."
     ),
-    targets: str = typer.Option("each", "--targets", help="Judge pairs by each persona's styles, their own, or none."),
+    targets: str = typer.Option(
+        "each", "--targets", help="Styles to judge pairs by: each, own, none, prompts or prompts_all."
+    ),
     preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     encoder: str | None = ENCODER_OPTION,
@@ -52,6 +58,7 @@ def style_pairs(
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
     from eval.judges.style_pairs import (
+        STEERED,
         TARGETS,
         PairOptions,
         build_pairs,
@@ -68,7 +75,8 @@ def style_pairs(
         check_writable(option, target)
     options = PairOptions(keep, known("targets", targets, TARGETS), seed)
     chosen = PERSONA_PRESETS.chosen(preset, choose)
-    found = read_responses(responses, detected_scores(judgements) if judgements else None, **chosen)
+    scored = options.targets not in STEERED
+    found = read_responses(responses, detected_scores(judgements) if judgements else None, **chosen, scored=scored)
     built = build_pairs(found.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
     write_lines(out, built.lines, called=f"--out {out}")
     head = Head.of(

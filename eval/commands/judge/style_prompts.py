@@ -8,9 +8,10 @@ import typer
 
 from pearl.options import JSON_OPTION, check_writable
 
-EXAMPLES = """For each request, let the generator write once with a system prompt meant to steer it to the styles, and
-once without. Put both into an item of `pearl judge style-rank` with all the styles that were wanted, and into one for
-each style alone; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
+EXAMPLES = """For each request, let the generator write with a system prompt meant to steer it to the styles, and
+without (`pearl judge style-write --prompt ...`). `pearl judge style-pairs --targets prompts` puts both into an item of
+`pearl judge style-rank` with all the styles that were wanted, and into one for each style alone, --targets prompts_all
+only into the first; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
 
 \b
   {"id": "1", "task": "email", "style": ["storytelling", "poetic and lyrical"], "request": "What is a prime number?",

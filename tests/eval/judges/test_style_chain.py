@@ -124,3 +124,41 @@ def test_from_requests_to_figures(run_pearl, write_lines, judge_endpoint, tmp_pa
     assert {row["group"]["task"] for row in run.json["f1"] if row["by"] == ["task"]} == {"email", "commit"}
     assert {row["persona"] for row in run.json["labels_by_persona"]} == {"0", "2", "null persona"}
     assert not {"no_persona", "no_generator"} & {found["check"] for found in run.json["preflight"]}
+
+
+def test_from_prompts_to_their_scores(run_pearl, write_lines, judge_endpoint, tmp_path):
+    """A prompt that steers is taken when its styles are asked for and not by default; one that does not is neither."""
+    written, styled, default = (tmp_path / f"{name}.jsonl" for name in ("texts", "styled", "default"))
+
+    def says(body):
+        system, user = (message["content"] for message in body["messages"])
+        first, _, second = user.partition("<output_b>")
+        if "fits the writing styles" in system:
+            styles = [name for name in STYLES if f"- {name}" in user]
+            return f"By its style.\nEMAIL {'ONE' if marks(first, styles) >= marks(second, styles) else 'TWO'}"
+        if "do you prefer" in system:
+            return f"It is plainer.\nANSWER: OPTION {'A' if '[' not in first.partition('<output_a>')[2] else 'B'}"
+        told = [name for name in STYLES if f"- {name}" in system]
+        weak = "parameters" in system
+        return f"Text {len(judge_endpoint.bodies)} " + " ".join(mark_of(name) for name in told if not weak)
+
+    judge_endpoint.says = says
+    kept = ("--replies", tmp_path / "r.sqlite", "--json", "-")
+    requests = write_lines([{"task": "email", "request": "Why tea?"}], "requests.jsonl")
+    write = ("judge", "style-write", "--items", requests, "--draws", 2, "--prompt", "prefer", "--prompt", "agent")
+    assert run_pearl(*write, "--persona", "0", "--persona", "nobody", "--responses", written, *kept).status == 0
+    for targets, scheme, judged, items in (
+        ("prompts", "validation_style", styled, 4 * 4),
+        ("prompts_all", "validation_default", default, 4),
+    ):
+        pairs = tmp_path / f"{targets}.jsonl"
+        made = run_pearl("judge", "style-pairs", "--responses", written, "--targets", targets, "--out", pairs)
+        assert (made.status, made.err, len(pairs.read_text().splitlines())) == (0, "", items)
+        rank = ("judge", "style-rank", "--items", pairs, "--scheme", scheme, "--draws", 1, "--judgements", judged)
+        assert run_pearl(*rank, *kept).status == 0
+    run = run_pearl("judge", "style-prompts", "--judgements", styled, "--judgements", default, "--json", "-")
+    assert (run.status, run.err) == (0, "")
+    scores = {row["prompt"]: row["alignment"]["value"] for row in run.json["prompts"]}
+    assert scores["prefer"] == 100
+    assert scores["agent"] < 60
+    assert [row["prompt"] for row in run.json["prompts"] if row["best"]] == ["prefer"]

@@ -1,0 +1,69 @@
+"""docs/features.md: a warning sign marks a choice, and each is one that is declared."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROW = re.compile(r"^\| (\d+) \| ([^|]*⚠[^|]*) \| (\w+) \| (.*) \|$", re.MULTILINE)
+# the choices of each row with a warning sign that is there
+CHOICES = {
+    "stance ⚠": {"stances"},
+    "grid ⚠": {"persona_1"},
+    "detection prompts ⚠": {"headings", "style_shown"},
+    "rubric ranking ⚠": {"perspective"},
+    "PRISM ⚠": {"score_tie"},
+    "OpinionQA ⚠": {"question"},
+    "empathetic conversations ⚠": {"essay_tie", "tie_share"},
+    "public reddit ⚠": {"distractor"},
+    "decoding ⚠": {"top_p"},
+    "ablations ⚠": {"key"},
+}
+# where the choice is a number
+OPTIONS = {"high certainty ⚠": "--threshold"}
+# rows of papers whose choices are declared elsewhere than among judges
+ELSEWHERE = ("PEARL, training and serving", "Writing quality", "Feedback forensics")
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, str]:
+    """The evidence of the rows with a warning sign that are not missing."""
+    page = (DOCS / "features.md").read_text(encoding="utf-8")
+    parts = [part for part in page.split("\n## ")[1:] if not part.startswith(ELSEWHERE)]
+    return {name: said for part in parts for _, name, state, said in ROW.findall(part) if state != "missing"}
+
+
+@pytest.fixture(scope="module")
+def declared() -> set[str]:
+    """The names of all declared choices, as docs/judging.md has them."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        from judging_page import declared_choices
+    finally:
+        sys.path.remove(str(DOCS))
+    return {choice.name for presets in declared_choices().values() for choice in presets.choices}
+
+
+def test_each_warning_sign_is_a_choice(rows, declared):
+    assert set(rows) == CHOICES.keys() | OPTIONS.keys()
+    assert [name for names in CHOICES.values() for name in names if name not in declared] == []
+
+
+def test_the_evidence_of_a_warning_sign_names_its_choice(rows):
+    for name, choices in CHOICES.items():
+        named = set(re.findall(r"(\w+)=", rows[name])) or {"stances" for _ in re.findall("--stance-rules", rows[name])}
+        assert named & choices, name
+    commands = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    for name, option in OPTIONS.items():
+        assert f"`{option}`" in rows[name]
+        assert f"  {option} " in commands
+
+
+def test_every_test_that_is_named_is_there():
+    page = (DOCS / "features.md").read_text(encoding="utf-8")
+    there = {path.name for path in (DOCS.parent / "tests").rglob("test_*.py")}
+    assert {Path(name).name for name in re.findall(r"[\w/]*test_\w+\.py", page)} <= there
