@@ -29,7 +29,7 @@ from benchmarks.processes import House, get_json, served
 NAME = "hostile_bodies"
 TITLE = "Bodies that are made to hurt"
 AT_ONCE, ROUNDS = 4, 3
-QUICK_AT_ONCE, QUICK_ROUNDS = 1, 1
+QUICK_AT_ONCE, QUICK_ROUNDS, QUICK_PART = 1, 1, 20
 HISTORY = 20
 PAUSE_S = 0.005
 MOST_MS, MOST_MIB = 100, 100
@@ -42,36 +42,36 @@ class Attack:
     name: str
     label: str
     path: str
-    body: Callable[[], bytes]
+    body: Callable[[int], bytes]  # of a part of its size
     with_key: bool = True
 
 
-def _nested() -> bytes:
-    return b'{"request":[' + b"[]," * 5_200_000 + b"[]]}"
+def _nested(part: int) -> bytes:
+    return b'{"request":[' + b"[]," * (5_200_000 // part) + b"[]]}"
 
 
-def _zeros() -> bytes:
-    return b'{"model":"pearl","messages":[' + b"0," * 1_000_000 + b"0]}"
+def _zeros(part: int) -> bytes:
+    return b'{"model":"pearl","messages":[' + b"0," * (1_000_000 // part) + b"0]}"
 
 
-def _wide() -> bytes:
+def _wide(part: int) -> bytes:
     """The most values that a conversation may have, each of them wrong."""
-    return b'{"model":"pearl","messages":[' + b"0," * 39_990 + b"0]}"
+    return b'{"model":"pearl","messages":[' + b"0," * (39_990 // part) + b"0]}"
 
 
-def _texts() -> bytes:
+def _texts(part: int) -> bytes:
     """The most bytes of a route, in texts that take four times as many in memory: one letter of them is wide."""
-    text = "🜂".encode() + b"a" * 970_000
+    text = "🜂".encode() + b"a" * (970_000 // part)
     return b'{"documents":[' + b",".join(b'{"text":"' + text + b'"}' for _ in range(8)) + b"]}"
 
 
-def _escapes() -> bytes:
-    return b'{"request":"' + b"\\u00e9" * 660_000 + b'"}'
+def _escapes(part: int) -> bytes:
+    return b'{"request":"' + b"\\u00e9" * (660_000 // part) + b'"}'
 
 
-def _ranked() -> bytes:
+def _ranked(part: int) -> bytes:
     """The most text that can be ranked at once."""
-    texts = [f"document {number} " + "mind the tide and the kettle " * 260 for number in range(260)]
+    texts = [f"document {number} " + "mind the tide and the kettle " * 260 for number in range(260 // part)]
     return json.dumps({"query": "the tide", "documents": texts}).encode()
 
 
@@ -127,7 +127,7 @@ class Watch:
 
 
 def measure(quick: bool) -> Measured:
-    at_once, rounds = (QUICK_AT_ONCE, QUICK_ROUNDS) if quick else (AT_ONCE, ROUNDS)
+    at_once, rounds, part = (QUICK_AT_ONCE, QUICK_ROUNDS, QUICK_PART) if quick else (AT_ONCE, ROUNDS, 1)
     figures: list[Figure] = []
     answers: dict[str, Any] = {}
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
@@ -138,7 +138,7 @@ def measure(quick: bool) -> Measured:
                 time.sleep(0.1 if quick else 3)
             figures.append(over_repetitions("calm_ms", "`/health`, nobody else", "ms", [max(calm.waits_ms)]))
             for attack in ATTACKS:
-                waits, grown, statuses = _attacked(house, attack, at_once, rounds)
+                waits, grown, statuses = _attacked(house, attack, attack.body(part), at_once, rounds)
                 answers[attack.name] = statuses
                 figures += _figures(attack, waits, grown)
     return Measured(
@@ -147,10 +147,9 @@ def measure(quick: bool) -> Measured:
 
 
 def _attacked(
-    house: House, attack: Attack, at_once: int, rounds: int
+    house: House, attack: Attack, body: bytes, at_once: int, rounds: int
 ) -> tuple[list[float], list[float], dict[str, int]]:
     """The longest wait of each round, MiB; how much the memory grew; the answers by status."""
-    body = attack.body()
     waits, grown, statuses = [], [], Counter[str]()
     for _ in range(rounds):
         with Watch(house) as watch, ThreadPoolExecutor(at_once) as senders:

@@ -41,7 +41,6 @@ QUICK_OPTIONS = replace(
 )
 REPETITIONS, QUICK_REPETITIONS = 3, 1
 SIZES, QUICK_SIZES = (8, 32, 128), (2, 4)  # documents of a history
-REQUESTS_OF_A_SIZE = 4
 PLAIN_BATCH = 8
 
 Pair = tuple[str, str]  # ids of request and document
@@ -108,8 +107,8 @@ def _work_of_size(histories: dict[str, list[Document]], size: int, options: Scor
     """The oldest documents of the user with the most that answer requests, the last few of them as the requests."""
     user = max(histories, key=lambda name: (sum(bool(each.request) for each in histories[name]), name))
     answering = [document for document in histories[user] if document.request]
-    some = sorted(answering, key=lambda document: document.timestamp or 0.0)[: size + REQUESTS_OF_A_SIZE]
-    return _work({user: some}, replace(options, targets=REQUESTS_OF_A_SIZE, candidates=None, least_candidates=1))
+    some = sorted(answering, key=lambda document: document.timestamp or 0.0)[: size + options.targets]
+    return _work({user: some}, replace(options, candidates=None, least_candidates=1))
 
 
 def _first_pair(unit: Unit) -> Unit:

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,18 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
+# Two workers take whole files in their order. The longest come first and many short ones last, so that
+# neither is left alone with a long one.
+FIRST = ("benchmarks/test_results.py", "training/test_recipe.py", "deploy", "eval", "training")
 TIMEOUT_S = 10.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(ROOT / "tests").as_posix()
+        return next((number for number, part in enumerate(FIRST) if path.startswith(part)), len(FIRST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +132,16 @@ def write_lines(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def embedded_once() -> Iterator[None]:
+    """SmolLM2 is unpacked once, for commands too, which takes seconds."""
+    from retriever.models.causal import CausalAuxiliary
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CausalAuxiliary, "embedded", cache(CausalAuxiliary.embedded))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def is_whole(result: Result) -> None:
 
 @pytest.mark.timeout(300)  # each starts servers or loads models several times
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quick_run(name: str, tmp_path: Path) -> None:
+def test_a_quick_run(embedded_once: None, name: str, tmp_path: Path) -> None:
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     result = read_result(tmp_path / f"{name}.json")
