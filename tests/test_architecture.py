@@ -34,7 +34,12 @@ ROOMS = {
     ),
 }
 # modules that start a program: git, the documentation's generator, and the command line itself
-STARTS_PROGRAMS = {"service/importers/git_process.py", "training/finish.py", "training/recipes/commits.py"}
+STARTS_PROGRAMS = {
+    "service/importers/git_process.py",
+    "training/finish.py",
+    "training/recipes/commits.py",
+    "training/recipes/domains.py",
+}
 # what only trains; torch itself and what loads it may come when a model is loaded, not before
 TRAINING_LIBRARIES = {
     "accelerate",
