@@ -49,6 +49,9 @@ class CompareOptions:
     max_tokens: Annotated[int | None, Option(min=1, help="Tokens in a draft at most.")] = None
     prompt: Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")] = "post"
     runs: Annotated[int, Option(min=1, help="Runs of the judge over all items, each in both orders.")] = 1
+    ask_again: Annotated[
+        bool, Option("--ask-again", help="If no verdict is read, ask once more for it alone; not in the estimate.")
+    ] = False
     temperature: Annotated[float, Option(min=0, max=2, help="Temperature of the judge.")] = 0.7
     labels: Annotated[
         Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")

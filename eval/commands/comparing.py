@@ -194,6 +194,7 @@ def judged(
         systems=options.systems,
         prompt=options.prompt,
         runs=options.runs,
+        ask_again=options.ask_again,
     )
     with TemporaryDirectory() as folder:
         path = drafts or Path(folder) / "drafts.jsonl"
@@ -217,6 +218,7 @@ def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
         max_tokens=plan.longest,
         prompt=options.prompt,
         runs=options.runs,
+        ask_again=options.ask_again,
         temperature=options.temperature,
         labels=options.labels,
         encoder=plan.settings.encoder,

@@ -57,7 +57,7 @@ def corrected_report(
         "items": len(items),
         "items_without_answer": found.unanswered,
         "labelled": sum(number),
-        "labels_without_majority": len(people.even),
+        "labels_without_majority": found.undecided,
         "labels": people.file,
         "rates": [
             {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from eval.asking.json_lines import optional_id, optional_string, read_lines
 from eval.asking.verdict import ABSTAIN, ERROR, INVALID
+from eval.recorded.style.labels import LEVELS, A, B
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
@@ -28,6 +29,12 @@ FEWEST_LABELS = 10
 SAYS = ("outcome", "label", "answer", "verdict")  # the first that a line has is the judge's label
 LETTERS = {"A": "A", "B": "B", "C": "tie"}  # of a recording's answer; another character is none
 OTHER = {"A": "B", "B": "A"}  # what the second text is called where it was shown first
+# what people's levels stand for, where the judge has no word for the level
+MEANT: Mapping[str, str | None] = {
+    level: label and (label.upper() if label in (A, B) else label)
+    for levels in (*LEVELS.values(), {A: A, B: B})
+    for level, label in levels.items()
+}
 NO_ANSWER = {ABSTAIN, INVALID, ERROR, ""}
 
 
@@ -60,11 +67,27 @@ class JudgedItem:
 
 @dataclass(frozen=True, slots=True)
 class PeopleLabels:
-    """A label of each item that most raters agree on; ``even``: the items without such a label."""
+    """The labels that raters gave each item, one each."""
 
     file: str
-    given: Mapping[str, str]
-    even: Sequence[str] = ()
+    given: Mapping[str, Sequence[str]]
+
+    def majorities(self, says: Set[str]) -> dict[str, str]:
+        """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
+        meant = {
+            item: tuple(filter(None, (_meant(each, says) for each in given))) for item, given in self.given.items()
+        }
+        answers = {item: JudgedItem(item, given).answer for item, given in meant.items()}
+        return {item: answer for item, answer in answers.items() if answer is not None}
+
+
+def _meant(label: str, says: Set[str]) -> str | None:
+    """The judge's word for a level that people chose: present for somewhat, A for "a, by far"; None of can't tell."""
+    label = LETTERS.get(label, label)
+    if label in says or label not in MEANT:
+        return label
+    meant = MEANT[label]
+    return label if meant and meant not in says else meant
 
 
 def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
@@ -96,7 +119,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
                 certainties[name].append((answer, certainty))
         if isinstance(line.get("ground_truth"), str):
             own[name] = _spelled(line["ground_truth"], swapped=bool(swapped))
-        ways.add(" ".join(str(line[name]) for name in ("judge", "scheme") if name in line))
+        ways.add(" ".join(str(line[name]) for name in ("judge", "scheme", "judge_persona") if name in line))
     if len(ways) > 1:
         raise InputError(
             f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one.",
@@ -162,15 +185,13 @@ def read_people(path: Path) -> PeopleLabels:
         given[name][rater] = value["label"].strip()
 
     read_lines(path, set(), parse, "label")
-    votes = {name: JudgedItem(name, tuple(labels.values())).answer for name, labels in given.items()}
-    if len(votes) < FEWEST_LABELS:
+    if len(given) < FEWEST_LABELS:
         raise InputError(
-            f"{path}: has labels of {len(votes)} items; fewer than {FEWEST_LABELS} say too little of a judge.",
+            f"{path}: has labels of {len(given)} items; fewer than {FEWEST_LABELS} say too little of a judge.",
             param="labels",
             code="too_few_labels",
         )
-    known = {name: label for name, label in votes.items() if label is not None}
-    return PeopleLabels(str(path), known, [name for name, label in votes.items() if label is None])
+    return PeopleLabels(str(path), {name: tuple(labels.values()) for name, labels in given.items()})
 
 
 def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
@@ -182,24 +203,25 @@ def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> Peo
     if limit is not None and limit < len(own):
         chosen = np.random.default_rng(seed).choice(len(own), limit, replace=False)
         own = [own[place] for place in sorted(chosen)]
-    return PeopleLabels("ground_truth", dict(own))
+    return PeopleLabels("ground_truth", {name: (label,) for name, label in own})
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """The answered items, and people's labels of some. ``certainty`` and ``wrong`` are of the items with an answer that
-    most judgements agree on: (N,), NaN and True for the others."""
+    most judgements agree on: (N,), NaN and True for the others. ``undecided``: items with labels and no majority."""
 
     data: LabelledShares
     certainty: Floats
     wrong: Floats
     unanswered: int
+    undecided: int
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
     """Raises InputError for labels of unknown items, and where people gave only one label."""
     known = {item.id for item in items}
-    unknown = [name for name in (*people.given, *people.even) if name not in known]
+    unknown = [name for name in people.given if name not in known]
     if unknown:
         raise InputError(
             f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
@@ -208,7 +230,9 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
             code="unknown_id",
         )
     answered = [item for item in items if item.answers]
-    gold = [people.given.get(item.id) for item in answered]
+    says = {answer for item in answered for answer in item.answers}
+    given = people.majorities(says)
+    gold = [given.get(item.id) for item in answered]
     used = {label for label in gold if label is not None}
     if len(used) < 2:
         raise InputError(
@@ -217,7 +241,7 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
             param="labels",
             code="one_class",
         )
-    labels = sorted(used | {answer for item in answered for answer in item.answers})
+    labels = sorted(used | says)
     shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])
     places = np.array([UNLABELLED if label is None else labels.index(label) for label in gold], np.intp)
     return Labelled(
@@ -225,4 +249,5 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
         np.array([item.certainty for item in answered]),
         np.array([float(item.answer != label) for item, label in zip(answered, gold, strict=True)]),
         len(items) - len(answered),
+        len(people.given) - len(given),
     )

@@ -108,6 +108,38 @@ def test_texts_in_the_other_order_are_turned_back(corrected):
     assert found["trusted"]["threshold"] == 100  # both orders agree everywhere
 
 
+def test_levels_that_people_choose_count_as_the_judges_labels(corrected):
+    judged = [
+        {"item": f"t{n}", "style": "storytelling", "scheme": "yes_no", "draw": draw, "verdict": said}
+        for n in range(30)
+        for draw in range(3)
+        for said in ["present" if n % 2 else "absent"]
+    ]
+    levels = ("not", "somewhat", "cant_tell", "very")
+    labels = [{"item": f"t{n}", "style": "storytelling", "rater": "Ann", "label": levels[n % 4]} for n in range(24)]
+    found = corrected("--json", "-", judged=judged, labels=labels).json
+    assert [(row["label"], row["labelled"]) for row in found["confusion"]] == [("absent", 6), ("present", 12)]
+    assert found["labels_without_majority"] == 6
+    # a judge of three labels says what people say
+    words = {"not": 0, "somewhat": 1, "very": 2}
+    judged = [{**line, "label": list(words)[int(line["item"][1:]) % 3]} for line in judged]
+    found = corrected("--json", "-", judged=judged, labels=labels).json
+    assert [row["label"] for row in found["confusion"]] == sorted(words)
+
+
+def test_ranked_pairs_in_both_orders(corrected):
+    """A wins where n is even, whatever stands first; people say it in five levels."""
+    judged = [
+        {"item": f"p{n}", "style": None, "scheme": "ab_helpfulness", "draw": 0, "order": order, "verdict": said}
+        for n in range(20)
+        for order in ("ab", "ba")
+        for said in ["A" if (n % 2 == 0) == (order == "ab") else "B"]
+    ]
+    labels = [{"id": f"p{n}", "label": ("a_much", "b_slightly", "a_slightly", "b")[n % 4]} for n in range(16)]
+    found = corrected("--json", "-", judged=judged, labels=labels).json
+    assert [(row["label"], row["agreement"]["value"]) for row in found["confusion"]] == [("A", 1), ("B", 1)]
+
+
 def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
     more = [{"id": "i0", "label": "baseline", "rater": "Ben"}, {"id": "i1", "label": "proposed", "rater": "Ben"}]
     found = corrected("--json", "-", labels=[*LABELS, *more]).json

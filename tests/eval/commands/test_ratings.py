@@ -148,7 +148,7 @@ def test_a_person_rates_stops_goes_on_and_saves(browse, make_page, run_pearl, wr
     assert (found["n"], found["items"], found["raters"][0]) == (13, 12, "Ann Ø")
 
 
-def test_certainty_is_asked_for_and_saved(browse, make_page):
+def test_certainty_is_asked_for_and_saved(browse, make_page, run_pearl, write_lines):
     page, _ = make_page(PEOPLE, "--raters", "Ann, Ben")
     script = """
       document.getElementById("names").value = "Ben";
@@ -169,6 +169,10 @@ def test_certainty_is_asked_for_and_saved(browse, make_page):
     for line in lines:
         assert line["rater"] == "Ben"
         assert (line["label"] == "A") == ((line["certainty"] == 85) != line["swapped"])
+    judged = [{"id": f"p{n}", "ground_truth": "A", "answer": "A", "certainty": 90} for n in range(3)]
+    files = write_lines(lines, "ratings.jsonl"), write_lines(judged, "judged.jsonl")
+    study = run_pearl("eval", "people", "--ratings", files[0], "--records", files[1], "--json", "-")
+    assert (study.status, study.json["ratings"], study.json["compared"]) == (0, 2, 2)
 
 
 def test_the_page_has_no_use_of_the_network(make_page):
