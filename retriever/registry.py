@@ -68,6 +68,11 @@ def find_entry(name: str) -> Entry:
     for entry in ENTRIES:
         if entry.name == name:
             return entry
+    kind, colon, model = name.partition(":")
+    if kind == LikelihoodRetriever.name and colon and model:
+        return Entry(
+            name, f"likelihood of the request under {model}", lambda _: LikelihoodRetriever(model), served=False
+        )
     if "/" in name or (name and Path(name).is_dir()):
         make = partial(artifact_retriever, Path(name))
         return Entry(name, "an artifact's folder", make, trained=True, needs_encoder=True)

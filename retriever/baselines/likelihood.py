@@ -1,4 +1,7 @@
-"""The likelihood of the request given a document, log p(q given d) under a small causal model (Sachan et al. 2022)."""
+"""The likelihood of the request given a document, log p(q given d) under a small model (Sachan et al. 2022).
+
+``likelihood`` asks the embedded model, ``likelihood:google/flan-t5-base`` the paper's, or any other.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pearl.clock import Clock
-from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.templates import fill
 from retriever.base import Index, Retriever, Scores
 
 if TYPE_CHECKING:
-    from retriever.models.causal import CausalAuxiliary, Memory
+    from retriever.models.auxiliary import AuxiliaryModel, RememberedPrompts
 
 PROMPT = """A person wrote this text:
 
@@ -34,25 +36,20 @@ class LikelihoodRetriever(Retriever):
     name = "likelihood"
 
     def __init__(self, model: str = EMBEDDED) -> None:
-        """``model``: embedded, or a causal transformers model or folder."""
-        self._name = model
-        self._model: CausalAuxiliary | None = None
+        """``model``: embedded, or a transformers model or folder, causal or seq2seq."""
+        self._model_name = model
+        if model != EMBEDDED:
+            self.name = f"{LikelihoodRetriever.name}:{model}"
+        self._model: AuxiliaryModel | None = None
         self._lock = threading.Lock()
 
-    def load(self) -> CausalAuxiliary:
-        """Load the weights now. Raises InputError for what is not a causal model."""
+    def load(self) -> AuxiliaryModel:
+        """Load the weights now. Raises InputError for what is no model."""
         from retriever.models.auxiliary import load_auxiliary
-        from retriever.models.causal import CausalAuxiliary
 
         with self._lock:
             if self._model is None:
-                model = load_auxiliary(self._name)
-                if not isinstance(model, CausalAuxiliary):
-                    raise InputError(
-                        f"The model '{self._name}' is not causal; 'likelihood' needs a causal language model.",
-                        param="model",
-                    )
-                self._model = model
+                self._model = load_auxiliary(self._model_name)
             return self._model
 
     def index(self, documents: Sequence[Document]) -> Index:
@@ -65,7 +62,7 @@ class LikelihoodRetriever(Retriever):
 class LikelihoodIndex:
     """The model's state after each document; only the request is left to compute."""
 
-    def __init__(self, model: CausalAuxiliary, memory: Memory, size: int) -> None:
+    def __init__(self, model: AuxiliaryModel, memory: RememberedPrompts, size: int) -> None:
         self._model = model
         self._memory = memory
         self._size = size

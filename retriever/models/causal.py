@@ -72,7 +72,6 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def remember(self, prompts: Sequence[Tokens], limit: int) -> Memory:
-        """Compute prompts once, for any number of targets; of ``limit`` tokens at most the results are kept."""
         return Memory(self, self._begun(prompts), limit)
 
     def _begun(self, prompts: Sequence[Tokens]) -> tuple[Tokens, ...]:

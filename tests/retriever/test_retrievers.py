@@ -268,8 +268,13 @@ def test_the_sum_of_both_cosines_counts_the_text_twice_where_there_is_no_request
     assert scores[1] == pytest.approx(2 * texts[1])
 
 
-def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(causal_folder):
-    retriever = LikelihoodRetriever(str(causal_folder))
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(kind, request, encoder):
+    """Of the paper's kind of model, FLAN-T5, as well, which is named behind a colon."""
+    folder = request.getfixturevalue(f"{kind}_folder")
+    retriever = make_retriever(f"likelihood:{folder}", encoder)
+    assert isinstance(retriever, LikelihoodRetriever)
+    assert retriever.name == f"likelihood:{folder}"
     model = retriever.load()
     documents = history([*TEXTS, "x" * 500])
     index = retriever.index(documents)
@@ -285,6 +290,6 @@ def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(causal
     assert index.scores(Request("")).tolist() == [0.0] * len(documents)
 
 
-def test_a_model_that_is_not_causal_gives_no_likelihood(seq2seq_folder):
-    with pytest.raises(InputError, match="is not causal"):
-        LikelihoodRetriever(str(seq2seq_folder)).index(history(TEXTS))
+def test_a_model_that_is_not_there_gives_no_likelihood(encoder):
+    with pytest.raises(InputError, match="'no/model' cannot be loaded"):
+        make_retriever("likelihood:no/model", encoder).index(history(TEXTS))

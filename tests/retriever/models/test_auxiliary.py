@@ -25,6 +25,7 @@ from pearl.errors import InputError
 from retriever.models import causal, seq2seq
 from retriever.models.auxiliary import AuxiliaryModel, Group, load_auxiliary
 from retriever.models.causal import CausalAuxiliary
+from retriever.models.seq2seq import Seq2SeqAuxiliary
 
 TEXTS = [
     "Kettle's on.",
@@ -166,13 +167,14 @@ def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.Monke
     assert batches == [[2, 0, 4, 5], [1], [3]]
 
 
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
 @pytest.mark.parametrize("limit", [0, 150, 10_000])
 def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
-    limit: int, causal_folder: Path, monkeypatch: pytest.MonkeyPatch
+    limit: int, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(causal, "BATCH_TOKENS", 150)
-    model = load_auxiliary(str(causal_folder), dtype="float32")
-    assert isinstance(model, CausalAuxiliary)
+    monkeypatch.setattr({"causal": causal, "seq2seq": seq2seq}[kind], "BATCH_TOKENS", 150)
+    model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
+    assert isinstance(model, CausalAuxiliary | Seq2SeqAuxiliary)
     prompts = [tuple(model.encode(f"An example:\n{text}\nRequest:\n")) for text in (*TEXTS, TEXTS[0])]
     memory = model.remember(prompts, limit)
 
@@ -186,9 +188,9 @@ def test_remembered_prompts_give_the_same_likelihoods_for_any_target(
     assert len(memory._kept) == {0: 0, 150: 1, 10_000: 2}[limit]
 
 
-def test_prompts_of_one_token_and_none_at_all(causal_folder: Path) -> None:
-    model = load_auxiliary(str(causal_folder), dtype="float32")
-    assert isinstance(model, CausalAuxiliary)
+@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+def test_prompts_of_one_token_and_none_at_all(kind: str, request: pytest.FixtureRequest) -> None:
+    model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
 
     (found,) = model.remember([(5,)], 100).likelihoods((7, 8))
 
