@@ -47,15 +47,15 @@ def declared_choices() -> dict[str, Presets]:
     from eval.benchmarks import choices as items
     from eval.commands.judge.made import presets_of
     from eval.drafts import stance
-    from eval.judges import authorship, personalized, style_detect, style_rank
+    from eval.judges import authorship, personalized, style_detect, style_rank, style_write
     from eval.recorded.personalized import presets as recorded
     from eval.recorded.style import choices as style
     from eval.recorded.style.styles import PERSONA_PRESETS
 
-    judges = (authorship.JUDGE, personalized.JUDGE, style_detect.JUDGE, style_rank.JUDGE)
+    judges = (authorship.JUDGE, personalized.JUDGE, style_detect.JUDGE, style_rank.JUDGE, style_write.JUDGE)
     declared = {f"`pearl judge {judge.name}` ({judge.source})": presets_of(judge) for judge in judges}
     return declared | {
-        "`pearl judge style-write` and `style-pairs`": PERSONA_PRESETS,
+        "`pearl judge style-pairs`": PERSONA_PRESETS,
         "`pearl judge persona-items`": items.PRESETS,
         "`pearl eval personalized`": recorded.PRESETS,
         "`pearl eval style`": style.PRESETS,

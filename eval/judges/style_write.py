@@ -15,15 +15,17 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.recorded.style.styles import (
-    PERSONA_PRESETS,
+    PERSONA_1,
     PERSONAS,
     RICH,
+    SCHOLARLY,
     STYLES,
     TASKS,
     check_task,
@@ -35,6 +37,25 @@ from pearl.chat.base import Message
 from pearl.options import known
 from pearl.texts import check_text
 
+NAME, DEFINITION = "name", "definition"
+PRESETS = Presets(
+    (
+        PERSONA_1,
+        Choice(
+            "style_shown",
+            {
+                DEFINITION: "the styles with the definition that raters and judges have",
+                NAME: "the styles by their names",
+            },
+            "The prompts of figures 7 to 9 have a place for preferences, and figure 12 has names alone.",
+        ),
+    ),
+    (
+        Preset("corrected", "Writers read what raters read.", {"persona_1": RICH, "style_shown": DEFINITION}),
+        Preset("as_published", "Names, as figure 12 has them.", {"persona_1": SCHOLARLY, "style_shown": NAME}),
+    ),
+)
+NOBODY = "nobody"  # of the personas: no style is asked for
 DEFAULT, REWRITE = "default", "rewrite"
 ASKS: Mapping[str, str] = {
     "email": "Write an email that answers this question.",
@@ -79,8 +100,9 @@ Each persona asks for three styles; nobody asks for none. Prompts: {", ".join(SY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    preset: str = PERSONA_PRESETS.default
+    preset: str = PRESETS.default
     persona_1: str = RICH
+    style_shown: str = DEFINITION
     seed: int = 0
     persona: Annotated[
         list[str], Option(help=f"Persona to write for: {', '.join(PERSONAS)} or nobody; all by default; repeatable.")
@@ -89,9 +111,6 @@ class WriteOptions:
         default_factory=lambda: ["preferences"]
     )
     draws: Annotated[int, Option(min=1, help="Texts to write for each request, persona and prompt.")] = 30
-
-
-NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +164,8 @@ def styles_of(trial: Trial[WritingRequest], options: WriteOptions) -> tuple[str,
 
 
 def _named(trial: Trial[WritingRequest], options: WriteOptions) -> str:
-    return "\n".join(f"- {style}: {STYLES[style]}" for style in styles_of(trial, options))
+    named = options.style_shown == NAME
+    return "\n".join(f"- {style}" if named else f"- {style}: {STYLES[style]}" for style in styles_of(trial, options))
 
 
 def read(reply: str, trial: Trial[WritingRequest], options: WriteOptions) -> str | Invalid:
@@ -174,7 +194,7 @@ def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> di
     counts = verdict_counts(each for each in every if not isinstance(each.verdict, str))
     return {
         "preset": options.preset,
-        "choices": {"persona_1": options.persona_1},
+        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
         "draws": options.draws,
         **judgements.about_items(),
         "items": len(judgements.items.every),
@@ -229,7 +249,7 @@ JUDGE = Judge(
         "--items requests.jsonl --prompt prefer --prompt agent --persona 0 --draws 10 --responses prompts.jsonl",
     ),
     options=WriteOptions,
-    presets=PERSONA_PRESETS,
+    presets=PRESETS,
     load=load,
     trials=trials,
     ask=ask,

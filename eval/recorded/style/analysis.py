@@ -6,7 +6,7 @@ Dimensions in comments: N units, K levels.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -111,8 +111,9 @@ def by_persona(said: Said, personas: Mapping[Subject, str | None], options: Styl
             "persona": persona,
             "style": style,
             "n": int(sums.value.sum()),
-            "levels": {
-                level: sums.estimate(lambda each, i=i: ratio(each[..., i], each.sum(axis=-1))).to_json()  # type: ignore[misc]
-                for i, level in enumerate(said.levels)
-            },
+            "levels": {level: sums.estimate(_share(place)).to_json() for place, level in enumerate(said.levels)},
         }
+
+
+def _share(place: int) -> Callable[[Floats], Floats]:
+    return lambda votes: ratio(votes[..., place], votes.sum(axis=-1))

@@ -4,6 +4,7 @@ judges with its standard error, which is what the paper's tables print."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,10 +89,8 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     }
     if row["f1"] is None:
         return row | {"undefined": NO_CASE, "baselines": {}, "less_baseline": None}
-    rules = {
-        name: sums.estimate(lambda each, chance=chance: f1.f1(f1.guessed(each, chance), average))  # type: ignore[misc]
-        for name, chance in _chances(labels, people).items()
-    }
+    chances = _chances(labels, people).items()
+    rules = {name: sums.estimate(partial(_guessing, chance, average)) for name, chance in chances}
     best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
     difference = (found - rules[best]).to_json()
     return row | {
@@ -110,6 +109,10 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
         "random": np.full(len(people), 1 / len(people)),
         "random_as_people": people / people.sum(),
     }
+
+
+def _guessing(chance: Floats, average: str, confusion: Floats) -> Floats:
+    return f1.f1(f1.guessed(confusion, chance), average)
 
 
 def _frequency(sums: Sums, place: int) -> dict[str, Any]:

@@ -38,9 +38,12 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
     number = counts.sum(axis=1)
     agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
     shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)
+    counted: dict[NameT | None, Counter[int]] = defaultdict(Counter)
+    for key, each in zip(keys, number, strict=True):
+        counted[key][int(each)] += 1
     rows = {}
-    for name in sorted({key for key in keys if key is not None}, key=str):
-        numbers = Counter(int(each) for key, each in zip(keys, number, strict=True) if key == name)
+    for name in sorted((key for key in counted if key is not None), key=str):
+        numbers = counted[name]
         if name not in shared:
             row: dict[str, Any] = {"kappa": None, "band": None, "units": 0, "ratings": None, "other_number": 0}
             rows[name] = row | {"undefined": NOTHING_SHARED}

@@ -80,6 +80,8 @@ def test_every_prompt_tells_of_the_styles_and_the_request(task, prompt):
     system, user = ask(Trial(0, item, 0, way=("3", prompt)), WriteOptions())
     assert all(f"- {style}: {STYLES[style]}" in system.content for style in PERSONAS["3"])
     assert user.content.endswith("Why {braces}?")
+    system, _ = ask(Trial(0, item, 0, way=("3", prompt)), WriteOptions(style_shown="name"))
+    assert all(f"- {style}" in system.content and STYLES[style] not in system.content for style in PERSONAS["3"])
 
 
 def test_the_wording_of_persona_1(write):
