@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
@@ -15,6 +16,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 # those whose speed is in the figures
 LIBRARIES = (
+    "cyllama",
     "faiss-cpu",
     "fastapi",
     "numpy",
@@ -50,11 +52,19 @@ def this_machine() -> Machine:
         memory_gib=round(psutil.virtual_memory().total / 2**30, 1),
         system=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
-        libraries={name: version(name) for name in LIBRARIES},
+        libraries=_versions(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         commit=commit(),
         load_average=round(os.getloadavg()[0], 2),
     )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):  # there is not a wheel of each for every machine
+            found[name] = version(name)
+    return found
 
 
 def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
