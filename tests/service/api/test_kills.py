@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-# Forks for each call, so that the imports are paid once: a child that is to die kills itself after its n-th statement.
+# Forks, so that the imports are paid once: a child for each call, which kills itself after its n-th statement, and one
+# that goes on serving, as a second worker does.
 CALLS = """
-import json, os, signal, sys
+import gc, json, os, signal, sys
 from itertools import count
 from sqlalchemy import event, text
 from starlette.testclient import TestClient
@@ -26,54 +27,70 @@ url, home, path, body = sys.argv[1:]
 settings = load_settings(home=home, database_url=url, retriever="bm25", embed_in_background=False, log_level="error")
 
 
-def in_child(work):
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, json.dumps(work()).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        said = answer.read()
-    return os.waitpid(child, 0)[1], json.loads(said) if said else None
+def post(client, key):
+    headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Idempotency-Key": key}
+    answer = client.post(path, json=json.loads(body), headers=headers)
+    return answer.status_code, answer.json(), answer.headers.get("idempotent-replayed")
 
 
-def call(key, dies_after=None):
-    # without a death, two calls more: before them the claim of a dead process lapses
+def die(key, dies_after):
     app = create_app(settings, model=FakeChatModel())
     with TestClient(app) as client:
-        database = app.state.services.database
         statements = count(1)
 
         def after(*_):
             if next(statements) == dies_after:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        if dies_after is not None:
-            app.state.services.sweep = lambda: None  # its statements are nobody's call
-            for moment in ("after_cursor_execute", "commit"):
-                event.listen(database.engine, moment, after)
-        headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Idempotency-Key": key}
-
-        def post():
-            answer = client.post(path, json=json.loads(body), headers=headers)
-            return answer.status_code, answer.json(), answer.headers.get("idempotent-replayed")
-
-        soon = post()
-        if dies_after is not None:
-            return [soon]
-        with database.write() as connection:
-            connection.execute(text("UPDATE idempotency SET created_at = created_at - 60 WHERE status IS NULL"))
-        return [soon, post(), post()]
+        app.state.services.sweep = lambda: None  # its statements are nobody's call
+        for moment in ("after_cursor_execute", "commit"):
+            event.listen(app.state.services.database.engine, moment, after)
+        post(client, key)
 
 
-for n in count(1):
-    status, _ = in_child(lambda: call(f"key{n}", n))
-    killed = os.WIFSIGNALED(status)
-    _, (soon, retried, again) = in_child(lambda: call(f"key{n}"))
-    print(json.dumps({"killed": killed, "soon": soon, "retried": retried, "again": again}), flush=True)
-    if not killed:
-        break
+def survive(keys, answers):
+    app = create_app(settings, model=FakeChatModel())
+    with TestClient(app) as client:
+        for key in map(str.strip, keys):
+            soon = post(client, key)
+            # before two calls more, the claim of a dead process lapses
+            with app.state.services.database.write() as connection:
+                connection.execute(text("UPDATE idempotency SET created_at = created_at - 60 WHERE status IS NULL"))
+            print(json.dumps([soon, post(client, key), post(client, key)]), file=answers, flush=True)
+
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    return child
+
+
+gc.freeze()  # what is there already is not copied into each child
+their_keys, keys = os.pipe()
+answers, their_answers = os.pipe()
+
+
+def serve():
+    os.close(keys)  # or the end of the keys would never come
+    with os.fdopen(their_keys) as asked, os.fdopen(their_answers, "w") as told:
+        survive(asked, told)
+
+
+survivor = in_child(serve)
+with os.fdopen(keys, "w") as asked, os.fdopen(answers) as told:
+    for n in count(1):
+        _, status = os.waitpid(in_child(lambda: die(f"key{n}", n)), 0)
+        killed = os.WIFSIGNALED(status)
+        print(f"key{n}", file=asked, flush=True)
+        soon, retried, again = json.loads(told.readline())
+        print(json.dumps({"killed": killed, "soon": soon, "retried": retried, "again": again}), flush=True)
+        if not killed:
+            assert status == 0
+            break
+_, status = os.waitpid(survivor, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
