@@ -3,7 +3,8 @@
 Looks at every record with texts, whatever the gold says. Where records have texts of their own, one that shows those of
 the record before, under another question or persona, is misplaced; so is one whose texts other records show under the
 question before and none under its own, or, where no other record shows them, one whose texts speak of the question
-before and not of its own. Where many records share their texts, as in a survey, each question has its own pair.
+before and not of its own, by more words than chance has. Where many records share their texts, as in a survey, each
+question has its own pair.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, is_survey, said
 
 LONG_WORD = 4  # letters
 ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart
-NEARER, LEAST_WEIGHT, LEAST_WORDS = 1.5, 4.0, 3  # how much more texts must speak of another question
+NEARER, LEAST_LEAD, LEAST_WORDS = 1.5, 4.0, 3  # how much more texts must speak of another question
+BEYOND_CHANCE = 1.5  # times the largest such lead of the question behind, which no loop can have shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,14 @@ def _of_another_survey_question(displays: Sequence[Display]) -> Iterator[Recorde
 
 def _of_the_record_before(displays: Sequence[Display]) -> Iterator[RecordedJudgement]:
     words = QuestionWords(displays)
+    # no loop shows what comes later: what texts seem to say of the question behind them is chance
+    chance = max((words.lead(display, after.question) for display, after in pairwise(displays)), default=0.0)
+    least = max(LEAST_LEAD, BEYOND_CHANCE * chance)
     for before, display in pairwise(displays):
         if (display.question, display.persona) == (before.question, before.persona):
             continue
-        elsewhere = display.question != before.question
-        if display.texts == before.texts or (elsewhere and words.speaks_of(display, before.question)):
+        again = display.texts == before.texts or words.shown_under(display, before.question)
+        if again or words.lead(display, before.question) > least:
             yield display.record
 
 
@@ -84,21 +89,31 @@ class QuestionWords:
         documents = Counter(word for words in self._words.values() for word in words)
         self._weight = {word: math.log(len(self._words) / count) for word, count in documents.items()}
 
-    def speaks_of(self, display: Display, other: str) -> bool:
-        """True when the texts of a record belong to the ``other`` question and not to its own."""
-        here, there = self._shown[display.question], self._shown[other]
-        if any(here[text] > 1 for text in display.texts):
-            return False
-        if any(text in there and len(text) >= LONG_ENOUGH for text in display.texts):
-            return True
+    def shown_under(self, display: Display, other: str) -> bool:
+        """True when other records show a text of this one under the ``other`` question, and none of its texts under its
+        own."""
+        there = self._shown[other]
+        return self._is_elsewhere(display, other) and any(
+            text in there and len(text) >= LONG_ENOUGH for text in display.texts
+        )
+
+    def lead(self, display: Display, other: str) -> float:
+        """The weight of the words by which a record's texts are nearer to the ``other`` question than to its own; 0
+        where they are not clearly so."""
         own, others = self._words[display.question], self._words[other]
-        if not own or not others or self._sum(own & others) > ALIKE * self._sum(own | others):
-            return False
+        if not self._is_elsewhere(display, other) or not own or not others:
+            return 0.0
+        if self._sum(own & others) > ALIKE * self._sum(own | others):
+            return 0.0
         near_own, near_other = self._near(display, display.question), self._near(display, other)
         lead = sum(near_other.values()) - sum(near_own.values())
         apart = len(near_other.keys() - near_own.keys())
         nearer = sum(near_other.values()) > NEARER * sum(near_own.values())
-        return nearer and lead > LEAST_WEIGHT and apart >= LEAST_WORDS
+        return lead if nearer and apart >= LEAST_WORDS else 0.0
+
+    def _is_elsewhere(self, display: Display, other: str) -> bool:
+        here = self._shown[display.question]
+        return display.question != other and not any(here[text] > 1 for text in display.texts)
 
     def _near(self, display: Display, question: str) -> dict[tuple[str, str], float]:
         """The weight of each text's words that the question uses, and half of those that only its other texts use."""

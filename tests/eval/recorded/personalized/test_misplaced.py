@@ -98,3 +98,12 @@ def test_the_recorded_files(shared):
         assert all(counts["falsely_accused"] == 0 for _, counts in found)
         moved = sum(counts["other_question"] for _, counts in found)
         assert sum(counts["other_question_found"] for _, counts in found) >= 0.95 * moved > 100
+
+
+def test_answers_that_speak_of_anything_are_not_accused(misplaced):
+    """Where texts seem to speak of the question behind them as well, words are no evidence."""
+    lines = essays()
+    for place, line in enumerate(lines):
+        line["asst_A"] = f"Of {TOPICS[place * 7 % 4]} and {TOPICS[place * 5 % 3]}, number {place}."
+        line["asst_B"] = f"Of {TOPICS[place * 3 % 4]} alone, number {place}."
+    assert misplaced(lines) == ()
