@@ -63,6 +63,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class DecidedBy:
+    """The source of theta, margin and k: a stable code, the calibration's id if it is one, and a sentence."""
+
+    code: str
+    id: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """The documents found for a request. ``documents`` are those that went into the prompt, best first.
 
@@ -88,7 +97,8 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A result of the drafting pipeline. ``timings`` are milliseconds by stage."""
+    """A result of the drafting pipeline. ``timings`` are milliseconds by stage; ``decided_by`` is None where no history
+    was asked."""
 
     id: str
     text: str
@@ -99,3 +109,4 @@ class Draft:
     usage: Usage = Usage()
     timings: dict[str, float] = field(default_factory=dict)
     finish_reason: str = "stop"
+    decided_by: DecidedBy | None = None

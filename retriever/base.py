@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -44,7 +44,8 @@ class Calibration:
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
     in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
     document that scores more than this below the best one is not worth a place either, where there are enough. None:
-    never. ``helps``: with which probability a document helps; None where no training said so.
+    never. ``helps``: with which probability a document helps; None where no training said so. ``thresholds``: theta by
+    the name of the chat model that it was measured with.
     """
 
     threshold: float | None = None
@@ -52,6 +53,12 @@ class Calibration:
     ask_below: float | None = None
     margin: float | None = None
     helps: Helps | None = None
+    thresholds: Mapping[str, float | None] | None = None
+
+    def with_model(self, name: str) -> Calibration:
+        """The calibration for drafts by the chat model of this name: theta is that of a model that was measured, never
+        for another. Where training does not say which model it measured, theta holds for all."""
+        return self if self.thresholds is None else replace(self, threshold=self.thresholds.get(name))
 
     def relevance(self, score: float) -> float:
         """Between 0 and 1, higher for a higher score: the probability that the document helps, where a training fitted
@@ -106,6 +113,11 @@ class Retriever(ABC):
     calibration: Calibration = UNCALIBRATED
     origin: str = ""  # what a trained one takes over from its training, a paragraph
     do_not_use: tuple[str, ...] = ()  # why a trained one is not to be used
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of all that the scores depend on: what is calibrated on one's scores says nothing of another's."""
+        return self.name
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:

@@ -26,12 +26,13 @@ from pearl.prompts import (
 from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted, storable
-from pearl.theta import read_theta
 from retriever.base import Calibration, choose
+from service.deciding import DecisionPoint, decision_point
 from service.history_cache import HistoryCache
 from service.reading import Reading, read_text
 from service.repetition import Repetitions
-from service.store import drafts, voices
+from service.store import calibrations, drafts, voices
+from service.store.calibrations import CalibrationKey
 from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
@@ -122,15 +123,14 @@ class Drafter:
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
         retrieving = Clock(self._budget_ms)
         with clock.stage("retrieve_ms"):
-            voice, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, retrieving)
+            voice, point, request, ranking = await self._threads.run(
+                user.id, self._retrieve, user, commission, retrieving
+            )
         clock.timings |= retrieving.timings
-        calibration = self._histories.calibration
-        if self._revise_below is not None:  # only here: it does not make the scores of an untrained retriever mean more
-            calibration = replace(calibration, threshold=read_theta(self._revise_below))
-        template = load_template(voice.template)
+        calibration, template = point.calibration, load_template(voice.template)
         asked = commission.k or voice.k
         most = choose(ranking, asked or template.k, calibration, so_many=True)
-        chosen = most if asked else choose(ranking, template.k, calibration)
+        chosen = most if asked else choose(ranking, point.k or template.k, calibration)
         brief = Brief(
             template,
             request,
@@ -155,7 +155,7 @@ class Drafter:
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, ranking, retrieval, calibration)
-        draft = Draft(draft_id, "", "draft", retrieval, decision)
+        draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(brief, draft, commission, clock)
             decision = draft.revision
@@ -184,19 +184,25 @@ class Drafter:
 
     def _retrieve(
         self, user: User, commission: Commission, clock: Clock
-    ) -> tuple[voices.Voice, str, list[ScoredDocument]]:
-        """The voice, the request as it follows from the conversation, and its ranking."""
+    ) -> tuple[voices.Voice, DecisionPoint, str, list[ScoredDocument]]:
+        """The voice, what decides for it, the request as it follows from the conversation, and its ranking."""
         voice = voices.Voice("", template=DEFAULT_TEMPLATE)
-        if commission.voice is not None:
-            with self._database.read() as connection:
+        retriever = self._histories.retriever
+        key = CalibrationKey(commission.voice, retriever.fingerprint, self.model.name)
+        with self._database.read() as connection:
+            if commission.voice is not None:
                 voice = voices.get(connection, user.id, commission.voice)
+            stored = calibrations.find(connection, user.id, key)
+        # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
+        point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
         with clock.stage("history_ms"):
             history = self._histories.get(user.id, commission.voice, clock)
 
         def rank(text: str) -> list[ScoredDocument]:
             return history.rank(Request(text), clock)
 
-        return voice, *in_context(commission.before.asked, commission.request, rank, self._histories.calibration)
+        asked = in_context(commission.before.asked, commission.request, rank, retriever.calibration)
+        return voice, point, *asked
 
     async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """Ask the model for questions to the user; if it has none, the draft is written and revised."""

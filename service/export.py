@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import Connection
 
 from pearl.history import format_line
-from service.store import documents, drafts, feedback, voices
+from service.store import calibrations, documents, drafts, feedback, voices
 from service.store.users import User
 
 
@@ -26,6 +26,7 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
         "voices": (asdict(voice) for voice in voices.list_all(connection, user.id)),
         "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
+        "calibrations": (each.to_json() for each in calibrations.of_user(connection, user.id)),
         "feedback": ({"object": "feedback", **asdict(given)} for given in feedback.all_of_user(connection, user.id)),
     }
     for name, items in lists.items():

@@ -64,7 +64,12 @@ class HistoryCache:
 
     @property
     def calibration(self) -> Calibration:
-        return self._retriever_of(0, Clock()).calibration
+        return self.retriever.calibration
+
+    @property
+    def retriever(self) -> Retriever:
+        """The retriever itself, with no user's embeddings."""
+        return self._retriever_of(0, Clock())
 
     def get(self, user_id: int, voice: str | None, clock: Clock | None = None) -> History:
         """The user's history as it is now, with as many embeddings as there is time for; the clock is told how many are

@@ -52,7 +52,7 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
     briefs = list(zip(*systems, strict=True))
     order = _order(len(briefs))
     prompts = [
-        _prompt(partial(draft_prompt, brief, desk.model, desk.decoding.max_tokens))
+        prompt_or_none(partial(draft_prompt, brief, desk.model, desk.decoding.max_tokens))
         for place in order
         for brief in briefs[place]
     ]
@@ -83,12 +83,12 @@ async def write_revisions(
     revised = list(drafts)
     texts = {place: text for place in _order(len(drafts)) if (text := drafts[place].text) is not None}
     prompts = [
-        _prompt(partial(revision_prompt, briefs[place], text, desk.model, decoding.max_tokens))
+        prompt_or_none(partial(revision_prompt, briefs[place], text, desk.model, decoding.max_tokens))
         for place, text in texts.items()
     ]
     answers = await _answers(desk, "revisions", prompts, decoding, share)
     for place, prompt, answer in zip(texts, prompts, answers, strict=True):
-        revised[place] = _revision(answer, "" if prompt is None else prompt.begun)
+        revised[place] = read_revision(answer, "" if prompt is None else prompt.begun)
     return revised
 
 
@@ -97,7 +97,8 @@ def _order(count: int) -> list[int]:
     return random.Random(0).sample(range(count), count)
 
 
-def _prompt(build: Callable[[], Prompt]) -> Prompt | None:
+def prompt_or_none(build: Callable[[], Prompt]) -> Prompt | None:
+    """The prompt; None where the request by itself does not fit the model."""
     try:
         return build()
     except ContextExceeded:
@@ -123,7 +124,8 @@ def draft_of(answer: Reply | Failed) -> Written:
     return Written(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
 
 
-def _revision(answer: Reply | Failed, begun: str) -> Written:
+def read_revision(answer: Reply | Failed, begun: str) -> Written:
+    """The edited draft in an answer whose beginning was ``begun`` for it."""
     if isinstance(answer, Failed):
         return Written(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
     text = edited_draft(begun + answer.text)

@@ -19,6 +19,10 @@ class DenseRetriever(Retriever):
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
 
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.name} {self._encoder.name}"
+
     def index(self, documents: Sequence[Document]) -> Index:
         if not documents:
             return DenseIndex(None, self._encoder)
@@ -32,6 +36,10 @@ class DenseRequestsRetriever(Retriever):
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.name} {self._encoder.name}"
 
     def index(self, documents: Sequence[Document]) -> Index:
         asked = [replace(document, text=document.request or document.text) for document in documents]
@@ -49,6 +57,10 @@ class DenseSumRetriever(Retriever):
 
     def __init__(self, encoder: Encoder) -> None:
         self._parts = (DenseRetriever(encoder), DenseRequestsRetriever(encoder))
+
+    @property
+    def fingerprint(self) -> str:
+        return " ".join((self.name, *(part.fingerprint for part in self._parts)))
 
     def index(self, documents: Sequence[Document]) -> Index:
         texts, requests = (part.index(documents) for part in self._parts)

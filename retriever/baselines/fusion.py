@@ -22,6 +22,10 @@ class FusionRetriever(Retriever):
     def __init__(self, parts: Sequence[Retriever]) -> None:
         self._parts = tuple(parts)
 
+    @property
+    def fingerprint(self) -> str:
+        return " ".join((self.name, *(part.fingerprint for part in self._parts)))
+
     def index(self, documents: Sequence[Document]) -> Index:
         return FusionIndex(tuple(part.index(documents) for part in self._parts), len(documents))
 

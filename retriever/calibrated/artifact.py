@@ -42,6 +42,8 @@ class Artifact:
     are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's. ``own_requests``: the cross-encoder reads
     documents with the requests that they answered.
 
+    ``thresholds``: theta by the chat model that it was measured with; None where that is not said.
+
     ``do_not_use``: why it is not to be used, each a clause; empty if it may be used.
 
     ``training``: data fingerprints, seeds, options and versions. ``figures``: measured on held-out users, each an
@@ -61,6 +63,7 @@ class Artifact:
     ask_below: float | None = None
     margin: float | None = None
     helps: Helps | None = None
+    thresholds: dict[str, float | None] | None = None
     reranked: int = MOST
     weight: float = 1.0
     reach: float | None = None
@@ -72,7 +75,14 @@ class Artifact:
 
     @property
     def calibration(self) -> Calibration:
-        return Calibration(self.threshold, self.floor, self.ask_below, self.margin, self.helps)
+        return Calibration(self.threshold, self.floor, self.ask_below, self.margin, self.helps, self.thresholds)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of what its scores depend on: theta, margin and floors are none of it."""
+        cascade = [self.reranked, self.weight, self.reach, self.max_tokens]
+        content = json.dumps([self.encoder, cascade, sorted(self.files.items())])
+        return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
     @property
     def is_split_by_time(self) -> bool:
@@ -106,6 +116,8 @@ def write_manifest(folder: Path, artifact: Artifact) -> None:
     """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
     files = {name: _digest(folder / name) for name in sorted(_files(folder))}
     content = asdict(artifact) | {"files": files, "threshold": theta_json(artifact.threshold)}
+    if artifact.thresholds is not None:
+        content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(folder / MANIFEST)
@@ -143,6 +155,10 @@ def read_manifest(folder: Path) -> Artifact:
         }
         if content.get("threshold") == ALL:
             records["threshold"] = EVERYTHING
+        if content.get("thresholds") is not None:
+            records["thresholds"] = {
+                model: EVERYTHING if theta == ALL else theta for model, theta in content["thresholds"].items()
+            }
         if content.get("helps") is not None:
             records["helps"] = Helps(**content["helps"])
         artifact = Artifact(**content | records)  # JSON knows lists and objects alone
@@ -202,6 +218,7 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
         artifact.cascade,
         artifact.inherited(),
         artifact.do_not_use,
+        artifact.fingerprint,
     )
 
 

@@ -55,14 +55,20 @@ class CalibratedRetriever(Retriever):
         cascade: Cascade = Cascade(),  # noqa: B008  (frozen)
         origin: str = "",
         do_not_use: tuple[str, ...] = (),
+        fingerprint: str = "",
     ) -> None:
         self.name = name
         self.origin = origin
         self.do_not_use = do_not_use
         self.calibration = calibration
+        self._fingerprint = fingerprint or name
         self._encoder = encoder
         self._parts = parts
         self._cascade = cascade
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
 
     def index(self, documents: Sequence[Document]) -> Index:
         return CalibratedIndex(documents, self)

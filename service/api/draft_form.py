@@ -41,6 +41,19 @@ class NoteOut(_OfRecord):
     )
 
 
+class DecidedByOut(_OfRecord):
+    """The source of theta, margin and k for this draft."""
+
+    code: str = Field(
+        description="`calibrated`, `by_hand` (PEARL_REVISE_BELOW) or `not_calibrated`.", examples=["not_calibrated"]
+    )
+    id: str | None = Field(description="The calibration's id, in `GET /v1/voices/{name}`.", examples=[None])
+    message: str = Field(
+        description="The same in a sentence, with the command that would change it.",
+        examples=["Nothing is calibrated for 'llama3.2'; `pearl calibrate --user ada` would do it."],
+    )
+
+
 class RetrievalOut(BaseModel):
     """The evidence found in the history."""
 
@@ -104,6 +117,10 @@ class DraftOut(ListedEntry):
     timings: dict[str, float] = Field(
         description="Milliseconds by stage, and in all.", examples=[{"retrieve_ms": 11.8}]
     )
+    calibration: DecidedByOut | None = Field(
+        description="What decided on the documents and the revision; null where nothing was retrieved.",
+        examples=[{"code": "not_calibrated", "id": None, "message": "Nothing is calibrated for 'llama3.2'..."}],
+    )
 
     @classmethod
     def of(cls, draft: Draft, **more: Any) -> Self:
@@ -116,6 +133,7 @@ class DraftOut(ListedEntry):
             "questions": draft.questions,
             "retrieval": RetrievalOut.of(draft.retrieval),
             "revision": draft.revision,
+            "calibration": draft.decided_by,
             "quality": None,
             "usage": draft.usage,
             "timings": draft.timings,

@@ -14,7 +14,7 @@ from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name
 from service.services import Services
-from service.store import voices
+from service.store import calibrations, voices
 from service.store.voices import WHOLE_HISTORY, Voice
 from service.threads import in_thread
 
@@ -48,6 +48,28 @@ class VoiceOut(BaseModel):
     documents: int = Field(description="Number of documents in it.", examples=[30])
 
 
+class CalibrationOut(BaseModel):
+    """Theta, margin and k that the user's past texts chose (`pearl calibrate`)."""
+
+    id: str = Field(description="Drafts that it decided on name it.", examples=["calibration_0192f0c4b1aa7d0e5c2f9b1c"])
+    retriever: str = Field(description="The retriever that it holds for.", examples=["embedded 0f3a9c0d11e24b57"])
+    model: str = Field(description="The chat model that it holds for.", examples=["llama3.2"])
+    in_use: bool = Field(description="True when drafts are written with both now.", examples=[True])
+    settings: dict[str, Any] = Field(
+        description="`threshold` (a number, `all`, or null for never), `margin` and `k`, those alone that were better "
+        "than their defaults.",
+        examples=[{"threshold": -0.41}],
+    )
+    figures: dict[str, Any] = Field(description="What they were chosen from.", examples=[{"texts": 40}])
+    created_at: float = Field(description="Unix seconds.", examples=[1772357400.25])
+
+
+class CalibratedVoiceOut(VoiceOut):
+    """A register with its calibrations."""
+
+    calibrations: list[CalibrationOut] = Field(description="The newest first.", examples=[[]])
+
+
 class VoiceList(BaseModel):
     """All voices."""
 
@@ -67,6 +89,32 @@ async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
 def all_voices(services: Services, user_id: int) -> list[Voice]:
     with services.database.read() as connection:
         return voices.list_all(connection, user_id)
+
+
+@router.get("/{name:path}", summary="Show a voice with its calibrations")
+async def get_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> CalibratedVoiceOut:
+    """The name `pearl` is the whole history."""
+    return await in_thread(_get, services, caller.user.id, name)
+
+
+def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
+    retriever, model = services.histories.retriever.fingerprint, services.model.name
+    with services.database.read() as connection:
+        voice = voices.get_or_whole(connection, user_id, name)
+        found = calibrations.of_voice(connection, user_id, None if name == WHOLE_HISTORY else name)
+    shown = [
+        CalibrationOut(
+            id=each.id,
+            retriever=each.key.retriever,
+            model=each.key.model,
+            in_use=(each.key.retriever, each.key.model) == (retriever, model),
+            settings=each.settings,
+            figures=each.figures,
+            created_at=each.created_at,
+        )
+        for each in found
+    ]
+    return CalibratedVoiceOut(**_out(voice).model_dump(), calibrations=shown)
 
 
 @router.put(

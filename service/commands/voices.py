@@ -12,9 +12,11 @@ from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.templates import load_template, template_names
 from pearl.texts import check_characters, check_id, counted
+from pearl.theta import theta_words
 from service.commands.common import erase, open_database
-from service.commands.shown import excerpt, show_fields, show_table
-from service.store import users, voices
+from service.commands.shown import excerpt, moment, show_fields, show_table
+from service.store import calibrations, users, voices
+from service.store.calibrations import StoredCalibration
 from service.store.voices import WHOLE_HISTORY, Voice
 
 app = typer.Typer(
@@ -53,11 +55,13 @@ def _row(voice: Voice) -> tuple[object, ...]:
 
 @app.command(epilog="Example:\n\n\b\n  pearl voices show email\n")
 def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
-    """Show one voice with its instructions."""
+    """Show one voice with its instructions and calibrations; 'pearl' is the whole history."""
     with open_database(load_settings()) as database, database.read() as connection:
-        voice = voices.get_counted(connection, users.chosen(connection, user).id, name)
+        owner = users.chosen(connection, user).id
+        voice = voices.get_or_whole(connection, owner, name)
+        calibrated = calibrations.of_voice(connection, owner, None if name == WHOLE_HISTORY else name)
     if json:
-        write_json(json, asdict(voice))
+        write_json(json, asdict(voice) | {"calibrations": [each.to_json() for each in calibrated]})
         return
     of_template = f"{load_template(voice.template).k} (the template's)"
     show_fields(
@@ -69,6 +73,18 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
         )
     )
     typer.echo(f"instructions: {voice.instructions or '-'}")
+    for each in calibrated:
+        typer.echo(
+            f"calibration: {_settings(each)} (for {each.key.model}, {each.key.retriever}, {moment(each.created_at)})"
+        )
+
+
+def _settings(calibration: StoredCalibration) -> str:
+    """The values that differ from their defaults, in words."""
+    chosen = dict(calibration.settings)
+    if "threshold" in chosen:
+        chosen["theta"] = theta_words(chosen.pop("threshold"), 2)
+    return ", ".join(f"{name} {'none' if value is None else value}" for name, value in chosen.items()) or "the defaults"
 
 
 @app.command("set", epilog=SET_EXAMPLES)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from pearl.errors import Conflict, NotFound
-from pearl.records import Document, Draft, Note, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import DecidedBy, Document, Draft, Note, Retrieval, Revision, ScoredDocument, Usage
 from service.store import users
 from service.store.lines import column_values
 from service.store.paging import PageQuery, page_of
@@ -56,6 +56,7 @@ class StoredDraft:
             self.questions,
             Usage(**(self.usage or {})),
             self.timings or {},
+            decided_by=DecidedBy(**kept["calibration"]) if kept.get("calibration") else None,
         )
 
 
@@ -97,6 +98,7 @@ def add(
                 "threshold": evidence.threshold,
                 "below_threshold": evidence.below_threshold,
                 "notes": [asdict(note) for note in evidence.notes],
+                **({} if draft.decided_by is None else {"calibration": asdict(draft.decided_by)}),
             },
             revision=asdict(draft.revision),
             questions=list(draft.questions),

@@ -164,6 +164,20 @@ feedback = Table(
     Column("created_at", Float, nullable=False),
 )
 
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("id", String(60), primary_key=True),
+    _owned_by_user(),
+    Column("voice", String(200), nullable=False),  # empty for the whole history
+    Column("retriever", Text, nullable=False),  # the fingerprint of what scores
+    Column("model", String(200), nullable=False),
+    Column("settings", JSON, nullable=False),  # threshold, margin and k, those alone that were better than the default
+    Column("figures", JSON, nullable=False),
+    Column("created_at", Float, nullable=False),
+    UniqueConstraint("user_id", "voice", "retriever", "model"),
+)
+
 jobs = Table(
     "jobs",
     metadata,

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from pearl.errors import NotFound
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import erasures
-from service.store.tables import documents, voices
+from service.store.tables import calibrations, documents, voices
 from service.store.upsert import upsert
 from service.store.users import touch_history
 
@@ -65,6 +65,14 @@ def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
     return found or get(connection, user_id, name)
 
 
+def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
+    """The voice with the count of its documents; WHOLE_HISTORY is all of the user's documents. Raises NotFound."""
+    if name != WHOLE_HISTORY:
+        return get_counted(connection, user_id, name)
+    every = connection.scalar(select(func.count()).select_from(documents).where(documents.c.user_id == user_id))
+    return Voice(WHOLE_HISTORY, documents=every or 0)
+
+
 def put(connection: Connection, user_id: int, name: str, values: dict[str, Any]) -> bool:
     """Make the voice or change the given fields of it; True if it was made."""
     ensure_result = ensure(connection, {user_id: {name}})
@@ -94,5 +102,6 @@ def remove(connection: Connection, user_id: int, name: str) -> None:
     connection.execute(
         update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
     )
+    connection.execute(delete(calibrations).where(calibrations.c.user_id == user_id, calibrations.c.voice == name))
     touch_history(connection, {user_id})
     erasures.owe(connection)

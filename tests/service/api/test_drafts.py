@@ -55,6 +55,7 @@ def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
         "quality",
         "usage",
         "timings",
+        "calibration",
     ]
     assert draft["id"].startswith("draft_")
     assert (draft["object"], draft["text"], draft["stage"]) == ("draft", "Yes, swap away.", "draft")

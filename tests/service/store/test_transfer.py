@@ -10,7 +10,20 @@ from sqlalchemy import select, text
 
 from pearl.errors import InputError, StoreError
 from pearl.records import Document
-from service.store import documents, drafts, embeddings, feedback, idempotency, imports, keys, transfer, users, voices
+from service.store import (
+    calibrations,
+    documents,
+    drafts,
+    embeddings,
+    feedback,
+    idempotency,
+    imports,
+    keys,
+    transfer,
+    users,
+    voices,
+)
+from service.store.calibrations import CalibrationKey, StoredCalibration
 from service.store.database import Database
 from service.store.documents import Addition
 from service.store.embeddings import text_key
@@ -53,6 +66,8 @@ def fill(database: Database, draft: Any) -> None:
         keys.create_for_user(connection, "ann", terms=keys.KeyTerms("laptop", 2_000_000_000.0))
         keys.create_for_service(connection, ("ann", "bob"))
         idempotency.begin(connection, idempotency.Call(ann, "key", "print", 60, 60))
+        combination = CalibrationKey("email", "bm25", "m")
+        calibrations.put(connection, ann, StoredCalibration("c", combination, {"threshold": None}, {"texts": 30}))
         users.remove(connection, names["gone"].id)  # owes an erasure, too
 
 

@@ -1,0 +1,68 @@
+"""How good drafts are, measured against what their person really wrote.
+
+Dimensions in comments: N texts, O options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+
+from pearl.stats import Floats
+from retriever.models.bertscore import BertScore
+from retriever.models.encoder import Encoder
+from service.calibrating.likeness import likeness
+from service.calibrating.past import PastText
+
+ROUGE_2, BERTSCORE, LIKENESS = "rouge2", "bertscore", "likeness"
+
+
+def rouge2(target: str, draft: str) -> float:
+    """ROUGE-2 F1 as the library ``rouge-score`` gives it without stemming, which a base installation does not have."""
+    one, other = (Counter(pairwise(words)) for words in map(_words, (target, draft)))
+    shared = sum((one & other).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / sum(other.values()), shared / sum(one.values())
+    return 2 * precision * recall / (precision + recall)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+class Ruler:
+    """Measures drafts for past texts. BERTScore is among its metrics where the extra ``eval`` is installed."""
+
+    def __init__(self, encoder: Encoder, *, bertscore: bool | None = None) -> None:
+        """``encoder`` is that of likeness; ``bertscore`` None: wherever it is installed."""
+        wanted = find_spec("bert_score") is not None and find_spec("torch") is not None
+        self._encoder = encoder
+        self._bertscore = BertScore() if (wanted if bertscore is None else bertscore) else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (ROUGE_2, LIKENESS) if self._bertscore is None else (ROUGE_2, BERTSCORE, LIKENESS)
+
+    def measure(self, past: Sequence[PastText], drafts: Sequence[str]) -> dict[str, Floats]:
+        """Each metric of each draft, (N,)."""
+        targets = [text.target for text in past]
+        found: dict[str, Floats] = {
+            ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)]),
+            LIKENESS: likeness(self._encoder, drafts, [text.own_texts for text in past]),
+        }
+        if self._bertscore is not None:
+            found[BERTSCORE] = np.asarray(self._bertscore.scores(targets, drafts), np.float64)
+        return {name: found[name] for name in self.names}
+
+
+def combined(values: Mapping[str, Floats]) -> Floats:
+    """The mean of the metrics, (N, O), each in its standard deviations over all that was written; one that is the same
+    everywhere counts for nothing."""
+    scaled = [each / each.std() if each.std() > 0 else np.zeros_like(each) for each in values.values()]
+    return np.asarray(np.mean(scaled, axis=0))

@@ -1,0 +1,61 @@
+"""A person's past texts, each with the request that it answered and the ranking of what lay before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+
+from pearl.records import Document, Request, ScoredDocument
+from retriever.base import Retriever, ranked
+
+NO_REQUEST, NOTHING_BEFORE, DRAFTED = "no_request", "nothing_before", "drafted"  # why a text is left out
+
+
+@dataclass(frozen=True, slots=True)
+class PastText:
+    """What the person wrote for a request. ``ranking`` has the documents of before, without copies of the target."""
+
+    target: str
+    request: str
+    ranking: tuple[ScoredDocument, ...]
+
+    @property
+    def top_score(self) -> float:
+        """s1"""
+        return self.ranking[0].score
+
+    @property
+    def own_texts(self) -> tuple[str, ...]:
+        """What the person had written before it."""
+        return tuple(found.document.text for found in self.ranking)
+
+
+def past_texts(
+    documents: Sequence[Document],
+    retriever: Retriever,
+    most: int,
+    drafted: Set[str] = frozenset(),
+    advance: Callable[[], None] = lambda: None,
+) -> tuple[list[PastText], Counter[str]]:
+    """At most so many texts, the latest first, and the number of those left out by reason; ``documents`` are oldest
+    first. Texts that a model ``drafted``, given by their ids, would be measured against themselves."""
+    found: list[PastText] = []
+    left_out: Counter[str] = Counter()
+    for place in reversed(range(len(documents))):
+        if len(found) == most:
+            break
+        document = documents[place]
+        before = [each for each in documents[:place] if each.text != document.text]
+        if document.id in drafted:
+            left_out[DRAFTED] += 1
+        elif not (document.request or "").strip():
+            left_out[NO_REQUEST] += 1
+        elif not before:
+            left_out[NOTHING_BEFORE] += 1
+        else:
+            asked = Request(document.request or "", document.timestamp)
+            ranking = ranked(before, retriever.index(before), asked)
+            found.append(PastText(document.text, asked.text, tuple(ranking)))
+            advance()
+    return found, left_out

@@ -1,0 +1,76 @@
+"""The person's own model at work: what is kept is not asked again, and no more is spent than allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pearl.asking.ask import Asked, AskedModel, Terms, elicit, replies, survey
+from pearl.asking.cost import NO_PRICES, Prices, Survey
+from pearl.asking.kept import Question, ReplyStore
+from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
+from pearl.budget import Budget
+from pearl.chat.base import ChatModel, Decoding, Reply
+from pearl.errors import ContextExceeded
+from pearl.prompts import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The limits of a calibration: prices, the highest cost, time, and calls under way at once."""
+
+    prices: Prices = NO_PRICES
+    max_cost: float | None = None
+    budget: Budget = field(default_factory=lambda: Budget(None))
+    in_flight: int = 8
+
+
+class Scribe:
+    """Writes what prompts ask for. ``identity`` is what the keys of kept replies call the model."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        identity: str,
+        kept: ReplyStore,
+        allowance: Allowance,
+        watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED,
+    ) -> None:
+        self.model = model
+        self._identity = identity
+        self._kept = kept
+        self._allowance = allowance
+        self._watch = watch
+        self.asked: list[Asked] = []
+
+    def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
+        """The calls that the prompts take, at most."""
+        return survey(self._asked(decoding), _questions(prompts), self._kept)
+
+    async def write(
+        self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
+    ) -> list[Reply | Failed]:
+        """The reply to each prompt, until ``share`` of the time has passed. Raises ChatError when the endpoint is down,
+        PearlError at the highest cost."""
+        asked, questions = self._asked(decoding), _questions(prompts)
+        limits = self._allowance
+        spent = sum(each.cost or 0.0 for each in self.asked)
+        terms = Terms(
+            limits.in_flight,
+            limits.prices,
+            None if limits.max_cost is None else max(limits.max_cost - spent, 0.0),
+            limits.budget.until(share),
+            refuse_empty=True,
+        )
+        watch = self._watch(label, survey(asked, questions, self._kept).missing)
+        done = await elicit(asked, questions, self._kept, terms, watch)
+        self.asked.append(done)
+        found = iter(replies(asked, questions, self._kept, done))
+        return [Failed(ContextExceeded.default_code) if prompt is None else next(found) for prompt in prompts]
+
+    def _asked(self, decoding: Decoding) -> AskedModel:
+        return AskedModel(asking(self.model), self._identity, decoding, self.model.count_tokens, self.model.name)
+
+
+def _questions(prompts: Sequence[Prompt | None]) -> list[Question]:
+    return [Question(prompt.messages) for prompt in prompts if prompt is not None]

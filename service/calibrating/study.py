@@ -1,0 +1,107 @@
+"""A person's past texts drafted with each number of documents, and what margin and k would have chosen among them.
+
+What a margin and a k would have shown is a beginning of the ranking, so the drafts with the 1, 2, ... best documents
+measure every pair of them.
+
+Dimensions in comments: N texts, O options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from pearl.asking.write import prompt_or_none
+from pearl.chat.base import Decoding
+from pearl.marks import CLOSING
+from pearl.prompts import Brief, Prompt, draft_prompt, revision_decoding, revision_prompt
+from pearl.templates import Template
+from retriever.base import Calibration, choose
+from service.calibrating.past import PastText
+from service.calibrating.scribe import Scribe
+
+GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best score that are tried as margins
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """A margin, None for none, and the number of documents at most."""
+
+    margin: float | None
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The texts and how the service would draft them. ``exactly``: the voice names k, so neither margin nor k are
+    chosen."""
+
+    past: tuple[PastText, ...]
+    template: Template
+    instructions: str
+    trained: Calibration
+    k: int
+    exactly: bool
+    max_tokens: int
+
+    @property
+    def default(self) -> Showing:
+        return Showing(self.trained.margin, self.k)
+
+    @property
+    def drafting(self) -> Decoding:
+        return Decoding(self.max_tokens, stop=(CLOSING,))
+
+    @property
+    def revising(self) -> Decoding:
+        return revision_decoding(self.drafting)
+
+    def number_shown(self, text: PastText, showing: Showing) -> int:
+        """The number of documents that the service would show for the text."""
+        calibration = replace(self.trained, margin=showing.margin)
+        return len(choose(text.ranking, showing.k, calibration, so_many=self.exactly))
+
+    def numbers(self, text: PastText) -> list[int]:
+        """The numbers of documents that the text is drafted with."""
+        most = self.number_shown(text, Showing(None, self.k))
+        return [most] if self.exactly or not most else list(range(1, most + 1))
+
+    def brief(self, text: PastText, number: int) -> Brief:
+        """The order to draft the text with so many of its documents."""
+        best = choose(text.ranking, self.k, replace(self.trained, margin=None), so_many=self.exactly)
+        shown = tuple(found.document for found in best[:number])
+        return Brief(self.template, text.request, shown, self.instructions)
+
+    def draft_prompts(self, scribe: Scribe) -> list[list[Prompt | None]]:
+        """For each text the prompts with each number of documents."""
+        make = partial(self._draft_prompt, scribe)
+        return [[make(text, number) for number in self.numbers(text)] for text in self.past]
+
+    def _draft_prompt(self, scribe: Scribe, text: PastText, number: int) -> Prompt | None:
+        brief = self.brief(text, number)
+        return prompt_or_none(partial(draft_prompt, brief, scribe.model, self.max_tokens))
+
+    def revision_prompt(self, scribe: Scribe, text: PastText, number: int, draft: str) -> Prompt | None:
+        """The prompt that revises a draft of the text."""
+        brief, room = self.brief(text, number), self.revising.max_tokens
+        return prompt_or_none(partial(revision_prompt, brief, draft, scribe.model, room))
+
+    def showings(self) -> list[Showing]:
+        """Every margin and k that is tried, the default first."""
+        gaps = [
+            text.top_score - found.score
+            for text in self.past
+            for found in choose(text.ranking, self.k, replace(self.trained, margin=None))[1:]
+        ]
+        margins = [self.trained.margin, None, *(np.quantile(gaps, GAPS).tolist() if gaps else ())]
+        tried = [Showing(margin, k) for k in range(self.k, 0, -1) for margin in dict.fromkeys(margins)]
+        return list(dict.fromkeys((self.default, *tried)))
+
+
+def flat(prompts: Sequence[Sequence[Prompt | None]]) -> list[Prompt | None]:
+    """All prompts in one list."""
+    return list(chain.from_iterable(prompts))

@@ -1,0 +1,65 @@
+"""Where a draft's theta, margin and k come from: set by hand, calibrated for this person, or as training left them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from pearl.records import DecidedBy
+from pearl.theta import ALL, EVERYTHING, read_theta
+from retriever.base import Calibration
+from service.store.calibrations import CalibrationKey, StoredCalibration
+
+CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPoint:
+    """What the scores of one draft are held against. ``k`` None leaves the number of documents to the template."""
+
+    calibration: Calibration
+    k: int | None
+    decided_by: DecidedBy
+
+
+def decision_point(
+    trained: Calibration,
+    user: str,
+    key: CalibrationKey,
+    stored: StoredCalibration | None,
+    revise_below: str | None,
+) -> DecisionPoint:
+    """The values for a draft of this combination. ``revise_below`` is theta by hand, in words, which outranks the
+    ``stored`` calibration's; ``trained`` is the retriever's own."""
+    calibration, k = trained.with_model(key.model), None
+    decided_by = DecidedBy(
+        NOT_CALIBRATED,
+        None,
+        f"Nothing is calibrated for '{key.model}' with this retriever; `{command(user, key.voice)}` would do it.",
+    )
+    if stored is not None:
+        calibration, k = apply(calibration, stored)
+        day = time.strftime("%Y-%m-%d", time.gmtime(stored.created_at))
+        texts = stored.figures.get("texts")
+        decided_by = DecidedBy(CALIBRATED, stored.id, f"Calibrated on {day} on {texts} past texts.")
+    if revise_below is not None:
+        calibration = replace(calibration, threshold=read_theta(revise_below))
+        decided_by = DecidedBy(BY_HAND, decided_by.id, "PEARL_REVISE_BELOW sets the threshold by hand.")
+    return DecisionPoint(calibration, k, decided_by)
+
+
+def apply(trained: Calibration, stored: StoredCalibration) -> tuple[Calibration, int | None]:
+    """The trained values with those in their place that a person's texts chose, and k if it is one of them."""
+    settings = stored.settings
+    calibration = trained
+    if "threshold" in settings:
+        theta = settings["threshold"]
+        calibration = replace(calibration, threshold=EVERYTHING if theta == ALL else theta)
+    if "margin" in settings:
+        calibration = replace(calibration, margin=settings["margin"])
+    return calibration, settings.get("k")
+
+
+def command(user: str, voice: str | None) -> str:
+    """The command line that calibrates for this user and voice."""
+    return f"pearl calibrate --user {user}" + (f" --voice {voice}" if voice else "")

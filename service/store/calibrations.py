@@ -1,0 +1,91 @@
+"""Calibrations: theta, margin and k that a user's own past texts chose for a voice, a retriever and a chat model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select
+
+from pearl.errors import NotFound
+from service.store import users, voices
+from service.store.tables import calibrations
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationKey:
+    """The combination that a calibration holds for. ``voice`` None: the whole history; ``retriever``: a fingerprint."""
+
+    voice: str | None
+    retriever: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalibration:
+    """``settings`` has theta (``threshold``), ``margin`` and ``k`` as far as they were better than their defaults;
+    ``figures`` say by how much, and of how many texts."""
+
+    id: str
+    key: CalibrationKey
+    settings: dict[str, Any]
+    figures: dict[str, Any] = field(default_factory=dict)
+    created_at: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields in one level."""
+        return {"id": self.id, **asdict(self.key), "settings": self.settings, "figures": self.figures} | {
+            "created_at": self.created_at
+        }
+
+
+def put(connection: Connection, user_id: int, calibration: StoredCalibration) -> None:
+    """Keep a calibration in place of the earlier one of its combination. Raises NotFound if user or voice are gone."""
+    if not users.lock(connection, {user_id}):
+        raise NotFound("This user was deleted during the calibration; nothing is kept.", code="user_not_found")
+    key = calibration.key
+    if key.voice is not None:
+        voices.get(connection, user_id, key.voice)
+    connection.execute(delete(calibrations).where(calibrations.c.user_id == user_id, *_is(key)))
+    connection.execute(
+        insert(calibrations).values(
+            id=calibration.id,
+            user_id=user_id,
+            voice=key.voice or "",
+            retriever=key.retriever,
+            model=key.model,
+            settings=calibration.settings,
+            figures=calibration.figures,
+            created_at=calibration.created_at or time.time(),
+        )
+    )
+
+
+def find(connection: Connection, user_id: int, key: CalibrationKey) -> StoredCalibration | None:
+    """The calibration of a combination."""
+    row = connection.execute(select(calibrations).where(calibrations.c.user_id == user_id, *_is(key))).first()
+    return None if row is None else _stored(row)
+
+
+def of_voice(connection: Connection, user_id: int, voice: str | None) -> list[StoredCalibration]:
+    """The calibrations of a voice, or of the whole history, the newest first."""
+    mine = calibrations.c.user_id == user_id, calibrations.c.voice == (voice or "")
+    rows = connection.execute(select(calibrations).where(*mine).order_by(calibrations.c.created_at.desc()))
+    return [_stored(row) for row in rows]
+
+
+def of_user(connection: Connection, user_id: int) -> list[StoredCalibration]:
+    """All calibrations of a user, the oldest first."""
+    mine = select(calibrations).where(calibrations.c.user_id == user_id).order_by(calibrations.c.created_at)
+    return [_stored(row) for row in connection.execute(mine)]
+
+
+def _is(key: CalibrationKey) -> tuple[Any, ...]:
+    columns = calibrations.c
+    return columns.voice == (key.voice or ""), columns.retriever == key.retriever, columns.model == key.model
+
+
+def _stored(row: Any) -> StoredCalibration:
+    key = CalibrationKey(row.voice or None, row.retriever, row.model)
+    return StoredCalibration(row.id, key, row.settings, row.figures, row.created_at)
