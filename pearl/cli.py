@@ -22,6 +22,7 @@ COMMANDS = {
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),
+    "calibrate": ("service.commands.calibrate", "Choose theta, margin and k for a user from their own past texts."),
     "imports": ("service.commands.past_imports", "List past imports, and undo one."),
     "documents": ("service.commands.documents", "Look at the documents of a history, search and delete them."),
     "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),

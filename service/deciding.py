@@ -1,4 +1,4 @@
-"""Where a draft's theta, margin and k come from: set by hand, calibrated for this person, or as training left them."""
+"""The source of a draft's theta, margin and k: set by hand, calibrated for this person, or as training left them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """What the scores of one draft are held against. ``k`` None leaves the number of documents to the template."""
+    """The values that one draft is decided by. ``k`` None leaves the number of documents to the template."""
 
     calibration: Calibration
     k: int | None

@@ -98,6 +98,10 @@ class Services:
             )
         return make_retriever(name or self.settings.retriever, self.encoder)
 
+    def retriever_of(self, user_id: int) -> Retriever:
+        """The retriever of the settings with this user's embeddings, however long it takes."""
+        return self._retriever_of(user_id, Clock())
+
     def embed(self, user_id: int) -> None:
         """Embed all of the user's texts, however long it takes: for a command, which no background goes on after."""
         if not self.needs_encoder:

@@ -448,6 +448,10 @@ def make_artifact(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+def _event(choice: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps({"choices": [{"index": 0, **choice}]}) + b"\n\n"
+
+
 @dataclass
 class JudgeEndpoint:
     """``says`` gives the reply to a request's body; ``refuses`` a status and headers for the n-th call."""
@@ -477,11 +481,14 @@ class JudgeEndpoint:
             status, headers, value = *refused, {"error": {"message": "secret", "code": None}}
         else:
             status, headers, value = 200, {}, self._answer(self.bodies[-1] if not body else orjson.loads(body))
-        sent = [
-            (name.encode(), text.encode()) for name, text in {"content-type": "application/json", **headers}.items()
-        ]
+        kind, answer = "application/json", orjson.dumps(value)
+        if status == 200 and orjson.loads(body).get("stream"):
+            (choice,) = value["choices"]
+            pieces = {"delta": choice["message"]}, {"delta": {}, "finish_reason": choice["finish_reason"]}
+            kind, answer = "text/event-stream", b"".join(map(_event, pieces))
+        sent = [(name.encode(), text.encode()) for name, text in {"content-type": kind, **headers}.items()]
         await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": orjson.dumps(value)})
+        await send({"type": "http.response.body", "body": answer})
 
     def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         message = {"role": "assistant", "content": self.says(body)}

@@ -23,7 +23,7 @@ from pearl.asking.progress import watched
 from pearl.asking.write import Desk
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding
-from pearl.chat.choose import calls_at_once, local_names, make_chat_model
+from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.errors import InputError
 from pearl.marks import CLOSING
 from pearl.prompts import Brief
@@ -66,11 +66,7 @@ class Plan:
     @property
     def writer(self) -> str:
         """Identity of all that the answers depend on: the model, and our rules if it is the embedded one."""
-        if self.settings.uses_endpoint:
-            from pearl.chat.endpoint import address
-
-            return f"{self.settings.llm_model} at {address(self.settings)}"
-        return local_names(self.settings)[1]
+        return writer_of(self.settings)
 
     def briefs(self, found: Sequence[Case], system: System) -> list[Brief]:
         """The brief of each case: the request, with the documents that the system shows."""

@@ -67,3 +67,13 @@ def local_names(settings: Settings) -> tuple[str, str]:
     has an ``identity``."""
     model = make_chat_model(settings)
     return model.name, str(getattr(model, "identity", model.name))
+
+
+def writer_of(settings: Settings) -> str:
+    """Identity of all that a writer's answers depend on: the model and its address, or the model on this machine and
+    our rules."""
+    if not settings.uses_endpoint:
+        return local_names(settings)[1]
+    from pearl.chat.endpoint import address
+
+    return f"{settings.llm_model} at {address(settings)}"

@@ -13,6 +13,7 @@ from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
+from service.calibrating.replies import forget_replies
 from service.export import export_pieces
 from service.services import Services
 from service.store import users
@@ -78,4 +79,5 @@ async def delete_me(services: ServicesDep, caller: Caller) -> Response:
 def _delete(services: Services, user_id: int) -> bool:
     with services.database.write() as connection:
         users.remove(connection, user_id)
+    forget_replies(services.settings.home, user_id)
     return services.forget_deleted(user_id)

@@ -1,4 +1,4 @@
-"""How much drafts sound like their person, until a better measure takes this one's place."""
+"""The likeness of drafts to their person's own texts, until a better measure takes this one's place."""
 
 from __future__ import annotations
 

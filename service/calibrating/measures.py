@@ -1,4 +1,4 @@
-"""How good drafts are, measured against what their person really wrote.
+"""The quality of drafts, measured against what their person really wrote.
 
 Dimensions in comments: N texts, O options.
 """

@@ -14,7 +14,7 @@ NO_REQUEST, NOTHING_BEFORE, DRAFTED = "no_request", "nothing_before", "drafted" 
 
 @dataclass(frozen=True, slots=True)
 class PastText:
-    """What the person wrote for a request. ``ranking`` has the documents of before, without copies of the target."""
+    """A text and the request that it answered. ``ranking`` has the documents before it, without copies of it."""
 
     target: str
     request: str
@@ -27,7 +27,7 @@ class PastText:
 
     @property
     def own_texts(self) -> tuple[str, ...]:
-        """What the person had written before it."""
+        """The texts that the person had written before it."""
         return tuple(found.document.text for found in self.ranking)
 
 

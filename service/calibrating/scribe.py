@@ -34,13 +34,12 @@ class Scribe:
         identity: str,
         kept: ReplyStore,
         allowance: Allowance,
-        watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED,
     ) -> None:
         self.model = model
         self._identity = identity
         self._kept = kept
         self._allowance = allowance
-        self._watch = watch
+        self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
         self.asked: list[Asked] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
@@ -62,7 +61,7 @@ class Scribe:
             limits.budget.until(share),
             refuse_empty=True,
         )
-        watch = self._watch(label, survey(asked, questions, self._kept).missing)
+        watch = self.watch(label, survey(asked, questions, self._kept).missing)
         done = await elicit(asked, questions, self._kept, terms, watch)
         self.asked.append(done)
         found = iter(replies(asked, questions, self._kept, done))

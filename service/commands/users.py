@@ -9,6 +9,7 @@ import typer
 from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import counted
+from service.calibrating.replies import forget_replies
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, moment, show_table
 from service.store import user_counts, users
@@ -42,7 +43,8 @@ def delete(
     yes: bool = typer.Option(False, "--yes", help="Delete without asking."),
 ) -> None:
     """Delete a user and everything of theirs, for good."""
-    with open_database(load_settings()) as database:
+    settings = load_settings()
+    with open_database(settings) as database:
         with database.read() as connection:
             user = users.get(connection, name)
             has = next(each for each in user_counts.list_all(connection) if each.name == name)
@@ -53,5 +55,6 @@ def delete(
         confirm(f"Delete {name} with {everything} and {counted(has.keys, 'key')}? It cannot be undone.", yes=yes)
         with database.write() as connection:
             users.remove(connection, user.id)
+        forget_replies(settings.home, user.id)
         erase(database)
     typer.echo(f"Deleted {name}.", err=True)

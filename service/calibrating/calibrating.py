@@ -1,0 +1,199 @@
+"""The whole calibration, from past texts to the values that are kept, readable top to bottom in ``calibrate``.
+
+Dimensions in comments: N texts, O options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from pearl.asking.cost import Prices, Survey
+from pearl.asking.write import UNREADABLE, draft_of, read_revision
+from pearl.errors import InputError
+from pearl.records import Usage
+from pearl.theta import EVERYTHING, theta_json
+from service.calibrating.choice import choose_option
+from service.calibrating.measures import Ruler, combined
+from service.calibrating.past import PastText
+from service.calibrating.scribe import Scribe
+from service.calibrating.study import Showing, Study, flat
+
+LEAST_TEXTS = 30
+DRAFTED_BY = 0.8  # of the time
+Json = dict[str, Any]
+Values = Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]  # metric -> (N, O)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``settings`` are the values that are better than their defaults, ``figures`` how they were chosen."""
+
+    settings: Json
+    figures: Json
+
+
+def estimate(study: Study, scribe: Scribe) -> Survey:
+    """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted."""
+    drafts = scribe.survey(flat(study.draft_prompts(scribe)), study.drafting)
+    prompts = [study.revision_prompt(scribe, text, study.numbers(text)[-1], "") for text in study.past]
+    revisions = scribe.survey(prompts, study.revising)
+    longest = Usage(study.max_tokens * revisions.missing)  # the drafts are in the prompts
+    questions = drafts.questions + revisions.questions
+    return Survey(questions, drafts.kept + revisions.kept, drafts.most + revisions.most + longest)
+
+
+def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Study:
+    """The study of as many texts, the latest, as cost no more than the cap for sure. Raises InputError for too few."""
+    fits, too_many = 0, len(study.past) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        cost = prices.of(estimate(replace(study, past=study.past[:middle]), scribe).most)
+        fits, too_many = (middle, too_many) if cost is not None and cost <= cap else (fits, middle)
+    if fits < LEAST_TEXTS:
+        least = prices.of(estimate(replace(study, past=study.past[:LEAST_TEXTS]), scribe).most)
+        raise InputError(
+            f"--max-cost {cap:g}: {LEAST_TEXTS} texts, the fewest, may cost up to {least:.4g}; raise it.",
+            param="max_cost",
+            code="spending_cap",
+        )
+    return replace(study, past=study.past[:fits])
+
+
+async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> Outcome:
+    """Draft, choose margin and k, revise what these would have shown, and choose theta.
+
+    Raises InputError for fewer texts than LEAST_TEXTS, ChatError when the endpoint is down, PearlError at the highest
+    cost; every reply that came is kept by then.
+    """
+    drafts = await _drafts(study, scribe)
+    study = replace(study, past=tuple(text for text, mine in zip(study.past, drafts, strict=True) if mine))
+    drafts = [mine for mine in drafts if mine]
+    _check_enough(drafts, "drafted")
+    showing, shown = _choose_showing(study, drafts, ruler)
+    numbers = [study.number_shown(text, showing) for text in study.past]
+    first = [mine[number] for mine, number in zip(drafts, numbers, strict=True)]
+    prompts = [
+        study.revision_prompt(scribe, text, number, draft)
+        for text, number, draft in zip(study.past, numbers, first, strict=True)
+    ]
+    answers = await scribe.write("revisions", prompts, study.revising, 1.0)
+    revised = []
+    for prompt, answer, draft in zip(prompts, answers, first, strict=True):
+        revision = read_revision(answer, "" if prompt is None else prompt.begun)
+        # the service keeps the draft where it cannot read the revision
+        revised.append(draft if revision.failure == UNREADABLE else revision.text)
+    pairs = [
+        (text, draft, revision)
+        for text, draft, revision in zip(study.past, first, revised, strict=True)
+        if revision is not None
+    ]
+    _check_enough(pairs, "revised")
+    theta, threshold = _choose_theta(study, pairs, ruler)
+    settings = shown.pop("chosen") | theta
+    return Outcome(
+        settings,
+        {
+            "texts": len(pairs),
+            "metrics": list(ruler.names),
+            "unreadable_revisions": sum(revision is draft for _, draft, revision in pairs),
+            "shown": shown,
+            "threshold": threshold,
+        },
+    )
+
+
+async def _drafts(study: Study, scribe: Scribe) -> list[dict[int, str]]:
+    """For each text its drafts by the number of documents; empty where one of them is missing."""
+    prompts = study.draft_prompts(scribe)
+    answers = iter(await scribe.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
+    found = []
+    for text in study.past:
+        mine = {number: draft_of(next(answers)).text for number in study.numbers(text)}
+        found.append({number: draft for number, draft in mine.items() if draft} if all(mine.values()) else {})
+    return found
+
+
+def _check_enough(found: Sequence[object], what: str) -> None:
+    if len(found) < LEAST_TEXTS:
+        raise InputError(
+            f"Only {len(found)} texts were {what}, fewer than {LEAST_TEXTS}; run it again to ask for the rest.",
+            code="too_few_texts",
+        )
+
+
+def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ruler) -> tuple[Showing, Json]:
+    """Margin and k, with the account of the choice; ``chosen`` has those that are better than the default."""
+    if study.exactly:
+        return study.default, {"chosen": {}, "reason": "the voice names k"}
+    showings = study.showings()
+    places = [
+        [_nearest(mine, study.number_shown(text, showing)) for showing in showings]
+        for text, mine in zip(study.past, drafts, strict=True)
+    ]
+    written = [(text, draft) for text, mine in zip(study.past, drafts, strict=True) for draft in mine.values()]
+    measured = ruler.measure([text for text, _ in written], [draft for _, draft in written])
+    starts = np.cumsum([0, *(len(mine) for mine in drafts[:-1])])
+    at = np.array([[start + place for place in mine] for start, mine in zip(starts, places, strict=True)])
+    values = {name: each[at] for name, each in measured.items()}
+    scores = combined(values)
+    choice = choose_option(scores)
+    showing = showings[choice.place]
+    chosen: Json = {}
+    if showing != study.default:
+        chosen = {"margin": showing.margin, "k": showing.k}
+    best = showings[choice.best]
+    account = {
+        "chosen": chosen,
+        "default": {"margin": study.default.margin, "k": study.default.k},
+        "best": {"margin": best.margin, "k": best.k},
+        "tried": len(showings),
+        "gain": _gains(choice.gain, values, scores),
+    }
+    return showing, account
+
+
+def _nearest(drafts: Mapping[int, str], number: int) -> int:
+    """The place among the drafts of the one with this number of documents."""
+    return list(drafts).index(number)
+
+
+def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], ruler: Ruler) -> tuple[Json, Json]:
+    """Theta, where it is better than the default, and the account of the choice."""
+    past = [text for text, _, _ in pairs]
+    both = ruler.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])
+    scores = np.array([text.top_score for text in past])
+    known = np.unique(scores)
+    between = ((known[1:] + known[:-1]) / 2).tolist()
+    thetas: list[float | None] = list(dict.fromkeys((study.trained.threshold, None, EVERYTHING, *between)))
+    revises = np.column_stack([scores < (-np.inf if theta is None else theta) for theta in thetas])  # (N, O)
+    values = {name: np.where(revises, each[len(past) :, None], each[: len(past), None]) for name, each in both.items()}
+    together = combined(values)
+    choice = choose_option(together)
+    theta = thetas[choice.place]
+    account = {
+        "value": theta_json(theta),
+        "default": theta_json(study.trained.threshold),
+        "best": theta_json(thetas[choice.best]),
+        "tried": len(thetas),
+        "share_revised": float(revises[:, choice.place].mean()),
+        "gain": _gains(choice.gain, values, together),
+        "curve": [
+            {
+                "threshold": theta_json(each),
+                "share_revised": round(float(revises[:, place].mean()), 4),
+                **{name: round(float(mine[:, place].mean()), 6) for name, mine in values.items()},
+            }
+            for place, each in enumerate(thetas)
+        ],
+    }
+    return ({} if choice.place == 0 else {"threshold": theta_json(theta)}), account
+
+
+def _gains(gain: Any, values: Values, together: Any) -> Json:
+    """The held-out gain over the default by each metric, and by all together in standard deviations."""
+    return {name: gain(each).to_json() for name, each in chain(values.items(), [("combined", together)])}

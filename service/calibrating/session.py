@@ -1,0 +1,185 @@
+"""A calibration on the command line: the parts it needs, its progress, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from pearl.asking.cost import Prices, Purse, Survey
+from pearl.asking.progress import watched
+from pearl.budget import Budget
+from pearl.chat.base import ChatModel
+from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
+from pearl.errors import InputError
+from pearl.settings import Settings
+from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.texts import counted
+from pearl.theta import theta_words
+from retriever.models.encoder import SentenceEncoder
+from service.calibrating.calibrating import LEAST_TEXTS, Outcome, affordable, calibrate, estimate
+from service.calibrating.measures import Ruler
+from service.calibrating.past import past_texts
+from service.calibrating.replies import forget_replies, kept_replies
+from service.calibrating.scribe import Allowance, Scribe
+from service.calibrating.study import Study
+from service.services import Services
+from service.store import calibrations, documents, feedback, users, voices
+from service.store.calibrations import CalibrationKey, StoredCalibration
+from service.store.ids import new_id
+from service.store.users import User
+from service.store.voices import Voice
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The options of a run. ``bertscore`` None: wherever it is installed."""
+
+    settings: Settings
+    user: str | None
+    voice: str | None
+    texts: int
+    prices: Prices
+    max_cost: float | None
+    budget_minutes: float | None
+    in_flight: int
+    dry_run: bool = False
+    bertscore: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The person to calibrate for, and the combination."""
+
+    user: User
+    voice: Voice
+    key: CalibrationKey
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "user": self.user.name,
+            "voice": self.key.voice,
+            "retriever": self.key.retriever,
+            "model": self.key.model,
+        }
+
+
+def calibrate_user(session: Session) -> dict[str, Any]:
+    """The report of the calibration, which is stored; of a dry run the estimate alone. Raises PearlError."""
+    settings, console = session.settings, Console(stderr=True)
+    Purse(session.prices, session.max_cost)  # a cap without prices is an error before any work
+    services = Services(settings, encoder=SentenceEncoder(settings.encoder))
+    model = make_chat_model(settings, in_flight=session.in_flight)
+    try:
+        services.database.migrate()
+        subject = _subject(services, session, model)
+        with kept_replies(settings.home, subject.user) as kept:
+            study, left_out = _study(services, session, subject, console)
+            at_once = calls_at_once(settings, session.in_flight)
+            allowance = Allowance(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
+            scribe = Scribe(model, writer_of(settings), kept, allowance)
+            if session.max_cost is not None:
+                study = affordable(study, scribe, session.prices, session.max_cost)
+            report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
+            found = estimate(study, scribe)
+            report["estimate"] = found.to_json(session.prices)
+            _say_estimate(found, len(study.past), session.prices, console)
+            if session.dry_run:
+                return report
+            with watched(console) as scribe.watch:
+                outcome = asyncio.run(_calibrated(study, scribe, Ruler(services.encoder, bertscore=session.bertscore)))
+        asked = {"calls": sum(each.calls for each in scribe.asked), "cost": _sum([each.cost for each in scribe.asked])}
+        stored = _store(services, subject, outcome)
+        _say_outcome(subject, outcome, console)
+        return report | {"asked": asked, "id": stored.id, "settings": stored.settings, **stored.figures}
+    finally:
+        asyncio.run(services.stop())
+
+
+def _subject(services: Services, session: Session, model: ChatModel) -> Subject:
+    with services.database.read() as connection:
+        user = users.chosen(connection, session.user)
+        voice = Voice("", template=DEFAULT_TEMPLATE)
+        if session.voice is not None:
+            voice = voices.get(connection, user.id, session.voice)
+    return Subject(user, voice, CalibrationKey(session.voice, services.histories.retriever.fingerprint, model.name))
+
+
+def _study(services: Services, session: Session, subject: Subject, console: Console) -> tuple[Study, dict[str, int]]:
+    """The texts to draft, and the number of those left out by reason. Raises InputError for too few."""
+    user, voice = subject.user, subject.voice
+    services.embed(user.id)
+    with services.database.read() as connection:
+        history = documents.all_of_user(connection, user.id, subject.key.voice)
+        sent = {each.document_id for each in feedback.all_of_user(connection, user.id) if each.document_id}
+    retriever = services.retriever_of(user.id)
+    with console.status("Ranking what lay before each text..."):
+        past, left_out = past_texts(history, retriever, session.texts, sent)
+    if len(past) < LEAST_TEXTS:
+        why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(left_out.items()))
+        where = f"the voice '{subject.key.voice}'" if subject.key.voice else "the history"
+        raise InputError(
+            f"There are {counted(len(past), 'text')} to calibrate on in {where} of '{user.name}', fewer "
+            f"than {LEAST_TEXTS}: each needs its request and another text before it"
+            + (f" (left out: {why})." if why else "."),
+            param="user",
+            code="too_few_texts",
+        )
+    template = load_template(voice.template)
+    trained = retriever.calibration.with_model(subject.key.model)
+    k = voice.k or template.k
+    longest = session.settings.max_draft_tokens
+    study = Study(tuple(past), template, voice.instructions.strip(), trained, k, voice.k is not None, longest)
+    return study, dict(sorted(left_out.items()))
+
+
+async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> Outcome:
+    try:
+        return await calibrate(study, scribe, ruler)
+    finally:
+        await scribe.model.close()
+
+
+def _store(services: Services, subject: Subject, outcome: Outcome) -> StoredCalibration:
+    """Keep the outcome. Raises NotFound where the user or the voice was deleted meanwhile."""
+    made = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
+    with services.database.write() as connection:
+        gone = subject.user.id not in users.lock(connection, {subject.user.id})
+        if not gone:
+            calibrations.put(connection, subject.user.id, made)
+    if gone:
+        forget_replies(services.settings.home, subject.user.id)
+        raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
+    return made
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+
+def _say_estimate(found: Survey, texts: int, prices: Prices, console: Console) -> None:
+    cost = prices.of(found.most)
+    said = "" if cost is None else f", which cost at most {cost:.4g}"
+    console.print(
+        f"{texts} texts: {found.missing:,} calls at most{said}; {found.kept:,} replies are kept from before.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _say_outcome(subject: Subject, outcome: Outcome, console: Console) -> None:
+    settings, threshold = outcome.settings, outcome.figures["threshold"]
+    theta = theta_words(threshold["value"], 2)
+    if "threshold" not in settings:
+        theta += " (its default: no other was better than by chance)"
+    lines = [f"theta: {theta}, {threshold['share_revised']:.0%} of the drafts revised"]
+    if "k" in settings:
+        margin = "none" if settings["margin"] is None else f"{settings['margin']:.2f}"
+        lines.append(f"margin: {margin}, k: {settings['k']}")
+    else:
+        lines.append("margin and k: their defaults")
+    lines.append(f"measured by {', '.join(outcome.figures['metrics'])}; stored for {subject.key.model}")
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)

@@ -1,0 +1,99 @@
+"""``pearl calibrate``"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from pearl.options import (
+    ENCODER_OPTION,
+    IN_FLIGHT_OPTION,
+    JSON_OPTION,
+    LLM_OPTION,
+    USER_OPTION,
+    bundled,
+    check_writable,
+    write_json,
+)
+from pearl.settings import load_settings
+from pearl.texts import check_id
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl calibrate --user ada --dry-run
+  pearl calibrate --user ada --voice email --llm openai --price-in 0.15 --price-out 0.6 --max-cost 0.5
+  pearl calibrate --user ada --texts 30 --budget-minutes 10 --json calibration.json
+  pearl voices show pearl --user ada              what was chosen for the whole history
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateOptions:
+    user: Annotated[str | None, typer.Option(metavar="U", help=USER_OPTION.help)] = None
+    voice: Annotated[
+        str | None, typer.Option("--voice", metavar="V", help="One of the user's voices; the whole history without it.")
+    ] = None
+    llm: Annotated[str | None, typer.Option(metavar="LLM", help=LLM_OPTION.help)] = None
+    encoder: Annotated[str | None, typer.Option(metavar="MODEL", help=ENCODER_OPTION.help)] = None
+    texts: Annotated[
+        int, typer.Option("--texts", min=30, help="Past texts to draft again at most, the latest first.")
+    ] = 60
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the calls and estimate their highest cost; make none.")
+    ] = False
+    price_in: Annotated[float | None, typer.Option("--price-in", min=0, help="Price of a million prompt tokens.")] = (
+        None
+    )
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", min=0, help="Price of a million completion tokens.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="Take as many texts as cost no more than this.")
+    ] = None
+    budget_minutes: Annotated[
+        float | None,
+        typer.Option("--budget-minutes", min=0, help="Stop asking after this many minutes; go on with a later run."),
+    ] = None
+    bertscore: Annotated[
+        bool | None,
+        typer.Option(help="Measure with BERTScore, too; by default wherever the extra eval is installed."),
+    ] = None
+    max_in_flight: Annotated[int, typer.Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    json: Annotated[str | None, typer.Option(metavar="FILE", help=JSON_OPTION.help)] = None
+
+
+def calibrate(options: CalibrateOptions) -> None:
+    """Choose theta, margin and k for a user, from their own past texts and with their own chat model.
+
+    Drafts past texts from what lay before each, revises them, and compares both with what the user really wrote. What
+    is no better than chance stays at its default. Every reply is kept, so an interrupted run goes on where it stopped.
+    """
+    # only here: they come with the store and the models, which help does without
+    from pearl.asking.cost import Prices
+    from service.calibrating.session import Session, calibrate_user
+
+    check_writable("--json", options.json)
+    session = Session(
+        # pearl.asking.patience repeats calls
+        load_settings(llm=options.llm, encoder=options.encoder, llm_max_retries=0),
+        options.user,
+        None if options.voice is None else check_id(options.voice, param="voice"),
+        options.texts,
+        Prices(options.price_in, options.price_out),
+        options.max_cost,
+        options.budget_minutes,
+        options.max_in_flight,
+        options.dry_run,
+        options.bertscore,
+    )
+    found = calibrate_user(session)
+    if options.json:
+        write_json(options.json, found)
+
+
+app.command(epilog=EXAMPLES)(bundled(calibrate))
