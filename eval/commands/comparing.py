@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -37,12 +37,15 @@ from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
 from pearl.asking.patience import asking
 from pearl.asking.write import Written, draft_of
-from pearl.chat.base import Decoding
+from pearl.chat.base import Decoding, Reply
 from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES, calls_at_once, make_chat_model
 from pearl.errors import ContextExceeded
 from pearl.marks import CLOSING
-from pearl.prompts import draft_prompt
+from pearl.prompts import Brief, draft_prompt
 from pearl.templates import load_template
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     model = make_chat_model(plan.settings, in_flight=options.max_in_flight)
     decoding = Decoding(plan.longest, stop=(CLOSING,))
 
-    def question(brief: Any) -> Question | None:
+    def question(brief: Brief) -> Question | None:
         try:
             return Question(draft_prompt(brief, model, plan.longest).messages)
         except ContextExceeded:
@@ -173,7 +176,7 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     return Report(head, figures, compare_tables, f"{first} against {second}", rates_figure)
 
 
-def drafts_of(at: Desks, replies: Iterator[Any]) -> list[list[Written]]:
+def drafts_of(at: Desks, replies: Iterator[Reply | Failed]) -> list[list[Written]]:
     """The draft of each question, system by system."""
     return [
         [draft_of(next(replies)) if question else draft_of(Failed(ContextExceeded.default_code)) for question in mine]
@@ -232,7 +235,7 @@ def compare_tables(result: Json) -> Iterator[Table]:
         yield from corrected_tables(result["corrected"])
 
 
-def rates_figure(result: Json) -> Any:
+def rates_figure(result: Json) -> Figure:
     """The shares of wins and ties: every judgement, where both orders agree, and corrected by labels."""
     names = {**result["systems"], "tie": "tie"}
     ways = {"every judgement": "rates", "both orders agree": "rates_orders_must_agree"}

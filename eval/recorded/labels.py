@@ -93,9 +93,10 @@ def _meant(label: str, says: Set[str]) -> str | None:
 def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
     lines = [
-        {"file": str(path), "line": number, **value}
+        {**value, "file": str(path), "line": number, "id": value.get("id") or name}
         for path in paths
         for number, value in parse_numbered_lines(path, lambda value, number: (number, value))
+        for name in [f"line {number}" if len(paths) == 1 else f"{path}:{number}"]
     ]
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
@@ -109,7 +110,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
     own: dict[str, str] = {}
     ways = set()
     for place, line in enumerate(lines, start=1):
-        name = _name(line, line.get("item") or line.get("id") or f"line {line.get('line', place)}")
+        name = _name(line, line.get("item") or line.get("id"))
         mine = answers.setdefault(name, [])
         swapped = line.get("swapped") or line.get("order") == "ba"
         answer = _answer(line, swapped=bool(swapped), place=place)

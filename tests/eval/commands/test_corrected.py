@@ -96,6 +96,13 @@ def test_a_sample_of_a_recordings_own_labels_stands_beside_all_of_them(corrected
     assert [(row["label"], row["known"]) for row in found["rates"]] == [("A", 1 / 3), ("B", 1 / 3), ("tie", 1 / 3)]
 
 
+def test_records_without_an_id_are_told_apart_by_file_and_line(pearl_eval, write_lines):
+    judged = [{"ground_truth": "AB"[n % 2], "answer": "AB"[n % 2]} for n in range(20)]
+    files = [write_lines(judged, name) for name in ("one.jsonl", "two.jsonl.gz")]
+    words = [word for file in files for word in ("--judgements", file)]
+    assert pearl_eval("corrected", *words, "--json", "-").json["items"] == 40
+
+
 def test_texts_in_the_other_order_are_turned_back(corrected):
     judged = [
         {"item": f"i{n}", "run": 0, "swapped": swapped, "verdict": "BA"[swapped] if n < 20 else "AB"[swapped]}
