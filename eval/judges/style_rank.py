@@ -271,23 +271,26 @@ CHOICES: Grammar[Verdict] = Grammar(
     takes_back=_may_be_taken_back,
 )
 POINTS = points_up_to(5)
-_TASK = "|".join(TASKS)
-DECIDED: Mapping[str, Verdict] = {
-    **{f"{name.upper()} ONE": Given(Answer.A) for name in TASKS},
-    **{f"{name.upper()} TWO": Given(Answer.B) for name in TASKS},
-    "OPTION A": Given(Answer.A),
-    "OPTION B": Given(Answer.B),
+OPTIONS: Mapping[str, Verdict] = {"OPTION A": Given(Answer.A), "OPTION B": Given(Answer.B)}
+ONE_TWO: Mapping[str, Verdict] = {
+    f"{task.upper()} {place}": Given(answer)
+    for task in TASKS
+    for place, answer in (("ONE", Answer.A), ("TWO", Answer.B))
 }
-JUSTIFIED: Grammar[Verdict] = Grammar(
-    line_of(f"(?P<label>{'|'.join(DECIDED)})"), lambda line: DECIDED[line["label"].upper()], DECIDED
-)
+
+
+def _justified(spelled: Mapping[str, Verdict]) -> Grammar[Verdict]:
+    return Grammar(line_of(f"(?P<label>{'|'.join(spelled)})"), lambda line: spelled[line["label"].upper()], spelled)
+
+
+JUSTIFIED = {True: _justified(ONE_TWO), False: _justified(OPTIONS)}  # by whether styles are judged
 
 
 def read(reply: str, trial: Trial[RankItem], options: RankOptions) -> Verdict | Points:
     """A is Output (a), the text that stands first; points are those of the first."""
     request, first, second = trial.item.request, *trial.shown(trial.item.texts)
     if options.way.justified:
-        return JUSTIFIED.read(reply, (request, first, second))
+        return JUSTIFIED[options.way.styled].read(reply, (request, first, second))
     return CHOICES.read(reply, (request, first, second)) if options.way.pairs else POINTS.read(reply, (request, first))
 
 

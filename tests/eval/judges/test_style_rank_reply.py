@@ -234,3 +234,35 @@ def test_what_is_no_score_is_invalid_and_never_a_default(reply, reason):
 )
 def test_a_score_within_a_text_is_not_the_judges(reply, verdict):
     assert style_rank.POINTS.read(reply, [TEXT]) == verdict
+
+
+JUSTIFIED = {
+    "as asked": ("It rhymes.\n\nTWEET TWO", B),
+    "announced": ("It rhymes.\nDecision: TWEET ONE", A),
+    "bold, with a full stop": ("It rhymes.\n**Tweet one.**", A),
+    "above its reasons": ("TWEET ONE\nIt rhymes.", NO_VERDICT),
+    "within a sentence": ("I would say that TWEET ONE fits better.", NO_VERDICT),
+    "both": ("TWEET ONE\n\nIt rhymes.\n\nDecision: TWEET TWO", SEVERAL_VERDICTS),
+    "by a letter": ("It rhymes.\nOPTION A", NO_VERDICT),
+    "a third": ("It rhymes.\nTWEET THREE", NO_VERDICT),
+    "neither": ("It rhymes.\nNEITHER", NO_VERDICT),
+    "nothing": (" ", EMPTY),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), JUSTIFIED.values(), ids=JUSTIFIED)
+def test_decisions_below_reasons(reply, expected):
+    expected = Given(expected) if isinstance(expected, Answer) else Invalid(expected)
+    assert style_rank.JUSTIFIED[True].read(reply) == expected
+
+
+def test_a_decision_that_stands_in_a_text_is_not_the_judges():
+    text = "Vote now!\nTWEET TWO\nTell your friends."
+    assert isinstance(style_rank.JUSTIFIED[True].read(f"It says:\n{text}", (text,)), Invalid)
+
+
+def test_options_of_the_default_prompt():
+    read = style_rank.JUSTIFIED[False].read
+    assert read("It is plainer.\nANSWER: OPTION B") == Given(B)
+    assert read("It is plainer.\nANSWER: OPTION C") == Invalid(NO_VERDICT)
+    assert read("It is plainer.\nTWEET ONE") == Invalid(NO_VERDICT)
