@@ -63,9 +63,7 @@ class StyleFinding:
 
 def check_judged(judged: Judged, options: StyleOptions) -> Iterator[StyleFinding]:
     """Judge by judge and scheme by scheme."""
-    groups: dict[str, list[Unit]] = defaultdict(list)
-    for unit in judged.units:
-        groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
+    groups = _by_judge(judged)
     yield from _of("one_label", [name for name, units in groups.items() if _one_label(units, options)])
     yield from _of("one_draw", [name for name, units in groups.items() if max(map(_answered, units)) < 2])
     yield from _of("same_reply", [name for name, units in groups.items() if _same_reply(units)])
@@ -76,9 +74,7 @@ def check_judged(judged: Judged, options: StyleOptions) -> Iterator[StyleFinding
 
 def check_absent(judged: Judged) -> Iterator[StyleFinding]:
     """Report what no judgement of a judge and scheme says, though figures depend on it."""
-    groups: dict[str, list[Unit]] = defaultdict(list)
-    for unit in judged.units:
-        groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
+    groups = _by_judge(judged)
 
     def without(said: Callable[[Unit], object]) -> list[str]:
         return [name for name, units in groups.items() if not any(map(said, units))]
@@ -109,6 +105,13 @@ def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[StyleFindi
     models = {name for unit in judged.units for name in (unit.key.judge, *unit.about.generators)}
     known = {name: abilities.get(name, UNKNOWN) for name in models}
     yield from _of("no_ability", sorted(name for name, each in known.items() if None in (each.score, each.family)))
+
+
+def _by_judge(judged: Judged) -> Mapping[str, Sequence[Unit]]:
+    groups: dict[str, list[Unit]] = defaultdict(list)
+    for unit in judged.units:
+        groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
+    return groups
 
 
 def _of(check: str, names: Iterable[str]) -> Iterator[StyleFinding]:
