@@ -344,6 +344,7 @@ def experiments() -> str:
         "margin_test": _from_baseline(json.loads((kept / "margin-test.json").read_text(encoding="utf-8"))),
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
+        "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -392,6 +393,45 @@ def _short_histories(found: dict[str, Any]) -> str:
             f"{left}, before {without['before']} |"
         )
     return "\n".join(lines) + f"\n\nBy `{found['command']}`."
+
+
+def _sets(found: dict[str, Any]) -> str:
+    """What documents gain together and alone, what a second adds by likeness, and the rules of choosing."""
+
+    def cell(figure: dict[str, float]) -> str:
+        return f"{figure['value']:.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"
+
+    domains = found["domains"]
+    heads = ("requests (users)", "documents", "together", "sum of each alone", "together less the sum", "largest alone")
+    lines = [f"| test users of | {' | '.join(heads)} |"]
+    lines += ["| --- |" + " ---: |" * 6]
+    lines += [
+        f"| {row['domain']} | {row['requests']} ({row['users']}) | {sums['size']} | "
+        f"{cell(sums['together'])} | {cell(sums['sum'])} | "
+        f"{cell(sums['together_less_sum'])} | {cell(sums['largest'])} |"
+        for row in domains
+        for sums in row["sums"]
+    ]
+    lines += ["", "| words that a second shares with the best | pairs | it gains alone | it adds to the best |"]
+    lines += ["| --- | ---: | ---: | ---: |"]
+    lines += [
+        f"| {row['from']:.0%} to {row['to']:.0%} | {row['pairs']} | {cell(row['alone'])} | {cell(row['added'])} |"
+        for row in found["pairs"]
+    ]
+    for title, figure in (("gain", "gain"), ("less the best three", "less_best_three")):
+        lines += ["", f"| shown: {title} | {' | '.join(row['domain'] for row in domains)} |"]
+        lines += ["| --- |" + " ---: |" * len(domains)]
+        lines += [
+            f"| {rule} | {' | '.join(cell(row['chosen'][rule][figure]) for row in domains)} |"
+            for rule in domains[0]["chosen"]
+        ]
+    fit = found["fit"]
+    dev = ", ".join(f"{count} of {domain}" for domain, count in fit["requests"].items())
+    among = f"the {found['documents']} best documents of each request, of which the best is always shown"
+    chosen = f"The penalty from dev is {fit['penalty']:g} for a likeness of 1 by {fit['likeness']}, chosen on {dev}"
+    return "\n".join(lines) + (
+        f"\n\nNats, 95% intervals by bootstrap over users. {chosen}; among {among}. By `{found['command']}`."
+    )
 
 
 def _same_requests(result: dict[str, Any]) -> str:
