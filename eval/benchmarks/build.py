@@ -12,6 +12,7 @@ from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, built
 from eval.benchmarks.prism import prism_pairs
 from eval.benchmarks.reddit import Encode, reddit_pairs
 from eval.report.tables import Json, Table, checks_table
+from pearl.errors import InputError
 
 Build = Callable[[Path, BuildOptions, Ledger, Encode], list[PersonaPair]]
 SOURCES: dict[str, Build] = {
@@ -27,6 +28,10 @@ def build_items(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The items and the figures of the build. Raises InputError for files that are not as published, and where no item
     is left."""
+    if options.own_family and source != "prism":
+        raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
+    if options.ties and source not in ("prism", "empathic"):
+        raise InputError(f"--ties: in {source} nobody says that two texts are a tie; leave it out.", param="ties")
     ledger = Ledger()
     pairs = SOURCES[source](folder, options, ledger, encode)
     ledger.check_left(f"--data {folder}", pairs)

@@ -11,6 +11,7 @@ from typing import Any
 from eval.asking.json_lines import check_fields
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
+from pearl.texts import json_type
 
 LONGEST_CELL = 10_000_000  # characters; a survey's wave is one line a respondent
 
@@ -31,11 +32,15 @@ def the_file(folder: Path, *patterns: str) -> Path:
     raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
 
 
-def json_rows(path: Path, *needed: str) -> Iterator[dict[str, Any]]:
-    """Each line's object. Raises InputError for one without a needed field."""
+def json_rows(path: Path, *needed: str, objects: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Each line's object. Raises InputError for one without a needed field, or where one of ``objects`` is none."""
 
     def checked(value: dict[str, Any], number: int) -> dict[str, Any]:
-        check_fields(value, *needed)
+        check_fields(value, *needed, *objects)
+        for name in objects:
+            if not isinstance(value[name], dict):
+                must = f"must be an object, not {json_type(value[name])}; is it another version?"
+                raise InputError(must, param=name, code="wrong_type")
         return value
 
     yield from parse_numbered_lines(path, checked)

@@ -14,7 +14,6 @@ from typing import Any
 from eval.benchmarks.choices import BELOW_10, SUBSTRING
 from eval.benchmarks.files import json_rows, the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
-from pearl.errors import InputError
 
 SAMPLES = 1000
 TIE = 10  # points
@@ -49,29 +48,21 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
     """Personas by user, with the variables of the paper's table 6."""
     needed = ("user_id", "age", "gender", "employment_status", "education", "marital_status")
     people = {}
-    for row in json_rows(path, *needed, "religion", "ethnicity", "location"):
-        parts = {name: _object(path, row, name) for name in ("religion", "ethnicity", "location")}
+    for row in json_rows(path, *needed, objects=("religion", "ethnicity", "location")):
         people[str(row["user_id"])] = persona_of(
             (
                 ("age", row["age"]),
                 ("sex", row["gender"]),
-                ("race", parts["ethnicity"].get("simplified")),
-                ("birth country", parts["location"].get("birth_country")),
-                ("living country", parts["location"].get("reside_country")),
+                ("race", row["ethnicity"].get("simplified")),
+                ("birth country", row["location"].get("birth_country")),
+                ("living country", row["location"].get("reside_country")),
                 ("employment", row["employment_status"]),
                 ("education", row["education"]),
                 ("marital status", row["marital_status"]),
-                ("religion", parts["religion"].get("simplified")),
+                ("religion", row["religion"].get("simplified")),
             )
         )
     return people
-
-
-def _object(path: Path, row: dict[str, Any], name: str) -> dict[str, Any]:
-    if not isinstance(row[name], dict):
-        raise InputError(f"{path}: {name}: must be an object; is it another version?", param=name, code="wrong_type")
-    found: dict[str, Any] = row[name]
-    return found
 
 
 def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
@@ -132,5 +123,6 @@ def _pair(
     else:
         texts = best["model_response"], other["model_response"]
         models = str(best["model_name"]), str(other["model_name"])
-        return PersonaPair(name, persona, str(best["user_prompt"]), *texts, tie, models)
+        question = best["user_prompt"].strip() if isinstance(best["user_prompt"], str) else ""
+        return PersonaPair(name, persona, question, *texts, tie, models)
     return None

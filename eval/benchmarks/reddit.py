@@ -74,11 +74,11 @@ def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger, encode: En
 
 def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
     answers = []
-    for number, row in enumerate(json_rows(path, "personality", "question_asked", "response"), start=1):
+    for number, row in enumerate(json_rows(path, "question_asked", "response", objects=("personality",)), start=1):
         name, person = f"line {number}", row["personality"]
         ledger.read["answers"] += 1
-        if not isinstance(person, dict) or any(column not in person for column in FIELDS.values()):
-            lacking = [column for column in FIELDS.values() if not isinstance(person, dict) or column not in person]
+        lacking = [column for column in FIELDS.values() if column not in person]
+        if lacking:
             raise InputError(
                 f"{path}:{number}: personality: has no {', '.join(lacking)}; is it another version?",
                 param="personality",

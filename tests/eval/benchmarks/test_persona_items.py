@@ -173,7 +173,7 @@ def test_another_version_of_prism(error, tmp_path):
     write_json_lines(tmp_path / "utterances.jsonl", rows)
     assert "utterances.jsonl:2: score: is missing; the line has" in error("prism")
     prism(tmp_path, [person(1, religion="none")], said(1, 90, 10))
-    assert "religion: must be an object; is it another version?" in error("prism")
+    assert "survey.jsonl:1: religion: must be an object, not a string; is it another version?" in error("prism")
 
 
 # OpinionQA
@@ -391,6 +391,8 @@ def test_bad_personas(error, tmp_path):
 
 def test_sources_and_choices_are_checked(error):
     assert "--from mtbench: there are prism, opinionqa, empathic, reddit." in error("mtbench")
+    assert "--own-family: the texts of reddit are people's own" in error("reddit", "--own-family", "gpt")
+    assert "--ties: in opinionqa nobody says that two texts are a tie" in error("opinionqa", "--ties")
     assert "there are nearest, constant" in error("reddit", "--choose", "distractor=far")
 
 
