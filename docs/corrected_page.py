@@ -32,6 +32,9 @@ def corrected_page() -> str:
         f"({result['items']:,} judged items, some of them labelled), and how often a threshold of certainty breaks its "
         "promise. Chosen are *corrected* and *prediction-powered*; the plain bootstrap, which adds no pseudo items to "
         "what is resampled, is not. [What it is for](../judging.md#when-the-judge-errs).\n",
+        "Two more were tried on smaller grids and not kept. The delta method with added counts (Lang and Reiczigel) "
+        "covers too much for weak judges and few labels. Several sequences of thresholds, each starting at more items, "
+        "find a threshold more often for a judge that makes a mistake at the top, and less often for the others.\n",
         f"Everything is by\n\n    {result['command']}\n",
         "![Coverage](corrected.svg)\n",
         markdown(coverage_table(result)),

@@ -237,5 +237,22 @@ def test_personalised_judgements_are_of_items_too(run_pearl, write_lines, judge_
     assert json.loads(out.read_text().splitlines()[1])["swapped"] is True
 
 
-def test_detection_has_the_option_by_its_other_name(run_pearl):
-    assert "--human" in run_pearl("judge", "style-detect", "--help").out
+def test_detection_has_the_option_by_its_other_name(run_pearl, write_lines, judge_endpoint):
+    """For its --labels is the number of labels; people may give levels."""
+    judge_endpoint.says = lambda body: f"Answer: {0.9 if 'Once' in str(body['messages'][-1]) else 0.2}"
+    items = [
+        {"id": f"t{n}", "task": "email", "style": "storytelling", "text": f"{('Once', 'Now')[n % 2]} upon {n}."}
+        for n in range(12)
+    ]
+    ratings = [
+        {"item": f"t{n}", "style": "storytelling", "rater": rater, "label": ("very", "not")[n % 2]}
+        for n in range(12)
+        for rater in ("Ann", "Ben")
+    ]
+    words = ("--items", write_lines(items, "items.jsonl"), "--human", write_lines(ratings, "ratings.jsonl"))
+    run = run_pearl("judge", "style-detect", *words, "--draws", 1, "--json", "-")
+    assert run.status == 0, run.err
+    assert [(row["label"], row["agreement"]["value"]) for row in run.json["corrected"]["confusion"]] == [
+        ("absent", 1),
+        ("present", 1),
+    ]
