@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -38,3 +39,17 @@ def test_every_result_file_of_a_table_has_a_page_with_all_of_it() -> None:
     for name, *_ in PAGES:
         page = (DOCS / "results" / f"{name}.md").read_text(encoding="utf-8")
         assert page.count("    pearl eval") == 1  # the command once, not below each table
+
+
+def test_each_kind_of_text_is_measured_with_it_left_out_and_beside_every_baseline() -> None:
+    from results_page import DOMAINS
+
+    from retriever.registry import ENTRIES
+
+    for name in DOMAINS:
+        result = json.loads((DOCS / "results" / f"domain-{name}.json").read_text(encoding="utf-8"))
+        models = {row["model"].rpartition("/")[2] for row in result["models"]}
+        quick = {entry.name for entry in ENTRIES if entry.served} - {"fusion"}
+        assert models >= {"four", f"without-{name}", *quick}
+        assert result["users"] >= 20
+        assert result["command"].count("--gains") == 1
