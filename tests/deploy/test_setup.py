@@ -75,3 +75,14 @@ def test_the_command_is_named_by_its_path(root: Path, target: str) -> None:
         f"The command is {root}/.venv/bin/pearl. To call it pearl in a terminal:\n"
         f'  export PATH="{root}/.venv/bin:$PATH"\n'
     )
+
+
+def test_what_is_installed_is_compiled_once_for_all(root: Path) -> None:
+    """pip leaves it undone, so that all cores can do it."""
+    recipes = re.findall(
+        r"^\$\(VENV\)/\S+\.stamp:.*\n((?:\t.*\n)+)", (root / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    installing = [recipe for recipe in recipes if "$(INSTALL)" in recipe]
+    assert len(installing) == 2
+    for recipe in installing:
+        assert recipe.index("$(BYTECODE)") > recipe.rindex("$(INSTALL)")
