@@ -106,19 +106,6 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
 )
 
 
-PAGES += tuple(
-    (
-        f"domain-{name}",
-        f"On {label}: all tables",
-        f"`work/domains/models/four` was trained on four kinds of text, `without-{name}` on the other three alone; "
-        "`embedded` ships. [Side by side](domains.md).",
-        retrieval_tables,
-        None,
-    )
-    for name, label in DOMAINS.items()
-)
-
-
 def detail_pages() -> dict[str, Callable[[], str]]:
     """The pages in docs/results, by file name."""
     pages = {f"{page[0]}.md": (lambda page=page: _detail(*page)) for page in PAGES}
@@ -268,6 +255,12 @@ def _elsewhere_picture() -> str:
     return intervals_picture("gain over the best baseline, nats", bars, 1, sign=True)
 
 
+def _of_kind(name: str) -> dict[str, Any]:
+    """The result on a kind of text, by its name in ``DOMAINS``."""
+    found: dict[str, Any] = next(each for each in _read("domains")["domains"] if each["domain"] == name)
+    return found
+
+
 def _kinds_models(name: str) -> tuple[tuple[str, str], ...]:
     """What is compared on a kind of text: labels, and the models' names in its result file."""
     trained = "work/domains/models/"
@@ -278,12 +271,12 @@ def _kinds_models(name: str) -> tuple[tuple[str, str], ...]:
 def _kinds() -> Question:
     rows = []
     for name, label in DOMAINS.items():
-        result = _read(f"domain-{name}")
+        result = _of_kind(name)
         known = {row["model"]: shown(row["top1_gain"], 1) for row in result["models"]}
         models = [model for _, model in _kinds_models(name)]
         best = _difference(result, models[0], "top1_gain")["against"]
         rows.append((label, *(known[model] for model in models), f"{known[best]}, {_label(best)}"))
-    counts = ", ".join(str(_read(f"domain-{name}")["n"]) for name in DOMAINS)
+    counts = ", ".join(str(_of_kind(name)["n"]) for name in DOMAINS)
     return Question(
         "And in chats and mails?",
         "What ships was trained on commits alone. A retriever trained on four kinds of text was better for the chat's "
@@ -295,14 +288,14 @@ def _kinds() -> Question:
         ),
         "results/kinds.svg",
         "domains.md",
-        tuple(_read(f"domain-{name}")["command"] for name in DOMAINS),
+        tuple(_of_kind(name)["command"] for name in DOMAINS),
     )
 
 
 def _kinds_picture() -> str:
     bars = []
     for name, label in DOMAINS.items():
-        result = _read(f"domain-{name}")
+        result = _of_kind(name)
         for (said, model), own in zip(_kinds_models(name), (True, True, False), strict=True):
             gap = _difference(result, model, "top1_gain")
             bars.append(Bar(f"{label}, {'ships' if model == EMBEDDED else said}", gap, own=own))
@@ -311,7 +304,7 @@ def _kinds_picture() -> str:
 
 def _kinds_page() -> str:
     """The page that has all kinds of text side by side."""
-    results = {name: _read(f"domain-{name}") for name in DOMAINS}
+    results = {name: _of_kind(name) for name in DOMAINS}
     trivial = ("random (expected)", "best possible")
     untrained = [entry.name for entry in ENTRIES if entry.name in {row["model"] for row in results["git"]["models"]}]
     others = [name for name in (*untrained, *trivial) if name != EMBEDDED]
@@ -330,8 +323,8 @@ def _kinds_page() -> str:
         rows += [(_label(model), *(_figure(results[name], model, metric) for name in DOMAINS)) for model in others]
         counts = ", ".join(f"{result['n']} requests of {result['users']} users" for result in results.values())
         lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *DOMAINS.values()), tuple(rows))))
-    details = ", ".join(f"[{label}](domain-{name}.md)" for name, label in DOMAINS.items())
-    return "\n".join([*lines, f"All tables of each: {details}.\n"])
+    commands = "\n".join(f"    {result['command']}" for result in results.values())
+    return "\n".join([*lines, f"{commands}\n"])
 
 
 def _figure(result: Json, model: str, metric: Any) -> str:

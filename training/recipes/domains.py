@@ -9,11 +9,16 @@ Theta and margin stay as they are without drafts: never, and everything is shown
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pearl.options import write_json
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
@@ -48,6 +53,23 @@ def pearl(*arguments: object) -> None:
     line = [str(argument) for argument in arguments]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
     subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+
+
+def report_of(work: Path, domain: Domain) -> Path:
+    return work / f"retrieval-{domain.name}.json"
+
+
+def compact(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a report of ``pearl eval retrieval`` that the documentation shows."""
+
+    def rows(name: str, figures: Sequence[str]) -> list[dict[str, Any]]:
+        return [{figure: row.get(figure) for figure in ("model", *figures)} for row in report[name]]
+
+    return {
+        **{name: report[name] for name in ("command", "n", "users")},
+        **{name: rows(name, ("top1_gain", "share_of_best", "pearson_r")) for name in ("models", "baselines")},
+        "differences": rows("differences", ("top1_gain", "top1_gain_ratio")),
+    }
 
 
 def main() -> None:
@@ -89,7 +111,9 @@ def main() -> None:
         models = [work / "models" / ALL, work / "models" / f"without-{domain.name}", *BASELINES]
         told = [part for model in models for part in ("--model", model)]
         gains = work / f"{domain.name}-test.jsonl.gz"
-        pearl("eval", "retrieval", "--gains", gains, *told, "--json", RESULTS / f"domain-{domain.name}.json")
+        pearl("eval", "retrieval", "--gains", gains, *told, "--json", report_of(work, domain))
+    found = [{"domain": domain.name, **compact(json.loads(report_of(work, domain).read_text()))} for domain in DOMAINS]
+    write_json(str(RESULTS / "domains.json"), {"domains": found})
     subprocess.run([sys.executable, "docs/generate.py"], check=True)
 
 
