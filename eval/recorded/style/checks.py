@@ -10,10 +10,10 @@ from typing import Any
 from scipy.stats import binomtest
 
 from eval.recorded.style.ability import UNKNOWN, Abilities
-from eval.recorded.style.choices import StyleOptions
+from eval.recorded.style.choices import LEARNED, StyleOptions
 from eval.recorded.style.counts import subject_of
 from eval.recorded.style.judged import Judged, Unit
-from eval.recorded.style.labels import CANNOT_TELL, LABELS, RANKING, A, B
+from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
 from eval.stats.proportions import UNBALANCED_P
@@ -37,6 +37,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "no_persona": (NOTE, "say of no text for which persona it is judged: there is no sensitivity to personas."),
     "no_generator": (NOTE, "say of no text who wrote it: nothing tells whose texts are judged best."),
     "no_request": (NOTE, "say of no pair what it answers: intervals take pairs of one request for independent."),
+    "no_three_labels": (NOTE, "tell two labels apart, and people three: their three labels are not compared."),
     "no_ability": (NOTE, "have no score, or no family, in --ability."),
 }
 
@@ -94,11 +95,15 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
         yield from _unbalanced(kind, Counter(label for subject, label in labels.items() if subject.kind == kind))
 
 
-def check_matched(judged: Judged, people: People) -> Iterator[StyleFinding]:
-    """Report subjects that only judges or only people rated."""
+def check_matched(judged: Judged, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
+    """Report subjects that only judges or only people rated, and judges that tell less apart than people."""
     seen = {subject_of(unit) for unit in judged.units}
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
     yield from _of("not_judged", [_shown(subject) for subject in people.ratings if subject not in seen])
+    detected = [unit for unit in judged.units if unit.key.kind == DETECTION]
+    told = any(unit.scores if options.bins == LEARNED else unit.levels for unit in detected)
+    if people.levels(options) and not told:
+        yield from _of("no_three_labels", sorted({f"{unit.key.judge}, {unit.key.scheme}" for unit in detected}))
 
 
 def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[StyleFinding]:

@@ -32,7 +32,7 @@ def style_report(
     labels = people.labels(options)
     findings = [*checks.check_judged(judged, options), *checks.check_absent(judged)]
     if human:
-        findings += [*checks.check_people(people, labels), *checks.check_matched(judged, people)]
+        findings += [*checks.check_people(people, labels), *checks.check_matched(judged, people, options)]
     if abilities:
         findings += checks.check_abilities(judged, abilities)
     return {

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eval.recorded.style.ability import Ability
@@ -87,13 +89,29 @@ def test_people(rated):
     ].message.startswith("20 of 22 pairs")
 
 
-def test_what_only_one_side_knows(read, detected, write_lines):
+def test_what_only_one_side_knows(read, detected, write_lines, corrected):
     lines = [{"item": item, "style": "storytelling", "rater": "r1", "label": "very"} for item in ("t1", "t2")]
-    found = names(check_matched(read([detected("t2"), detected("t3")]), read_people(write_lines(lines))))
+    people = read_people(write_lines(lines))
+    found = names(check_matched(read([detected("t2"), detected("t3")]), people, corrected))
+    assert found.pop("no_three_labels").of == ("Ann, yes_no",)
     assert {check: finding.of for check, finding in found.items()} == {
         "not_rated": ("t3: storytelling",),
         "not_judged": ("t1: storytelling",),
     }
+
+
+def test_three_labels_of_people_alone(read, detected, write_lines, corrected):
+    """An empty list of three labels would not say why."""
+
+    def found(line, label="very", **choices):
+        people = read_people(write_lines([{"item": "text 1", "style": "storytelling", "rater": "r1", "label": label}]))
+        return "no_three_labels" in names(check_matched(read([line]), people, replace(corrected, **choices)))
+
+    assert found(detected())
+    assert not found(detected(label="somewhat"))
+    assert not found(detected(), label="present")
+    assert found(detected(label="somewhat"), bins="learned")
+    assert not found(detected(score=0.4), bins="learned")
 
 
 def test_abilities(read, detected):

@@ -211,4 +211,5 @@ def test_nothing_could_be_read(pearl_eval, detected, write_lines, tmp_path):
         "no_generator",
         "rated_once",
         "unbalanced_people",
+        "no_three_labels",
     ]
