@@ -180,7 +180,8 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
 
 def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, int]) -> tuple[str, ...]:
     """The fields that an option names, with commas between; of the key ones those that the personas have."""
-    key = tuple(name for name in published.KEY_FIELDS[options.key] if name in has)
+    wanted = published.KEY_FIELDS[options.key if "party" in has else published.DESCRIBED]
+    key = tuple(name for name in wanted if name in has)
     names = key if fields.strip() == "key" else tuple(filter(None, map(str.strip, fields.split(","))))
     wrong = [name for name in names if name not in has]
     if wrong or not names:

@@ -54,9 +54,9 @@ KEY = Choice(
     "key",
     {
         DESCRIBED: "--ablate key tells education, location and race or ethnicity",
-        IN_CODE: "--ablate key tells age, education, party and ideology",
+        IN_CODE: "--ablate key tells age, education, party and ideology, of personas with a party (OpinionQA)",
     },
-    "The paper names three features for OpinionQA; the authors' code tells others.",
+    "The paper names three features; for OpinionQA the authors' code tells others, for PRISM the same.",
 )
 KEY_FIELDS: Mapping[str, Sequence[str]] = {
     DESCRIBED: ("education", "region", "living country", "birth country", "location", "race", "ethnicity"),

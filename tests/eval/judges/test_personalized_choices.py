@@ -20,8 +20,9 @@ LINES = [
 
 @pytest.fixture
 def personalized(run_pearl, write_lines, judge_endpoint, tmp_path):
-    def run(*more):
-        words = ("--items", write_lines(LINES, "items.jsonl"), "--replies", tmp_path / "r.sqlite", "--json", "-")
+    def run(*more, without=()):
+        lines = [line | {"persona": {k: v for k, v in line["persona"].items() if k not in without}} for line in LINES]
+        words = ("--items", write_lines(lines, "items.jsonl"), "--replies", tmp_path / "r.sqlite", "--json", "-")
         done = run_pearl("judge", "personalized", *words, *more)
         assert done.status == 0, done.err
         return done.json
@@ -94,3 +95,9 @@ def test_key_fields(personalized, judge_endpoint, key, told):
     judge_endpoint.says = lambda body: "A]] [[80]]"
     result = personalized("--ablate", "key", "--choose", f"key={key}")
     assert [row["told"] for row in result["ablation"]["modes"]] == ["all fields", told]
+
+
+def test_key_fields_of_people_without_a_party(personalized, judge_endpoint):
+    judge_endpoint.says = lambda body: "A]] [[80]]"
+    result = personalized("--ablate", "key", "--preset", "as_published", without=("party",))
+    assert [row["told"] for row in result["ablation"]["modes"]] == ["all fields", "education, living country"]
