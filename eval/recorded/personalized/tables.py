@@ -1,11 +1,14 @@
-"""Results of ``pearl eval personalized`` and ``pearl eval agreement`` as tables."""
+"""Results of ``pearl eval personalized`` as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from eval.report.tables import NOTHING, Json, Table, shown
+
+Columns = Mapping[str, Callable[[Json], str]]
 
 
 def personalized_tables(result: Json) -> Iterator[Table]:
@@ -15,115 +18,107 @@ def personalized_tables(result: Json) -> Iterator[Table]:
     yield verdicts_table(result)
     for found in result["files"]:
         if found["counted"]:
-            yield baselines_table(result, found)
+            yield baselines_table(found)
         if found["preflight"]:
             yield preflight_table(found)
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
     """Tables of accuracy and coverage when the judge abstains below other thresholds."""
+    columns: Columns = {
+        "certainty at least": lambda row: f"{row['threshold']:g}",
+        "right": _counts,
+        "accuracy": lambda row: shown(row["interval"], 3),
+        "coverage": lambda row: f"{row['coverage']:.1%}",
+    }
     for found in result["files"]:
         if found.get("sweep"):
-            rows = tuple(
-                (f"{row['threshold']:g}", _counts(row), shown(row["interval"], 3), f"{row['coverage']:.1%}")
-                for row in found["sweep"]
-            )
-            columns = ("certainty at least", "right", "accuracy", "coverage")
-            yield Table(f"{_name(found)}: abstaining below a threshold.", columns, rows)
+            yield Table.of(f"{_name(found)}: abstaining below a threshold.", found["sweep"], columns)
 
 
 def accuracy_table(result: Json) -> Table:
-    high = f"certainty {result['threshold']:g} or more"
-    rows = tuple(
-        (
-            _name(found),
-            str(found["n"]),
-            _counts({"correct": found["correct"], "total": found["counted"]}),
-            *_accuracies(found, "accuracy", "high", "low"),
-            shown(found["accuracies"]["invalid_dropped"]["interval"], 3),
-        )
-        for found in result["files"]
-    )
+    columns: Columns = {
+        "file": _name,
+        "records": lambda found: str(found["n"]),
+        "right": lambda found: _counts({"correct": found["correct"], "total": found["counted"]}),
+        "accuracy": partial(_interval, "accuracy"),
+        f"certainty {result['threshold']:g} or more": lambda found: (
+            f"{_interval('high', found)} {_counts(found['high'])}"
+        ),
+        "the others": lambda found: f"{_interval('low', found)} {_counts(found['low'])}",
+        "with an answer only": lambda found: shown(found["accuracies"]["invalid_dropped"]["interval"], 3),
+    }
     choices = result["choices"]
     caption = (
         f"Preset {result['preset']}: reading {choices['reading']}, without an answer {choices['unparsed']}. "
         "Wilson's 95% intervals."
     )
-    columns = ("file", "records", "right", "accuracy", high, "the others", "with an answer only")
-    return Table(caption, columns, rows, result["command"])
+    return Table.of(caption, result["files"], columns, result["command"])
 
 
-def _accuracies(found: Json, *names: str) -> Iterator[str]:
-    intervals = found.get("intervals", {})
-    for name in names:
-        counts = f" {_counts(found[name])}" if name != "accuracy" else ""
-        yield f"{shown(intervals.get(name), 3)}{counts}"
+def certainty_table(result: Json) -> Table:
+    figures = {"AUROC": "auroc", "Brier": "brier", "ECE": "ece", "AURC": "aurc", "r": "certainty_correlation"}
+    columns: Columns = {
+        "file": _name,
+        **{title: partial(_interval, name) for title, name in figures.items()},
+        "takes the first": partial(_rate, "first"),
+        "takes the longer": partial(_rate, "longer"),
+    }
+    caption = "Whether certainty says what is right: 95% intervals by bootstrap over personas. Then the judge's habits."
+    return Table.of(caption, result["files"], columns)
+
+
+def verdicts_table(result: Json) -> Table:
+    kinds = [kind for kind in result["files"][0]["verdicts"] if any(each["verdicts"][kind] for each in result["files"])]
+    columns: Columns = {
+        "file": _name,
+        **{kind: partial(_number, "verdicts", kind) for kind in kinds},
+        "no certainty": lambda found: str(found["without_certainty"]),
+        "raw replies": partial(_number, "reread", "raw_replies"),
+        "read otherwise": lambda found: str(len(found["reread"]["answer"])),
+        "certainty otherwise": lambda found: str(len(found["reread"]["certainty"])),
+        "acc otherwise": lambda found: str(len(found["reread"]["acc"])),
+    }
+    caption = "What became of every record, and where our parser and the recorded fields differ."
+    return Table.of(caption, result["files"], columns)
+
+
+def baselines_table(found: Json) -> Table:
+    columns: Columns = {
+        "answer": lambda row: f"{row['name']}: {row['description']}",
+        "accuracy": lambda row: shown(row["interval"], 3),
+        "the judge's less it": lambda row: shown(row["difference"], 3, sign=True),
+        "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
+    }
+    accuracy = NOTHING if found["accuracy"] is None else f"{found['accuracy']:.3f}"
+    return Table.of(f"{_name(found)}: the judge, {accuracy}, less what needs no judge.", found["baselines"], columns)
+
+
+def preflight_table(found: Json) -> Table:
+    columns: Columns = {
+        "check": lambda finding: finding["check"],
+        "": lambda finding: finding["level"],
+        "records": lambda finding: str(finding["count"]),
+        "finding": lambda finding: finding["message"],
+    }
+    return Table.of(f"{_name(found)}: what is wrong with the records.", found["preflight"], columns)
+
+
+def _name(found: Json) -> str:
+    return Path(found["file"]).name
+
+
+def _interval(name: str, found: Json) -> str:
+    return shown(found.get("intervals", {}).get(name), 3)
 
 
 def _counts(part: Json) -> str:
     return f"{part['correct']:g}/{part['total']}"
 
 
-def certainty_table(result: Json) -> Table:
-    names = {"auroc": "AUROC", "brier": "Brier", "ece": "ECE", "aurc": "AURC", "certainty_correlation": "r"}
-    rows = tuple(
-        (
-            _name(found),
-            *(shown(found.get("intervals", {}).get(name), 3) for name in names),
-            *(shown(_rate(found, name), 2) for name in ("first", "longer")),
-        )
-        for found in result["files"]
-    )
-    caption = "Whether certainty says what is right: 95% intervals by bootstrap over personas. Then the judge's habits."
-    return Table(caption, ("file", *names.values(), "takes the first", "takes the longer"), rows)
+def _rate(name: str, found: Json) -> str:
+    return shown(found["preferences"][name]["judge"] if "preferences" in found else None, 2)
 
 
-def _rate(found: Json, name: str) -> Json | None:
-    rate: Json | None = found["preferences"][name]["judge"] if "preferences" in found else None
-    return rate
-
-
-def verdicts_table(result: Json) -> Table:
-    kinds = [kind for kind in result["files"][0]["verdicts"] if any(each["verdicts"][kind] for each in result["files"])]
-    rows = tuple(
-        (
-            _name(found),
-            *(str(found["verdicts"][kind]) for kind in kinds),
-            str(found["without_certainty"]),
-            str(found["reread"]["raw_replies"]),
-            *(str(len(found["reread"][name])) for name in ("answer", "certainty", "acc")),
-        )
-        for found in result["files"]
-    )
-    columns = ("file", *kinds, "no certainty", "raw replies", "read otherwise", "certainty otherwise", "acc otherwise")
-    return Table("What became of every record, and where our parser and the recorded fields differ.", columns, rows)
-
-
-def baselines_table(result: Json, found: Json) -> Table:
-    rows = tuple(
-        (
-            f"{row['name']}: {row['description']}",
-            shown(row["interval"], 3),
-            shown(row["difference"], 3, sign=True),
-            f"{row['p_holm']:.3g}",
-        )
-        for row in found["baselines"]
-    )
-    caption = f"{_name(found)}: the judge, {_decimal(found['accuracy'])}, less what needs no judge."
-    return Table(caption, ("answer", "accuracy", "the judge's less it", "p (McNemar, Holm)"), rows)
-
-
-def _decimal(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
-
-
-def preflight_table(found: Json) -> Table:
-    rows = tuple(
-        (finding["check"], finding["level"], str(finding["count"]), finding["message"])
-        for finding in found["preflight"]
-    )
-    return Table(f"{_name(found)}: what is wrong with the records.", ("check", "", "records", "finding"), rows)
-
-
-def _name(found: Json) -> str:
-    return Path(found["file"]).name
+def _number(part: str, name: str, found: Json) -> str:
+    return str(found[part][name])
