@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eval.drafts.comparison import MACRO_F1, METRICS
 from eval.drafts.revision import NONE, SELECTIVE
-from eval.report.pictures import BLUE, GREY, panels
+from eval.report.pictures import BLUE, GREY, ORANGE, Json, panels
 from pearl.errors import InputError
 from pearl.theta import theta_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Json = Mapping[str, Any]
-
-ORANGE = "#d98c3f"
 
 
 def check_metric(name: str, *, stances: bool) -> None:

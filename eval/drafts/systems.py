@@ -14,9 +14,10 @@ import numpy as np
 from eval.drafts.stance import STANCES, stance
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.overlap import containment, kept_documents
-from eval.retrieval.scoring import Floats, score_records
+from eval.retrieval.scoring import score_records
 from pearl.errors import InputError
 from pearl.records import Document, ScoredDocument
+from pearl.stats import Floats
 from retriever.base import Retriever, choose, oldest_first, order
 
 T = TypeVar("T")

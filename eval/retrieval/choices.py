@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.retrieval.gains import GainsRecord
-from eval.retrieval.outcomes import Floats, Outcome, ages, best_outcome, random_outcome, ranked_outcome
+from eval.retrieval.outcomes import Outcome, ages, best_outcome, random_outcome, ranked_outcome
 from eval.retrieval.overlap import kept_documents
 from eval.retrieval.scoring import Scored
 from eval.stats.slices import Mask
+from pearl.stats import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pearl.records import Document
+from pearl.stats import Floats
 from retriever.base import oldest_first
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

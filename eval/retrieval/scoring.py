@@ -9,14 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
+from pearl.stats import Floats
 from retriever.base import Retriever, oldest_first
 from retriever.models.encoder import Encoder, Vectors
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.pictures import BLUE, GREY, ORANGE, Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Json = Mapping[str, Any]
 
 SHOWN_NAME = 34  # characters of a file's name
 
