@@ -11,6 +11,7 @@ from eval.commands import (
     generation,
     people,
     personalized,
+    questions,
     retrieval,
     revision,
     shown,
@@ -31,6 +32,7 @@ app.command(epilog=retrieval.EXAMPLES)(bundled(retrieval.retrieval))
 app.command(epilog=generation.EXAMPLES)(bundled(generation.generation))
 app.command(epilog=calibration.EXAMPLES)(bundled(calibration.calibration))
 app.command(epilog=revision.EXAMPLES)(bundled(revision.revision))
+app.command(epilog=questions.EXAMPLES)(questions.questions)
 app.command(epilog=shown.EXAMPLES)(bundled(shown.shown))
 app.command(epilog=agreement.EXAMPLES)(agreement.agreement)
 app.command(epilog=corrected.EXAMPLES)(corrected.corrected)

@@ -68,7 +68,9 @@ def revision(
             revision_report(cases, system, drafts, revisions, room.scorer, stances=options.told_stances())
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    report = room.report("revision", {"models": models}, revision_tables, threshold=list(threshold))
+    report = room.report(
+        "revision", {"chat_model": room.model.name, "models": models}, revision_tables, threshold=list(threshold)
+    )
     outputs.write(replace(report, picture=partial(curves_figure, metric)))
 
 

@@ -30,7 +30,7 @@ Values = Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]  # metric -> (N, O)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CalibrationOutcome:
     """``settings`` are the values that are better than their defaults, ``figures`` how they were chosen."""
 
     settings: Json
@@ -64,7 +64,7 @@ def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Stud
     return replace(study, past=study.past[:fits])
 
 
-async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> Outcome:
+async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOutcome:
     """Draft, choose margin and k, revise what these would have shown, and choose theta.
 
     Raises InputError for fewer texts than LEAST_TEXTS, ChatError when the endpoint is down, PearlError at the highest
@@ -95,7 +95,7 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> Outcome:
     _check_enough(pairs, "revised")
     theta, threshold = _choose_theta(study, pairs, ruler)
     settings = shown.pop("chosen") | theta
-    return Outcome(
+    return CalibrationOutcome(
         settings,
         {
             "texts": len(pairs),
@@ -152,6 +152,7 @@ def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ru
         "default": {"margin": study.default.margin, "k": study.default.k},
         "best": {"margin": best.margin, "k": best.k},
         "tried": len(showings),
+        "by_chance": round(choice.by_chance, 4),
         "gain": _gains(choice.gain, values, scores),
     }
     return showing, account
@@ -181,6 +182,7 @@ def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], rule
         "best": theta_json(thetas[choice.best]),
         "tried": len(thetas),
         "share_revised": float(revises[:, choice.place].mean()),
+        "by_chance": round(choice.by_chance, 4),
         "gain": _gains(choice.gain, values, together),
         "curve": [
             {

@@ -1,7 +1,8 @@
 """Choosing among settings by what they would have done for past texts, unless that is no better than chance.
 
-The best of many settings looks good by chance alone. So the gain is measured across folds: for the texts of each fold
-that setting counts which all other texts choose.
+The best of many settings looks good by chance alone. So it is held against the best of as many where each text's
+differences have a random sign, as they have where no setting is better; and the gain that is told is measured across
+folds: for the texts of each fold that setting counts which all other texts choose.
 
 Dimensions in comments: N texts, O options.
 """
@@ -16,15 +17,19 @@ from numpy.typing import NDArray
 from pearl.stats import Bootstrap, Estimate, Floats
 
 FOLDS = 10
+FLIPS = 2000
+CHANCE = 0.05  # the share of random signs whose best may do as well
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OptionChoice:
     """``place`` is the chosen option's, ``best`` that of the highest mean; they differ where it may be chance, and the
-    first option, the default, stays. ``held_out``: for each text the option that the other folds choose, (N,)."""
+    first option, the default, stays. ``by_chance``: the share of random signs whose best option gains as much;
+    ``held_out``: for each text the option that the other folds choose, (N,)."""
 
     place: int
     best: int
+    by_chance: float
     held_out: NDArray[np.intp]
 
     def gain(self, values: Floats) -> Estimate:
@@ -33,14 +38,16 @@ class Choice:
         return Bootstrap([str(text) for text in texts]).mean(values[texts, self.held_out] - values[:, 0])
 
 
-def choose_option(values: Floats) -> Choice:
-    """The option with the highest mean if its gain over the first one, held out, is above chance: values (N, O).
+def choose_option(values: Floats) -> OptionChoice:
+    """The option with the highest mean if its gain over the first one is above chance: values (N, O).
 
     Of equal ones the first is the best. The texts are in order of time; every tenth is in the same fold.
     """
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)
     best = int(values.mean(axis=0).argmax())
-    choice = Choice(best, best, held_out)
-    gain = choice.gain(values).interval
-    return choice if best and gain is not None and gain.low > 0 else Choice(0, best, held_out)
+    more = values - values[:, :1]
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(FLIPS, len(values)))  # one for all of a text's options
+    flipped = (signs @ more).max(axis=1) / len(values)
+    by_chance = float((flipped >= more.mean(axis=0).max()).mean())
+    return OptionChoice(best if best and by_chance <= CHANCE else 0, best, by_chance, held_out)

@@ -16,7 +16,7 @@ from pearl.prompts import Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class SpendingLimits:
     """The limits of a calibration: prices, the highest cost, time, and calls under way at once."""
 
     prices: Prices = NO_PRICES
@@ -33,12 +33,12 @@ class Scribe:
         model: ChatModel,
         identity: str,
         kept: ReplyStore,
-        allowance: Allowance,
+        limits: SpendingLimits,
     ) -> None:
         self.model = model
         self._identity = identity
         self._kept = kept
-        self._allowance = allowance
+        self._limits = limits
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
         self.asked: list[Asked] = []
 
@@ -52,7 +52,7 @@ class Scribe:
         """The reply to each prompt, until ``share`` of the time has passed. Raises ChatError when the endpoint is down,
         PearlError at the highest cost."""
         asked, questions = self._asked(decoding), _questions(prompts)
-        limits = self._allowance
+        limits = self._limits
         spent = sum(each.cost or 0.0 for each in self.asked)
         terms = Terms(
             limits.in_flight,

@@ -20,11 +20,11 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted
 from pearl.theta import theta_words
 from retriever.models.encoder import SentenceEncoder
-from service.calibrating.calibrating import LEAST_TEXTS, Outcome, affordable, calibrate, estimate
+from service.calibrating.calibrating import LEAST_TEXTS, CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import Ruler
 from service.calibrating.past import past_texts
 from service.calibrating.replies import forget_replies, kept_replies
-from service.calibrating.scribe import Allowance, Scribe
+from service.calibrating.scribe import Scribe, SpendingLimits
 from service.calibrating.study import Study
 from service.services import Services
 from service.store import calibrations, documents, feedback, users, voices
@@ -79,8 +79,8 @@ def calibrate_user(session: Session) -> dict[str, Any]:
         with kept_replies(settings.home, subject.user) as kept:
             study, left_out = _study(services, session, subject, console)
             at_once = calls_at_once(settings, session.in_flight)
-            allowance = Allowance(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
-            scribe = Scribe(model, writer_of(settings), kept, allowance)
+            limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
+            scribe = Scribe(model, writer_of(settings), kept, limits)
             if session.max_cost is not None:
                 study = affordable(study, scribe, session.prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
@@ -136,14 +136,14 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
     return study, dict(sorted(left_out.items()))
 
 
-async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> Outcome:
+async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOutcome:
     try:
         return await calibrate(study, scribe, ruler)
     finally:
         await scribe.model.close()
 
 
-def _store(services: Services, subject: Subject, outcome: Outcome) -> StoredCalibration:
+def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) -> StoredCalibration:
     """Keep the outcome. Raises NotFound where the user or the voice was deleted meanwhile."""
     made = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
@@ -170,7 +170,7 @@ def _say_estimate(found: Survey, texts: int, prices: Prices, console: Console) -
     )
 
 
-def _say_outcome(subject: Subject, outcome: Outcome, console: Console) -> None:
+def _say_outcome(subject: Subject, outcome: CalibrationOutcome, console: Console) -> None:
     settings, threshold = outcome.settings, outcome.figures["threshold"]
     theta = theta_words(threshold["value"], 2)
     if "threshold" not in settings:

@@ -78,6 +78,9 @@ def set_operating_point(setting: Setting, folder: Path, report: Path, metric: st
     chosen = choose(curve_of(folder, report, setting.command), metric)
     training = artifact.training | {setting.name: {"metric": metric, "curve": chosen.curve}}
     changed: dict[str, Any] = {setting.name: chosen.number, "training": training}
+    chat_model = json.loads(report.read_text(encoding="utf-8")).get("chat_model")  # of reports of before, None
+    if setting == THETA and chat_model:
+        changed["thresholds"] = (artifact.thresholds or {}) | {chat_model: chosen.number}
     write_manifest(folder, replace(artifact, **changed))
     return chosen
 

@@ -97,6 +97,19 @@ def test_the_command_writes_theta_into_the_artifact(
     assert read_manifest(folder).threshold is None
 
 
+def test_theta_is_that_of_the_chat_model_that_was_measured(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_artifact()
+    for chat_model, curve in (("small", HARMS), ("large", HELPS)):
+        file = report(tmp_path / "r.json", elsewhere=curve)
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_model": chat_model}))
+        assert train("threshold", model=folder, revision=file).status == 0
+    calibration = read_manifest(folder).calibration
+    thetas = [calibration.with_model(name).threshold for name in ("small", "large", "never measured")]
+    assert thetas == [None, -1.0, None]
+
+
 def test_of_several_models_the_artifacts_own(
     train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -1,0 +1,108 @@
+"""The figures of ``pearl eval questions``: how often the second floor ends in a question to the user.
+
+A history can serve its own person's next request; one of another person of the same corpus, asked at the same moment,
+it was not written for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.report.tables import Json, Table, shown
+from pearl.errors import InputError
+from pearl.history import parse_document, parse_lines
+from pearl.records import Document, Request
+from pearl.stats import Bootstrap
+from pearl.texts import check_id
+from retriever.base import Calibration, Retriever, ranked
+
+LEAST_DOCUMENTS = 8  # before a request: fewer are a short history, where relatedness decides as well
+MOST_DOCUMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFor:
+    """A request, its own person's or ``foreign``, and what the history made of it: s1, and whether it was asked."""
+
+    user: str
+    foreign: bool
+    top_score: float
+    asked: bool
+
+
+def users_of(path: Path) -> dict[str, list[Document]]:
+    """The documents of a history file by user. Raises InputError that names the line and field of the first bad one."""
+    histories: dict[str, list[Document]] = {}
+
+    def parse(value: dict[str, Any]) -> None:
+        user = check_id(value.get("user_id"), param="user_id")
+        histories.setdefault(user, []).append(parse_document(value, timestamp_required=False))
+
+    for _ in parse_lines(path, parse):
+        pass
+    return histories
+
+
+def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed: int) -> dict[str, list[Document]]:
+    """The histories, by time, of so many users who wrote enough for requests. Raises InputError for fewer than two."""
+    usable = {}
+    for user, documents in sorted(histories.items()):
+        if all(document.timestamp is not None for document in documents):
+            ordered = sorted(documents, key=lambda document: document.timestamp or 0.0)
+            if len(ordered) > LEAST_DOCUMENTS and ordered[-1].request:
+                usable[user] = ordered
+    if len(usable) < 2:
+        raise InputError("--history: fewer than two users have a request and enough texts before it.", param="history")
+    chosen = random.Random(seed).sample(sorted(usable), min(count, len(usable)))
+    return {user: usable[user] for user in chosen}
+
+
+def requests_of(
+    histories: Mapping[str, Sequence[Document]],
+    retriever: Retriever,
+    calibration: Calibration,
+) -> Iterator[AskedFor]:
+    """The last request of each user to their own history, and the next user's last one to the same."""
+    names = list(histories)
+    for place, user in enumerate(names):
+        *before, last = histories[user][-MOST_DOCUMENTS - 1 :]
+        before = [document for document in before if document.text != last.text]
+        index = retriever.index(before)
+        other = histories[names[(place + 1) % len(names)]][-1]
+        for foreign, text in ((False, last.request or ""), (True, other.request or "")):
+            ranking = ranked(before, index, Request(text, last.timestamp))
+            yield AskedFor(user, foreign, ranking[0].score, calibration.asks(ranking))
+
+
+def questions_figures(name: str, asked: Sequence[AskedFor]) -> dict[str, Any]:
+    """The shares that end in a question, of own requests and of others', with the medians of s1."""
+    figures: dict[str, Any] = {"history": name}
+    for kind, foreign in (("own", False), ("foreign", True)):
+        mine = [each for each in asked if each.foreign is foreign]
+        bootstrap = Bootstrap([each.user for each in mine])
+        figures[kind] = {
+            "requests": len(mine),
+            "asked": bootstrap.mean([float(each.asked) for each in mine]).to_json(),
+            "median_top_score": round(float(np.median([each.top_score for each in mine])), 4),
+        }
+    return figures
+
+
+def questions_tables(result: Json) -> Iterator[Table]:
+    """Yield the table of the shares."""
+    rows = tuple(
+        (
+            each["history"],
+            *(cell for kind in ("own", "foreign") for cell in (each[kind]["requests"], shown(each[kind]["asked"], 3))),
+        )
+        for each in result["histories"]
+    )
+    columns = ("history", "own requests", "asked", "others' requests", "asked")
+    title = f"Requests of {result['model']} that end in a question (second floor {result['ask_below']})."
+    yield Table(title, columns, rows, result["command"])
