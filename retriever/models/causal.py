@@ -1,12 +1,14 @@
 """The auxiliary model when it is causal, such as SmolLM2: what prompts begin with is computed once.
 
+A Llama on a processor is run without padding (``packed``); every other model by transformers, in padded batches.
+
 Dimensions in comments: D documents, B sequences of a batch, P prefix and S suffix tokens.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,7 @@ from retriever.models.auxiliary import (
     padded,
     sums,
 )
+from retriever.models.packed import Pack, PackedLlama
 from retriever.models.smollm2 import load_smollm2
 
 # what configurations call it when a causal model does more to its last layer's logits
@@ -36,6 +39,10 @@ class CausalAuxiliary(TransformersAuxiliary):
     """A decoder-only model; what the prompts of a group begin with is computed once."""
 
     _first: Tokens = ()  # before every prompt
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
+        super().__init__(name, model, tokenizer, fingerprint)
+        self._packed = PackedLlama(model) if PackedLlama.can_run(model) else None
 
     @classmethod
     def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
@@ -65,6 +72,8 @@ class CausalAuxiliary(TransformersAuxiliary):
         groups = [Group(self._begun(group.prompts), group.targets) for group in groups]
         results: list[list[Likelihood]] = [[] for _ in groups]
         self.check_fits(max((_longest(group) for group in groups), default=0))
+        if self._packed is not None:
+            return [found for some in _packs(groups) for found in self._score_packed(self._packed, some)]
         for batch in _batches(groups):
             for index, scored in zip(batch, self._score([groups[index] for index in batch]), strict=True):
                 results[index] = scored
@@ -76,6 +85,32 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     def _begun(self, prompts: Sequence[Tokens]) -> tuple[Tokens, ...]:
         return tuple((*self._first, *prompt) for prompt in prompts)
+
+    def _score_packed(self, packed: PackedLlama, groups: list[Group]) -> list[list[Likelihood]]:
+        """Groups end to end; the model's head runs on the targets' places alone."""
+        starts = [group.shared() for group in groups]
+        pack = Pack.of(
+            [
+                (
+                    group.prompts[0][:start],
+                    [(*prompt[start:], *target) for prompt, target in zip(group.prompts, group.targets, strict=True)],
+                )
+                for group, start in zip(groups, starts, strict=True)
+            ]
+        )
+        parts = [part for span in pack.spans for part in span.parts]
+        targets = [target for group in groups for target in group.targets]
+        places = [
+            place
+            for part, target in zip(parts, targets, strict=True)
+            for place in range(part.stop - len(target) - 1, part.stop - 1)
+        ]
+        rows = torch.tensor([row for row, target in enumerate(targets) for _ in target])
+        wanted = torch.tensor([token for target in targets for token in target])
+        hidden = packed.hidden(pack)[places]
+        totals = sums(log_probabilities(self._model.get_output_embeddings(), hidden, wanted), rows, len(targets))
+        found = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
+        return [[next(found) for _ in group.targets] for group in groups]
 
     def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
         """Groups with as many prompts each: their shared beginnings, then everything behind them."""
@@ -194,6 +229,22 @@ def _batches(groups: Sequence[Group]) -> list[list[int]]:
                 continue
         batches.append([index])
     return batches
+
+
+def _packs(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    """The groups in their order, about BATCH_TOKENS tokens at a time."""
+    pack: list[Group] = []
+    tokens = 0
+    for group in groups:
+        shared = group.shared()
+        own = sum(map(len, (*group.prompts, *group.targets))) - shared * (len(group.prompts) - 1)
+        if pack and tokens + own > BATCH_TOKENS:
+            yield pack
+            pack, tokens = [], 0
+        pack.append(group)
+        tokens += own
+    if pack:
+        yield pack
 
 
 def _longest(group: Group) -> int:

@@ -12,6 +12,7 @@ import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -19,12 +20,14 @@ from transformers import (
     Gemma2ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaForCausalLM,
 )
 
 from pearl.errors import InputError
 from retriever.models import causal, seq2seq
 from retriever.models.auxiliary import AuxiliaryModel, Group, load_auxiliary
 from retriever.models.causal import CausalAuxiliary
+from retriever.models.packed import Pack
 from retriever.models.seq2seq import Seq2SeqAuxiliary
 
 TEXTS = [
@@ -274,3 +277,41 @@ def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: Non
         theirs += record["gain"]
 
     assert np.corrcoef(ours, theirs)[0, 1] > 0.99
+
+
+def test_a_llama_on_a_processor_is_run_without_padding(causal_folder: Path) -> None:
+    """As transformers runs it, also in bfloat16; its matrices are in memory once."""
+    model = load_auxiliary(str(causal_folder), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    assert model._packed is not None
+    plain = AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
+    sequences = [[5, 6, 7, 8], [5, 6, 9], [5, 6]]
+    pack = Pack.of([((5, 6), [sequence[2:] for sequence in sequences]), ((), [[7]])])
+    assert pack.tokens.tolist() == [5, 6, 7, 8, 9, 7]
+    assert pack.places.tolist() == [0, 1, 2, 3, 2, 0]
+    with torch.inference_mode():
+        found = model._packed.hidden(pack)
+        for sequence, at in zip(sequences, (3, 4, 1), strict=True):
+            expected = plain.model(torch.tensor([sequence])).last_hidden_state[0, -1]
+            assert found[at] == pytest.approx(expected, abs=1e-4)
+    attention = model._model.model.layers[0].self_attn
+    joined = model._packed._layers[0].query_key_value
+    assert attention.q_proj.weight.untyped_storage().data_ptr() == joined.untyped_storage().data_ptr()
+    groups = groups_of(model)
+    exact = [each.total for scored in model.likelihoods(groups) for each in scored]
+    halves = load_auxiliary(str(causal_folder), dtype="bfloat16")
+    rounded = [each.total for scored in halves.likelihoods(groups) for each in scored]
+    assert rounded == pytest.approx(exact, rel=0.02)
+
+
+def test_a_llama_with_extras_is_left_to_transformers(causal_folder: Path, tmp_path: Path) -> None:
+    config = AutoConfig.from_pretrained(causal_folder)
+    config.attention_bias = True
+    LlamaForCausalLM(config).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(causal_folder).save_pretrained(tmp_path)
+    model = load_auxiliary(str(tmp_path), dtype="float32")
+    assert isinstance(model, CausalAuxiliary)
+    assert model._packed is None
+    groups = groups_of(model)
+    alone = [model.likelihoods([Group((prompt,), (target,))])[0][0].total for prompt, target in flat(groups)]
+    assert [each.total for scored in model.likelihoods(groups) for each in scored] == pytest.approx(alone, rel=1e-4)

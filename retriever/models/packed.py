@@ -1,0 +1,174 @@
+"""The forward pass of a Llama, SmolLM2 among them, over many sequences that stand end to end, without padding.
+
+transformers pads a batch to its longest sequence, copies what prompts share for each of them, and goes over a layer's
+numbers a dozen times between two matrices. Here the matrices see the tokens of all sequences as one, what a group's
+prompts begin with stands there once, and attention goes from sequence to sequence. Dimensions in comments: N tokens, H
+heads, K heads of keys and of values, E entries of a head, P tokens shared by a group, S tokens behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear, scaled_dot_product_attention, silu
+
+PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "model_type": "llama"}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a group's tokens stand: the shared ones, and behind them those of each prompt with its target."""
+
+    shared: slice
+    parts: tuple[slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Tokens end to end with their places in their sequences, (N,) each, and the spans of the groups."""
+
+    tokens: Tensor
+    places: Tensor
+    spans: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, groups: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]]) -> Pack:
+        """Shared tokens, and the parts behind them, of each group."""
+        tokens: list[int] = []
+        places: list[int] = []
+
+        def put(part: Sequence[int], first: int) -> slice:
+            start = len(tokens)
+            tokens.extend(part)
+            places.extend(range(first, first + len(part)))
+            return slice(start, len(tokens))
+
+        spans = tuple(Span(put(shared, 0), tuple(put(part, len(shared)) for part in parts)) for shared, parts in groups)
+        return cls(torch.tensor(tokens, dtype=torch.long), torch.tensor(places), spans)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLayer:
+    """A layer's weights, matrices with the same input as one."""
+
+    attention_norm: Tensor
+    query_key_value: Tensor
+    output: Tensor
+    mlp_norm: Tensor
+    gate_up: Tensor
+    down: Tensor
+
+    @classmethod
+    def of(cls, layer: Any) -> PackedLayer:
+        attention, mlp = layer.self_attn, layer.mlp
+        return cls(
+            layer.input_layernorm.weight.float(),
+            _joined([attention.q_proj, attention.k_proj, attention.v_proj]),
+            attention.o_proj.weight,
+            layer.post_attention_layernorm.weight.float(),
+            _joined([mlp.gate_proj, mlp.up_proj]),
+            mlp.down_proj.weight,
+        )
+
+
+def _joined(modules: Sequence[Any]) -> Tensor:
+    """The matrices one below the other; the modules keep theirs as parts of it, so that memory holds them once."""
+    joined = torch.cat([module.weight.detach() for module in modules])
+    for module, part in zip(modules, torch.split(joined, [len(module.weight) for module in modules]), strict=True):
+        module.weight.data = part
+    return joined
+
+
+class PackedLlama:
+    """The layers of a transformers Llama, run over packs."""
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self._model = model.model
+        self._heads, self._key_heads = config.num_attention_heads, config.num_key_value_heads
+        self._epsilon = config.rms_norm_eps
+        self._layers = [PackedLayer.of(layer) for layer in self._model.layers]
+        self._last_norm = self._model.norm.weight.float()
+
+    @staticmethod
+    def can_run(model: Any) -> bool:
+        """True for a Llama without extras on a processor; a GPU has more use for large batches."""
+        config = model.config
+        rope = getattr(config, "rope_parameters", None) or {}
+        return (
+            all(getattr(config, name, None) == value for name, value in PLAIN.items())
+            and rope.get("rope_type", "default") == "default"
+            and model.device.type == "cpu"
+        )
+
+    def hidden(self, pack: Pack) -> Tensor:
+        """The states that the head takes, (N, hidden); between layers they are kept in float32."""
+        states = self._model.embed_tokens(pack.tokens)
+        dtype, states = states.dtype, states.float()
+        cosines, sines = (
+            each[0, :, None, : each.shape[-1] // 2].to(dtype)
+            for each in self._model.rotary_emb(states, pack.places.unsqueeze(0))
+        )  # (N, 1, E / 2)
+        masks: dict[tuple[int, int], Tensor] = {}
+        for layer in self._layers:
+            inputs = self._normed(states, layer.attention_norm).to(dtype)
+            heads = linear(inputs, layer.query_key_value)
+            heads = heads.view(len(heads), self._heads + 2 * self._key_heads, -1)
+            turned, values = torch.split(heads, [self._heads + self._key_heads, self._key_heads], dim=1)
+            turned = _rotated(turned, cosines, sines)
+            queries, keys = torch.split(turned, [self._heads, self._key_heads], dim=1)
+            attended = _attended(queries, keys, values, pack.spans, masks)
+            states += linear(attended.flatten(1), layer.output)
+            inputs = self._normed(states, layer.mlp_norm).to(dtype)
+            gate, up = linear(inputs, layer.gate_up).chunk(2, dim=1)
+            states += linear(silu(gate).mul_(up), layer.down)
+        return self._normed(states, self._last_norm).to(dtype)
+
+    def _normed(self, states: Tensor, weight: Tensor) -> Tensor:
+        """Divided by the root of the mean square, (N, hidden)."""
+        squares = torch.linalg.vector_norm(states, dim=1, keepdim=True).square_().div_(states.shape[1])
+        normed: Tensor = states * squares.add_(self._epsilon).rsqrt_()
+        return normed.mul_(weight)
+
+
+def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    """Queries and keys turned by their places, (N, H + K, E)."""
+    first, second = heads.chunk(2, dim=2)
+    turned = torch.empty_like(heads)
+    half = first.shape[2]
+    torch.mul(first, cosines, out=turned[..., :half]).addcmul_(second, sines, value=-1)
+    torch.mul(second, cosines, out=turned[..., half:]).addcmul_(first, sines)
+    return turned
+
+
+def _attended(
+    queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[Span], masks: dict[tuple[int, int], Tensor]
+) -> Tensor:
+    """(N, H, E): each token looks at those before it in its own sequence."""
+    found = torch.empty_like(queries)
+    repeated = queries.shape[1] // keys.shape[1]
+    keys, values = (each.repeat_interleave(repeated, dim=1) for each in (keys, values))
+    for span in spans:
+        shared = span.shared
+        if shared.stop > shared.start:
+            query, key, value = (each[shared].transpose(0, 1).unsqueeze(0) for each in (queries, keys, values))
+            found[shared] = scaled_dot_product_attention(query, key, value, is_causal=True)[0].transpose(0, 1)
+        for part in span.parts:
+            key, value = (torch.cat((each[shared], each[part])) for each in (keys, values))  # (P + S, H, E)
+            query, key, value = (each.transpose(0, 1).unsqueeze(0) for each in (queries[part], key, value))
+            mask = _mask(query, key, masks)
+            found[part] = scaled_dot_product_attention(query, key, value, attn_mask=mask)[0].transpose(0, 1)
+    return found
+
+
+def _mask(query: Tensor, key: Tensor, known: dict[tuple[int, int], Tensor]) -> Tensor:
+    """(S, P + S): minus infinity for what comes later; the same for all layers."""
+    size = query.shape[2], key.shape[2]
+    if size not in known:
+        later = torch.full(size, -torch.inf, dtype=query.dtype)
+        known[size] = later.triu_(1 + size[1] - size[0])
+    return known[size]
