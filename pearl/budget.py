@@ -22,6 +22,15 @@ class Budget:
             return None
         return max(0.0, self._started + self._seconds * share - self._clock())
 
+    def left(self, share: float) -> Callable[[], float]:
+        """A function that gives the seconds until this share of the whole has passed; infinity without a limit."""
+
+        def seconds() -> float:
+            found = self.seconds_until(share)
+            return math.inf if found is None else found
+
+        return seconds
+
     def until(self, share: float) -> Callable[[], bool]:
         """A function that is True until this share of the whole has passed."""
         return lambda: self.seconds_until(share) != 0.0

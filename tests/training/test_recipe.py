@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -268,11 +269,9 @@ def test_an_unfinished_run_of_one_user_has_whole_requests(options: Any, history:
     corpus = Corpus.read(history(train=1, documents=80))
     wanted = options(corpus.name)
     told = ScoringOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
-    answers = iter([True, True, False])
+    answers = iter([math.inf, math.inf, 0.0])
     model = load_auxiliary(str(causal_folder))
-    found = corpus.scored(
-        told, lambda: model, wanted.work, lambda: next(answers, False), Console(file=StringIO()), "sum"
-    )
+    found = corpus.scored(told, lambda: model, wanted.work, lambda: next(answers, 0.0), Console(file=StringIO()), "sum")
     assert len(found) == 2 * TARGETS_PER_PIECE
     assert {len(example.gains) for example in found} == {4}
     assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%

@@ -54,14 +54,14 @@ class Corpus:
         options: ScoringOptions,
         model: Callable[[], AuxiliaryModel],
         folder: Path,
-        go_on: Callable[[], bool],
+        left: Callable[[], float],
         console: Console,
         normalize: str,
         least: int = 0,
     ) -> list[Example]:
-        """The examples of a split, scored now as far as they are not, and as far as it is to go on.
+        """The examples of a split, scored now as far as they are not, and as far as the seconds ``left`` go.
 
-        The first ``least`` units are scored in any case; if no group is whole by then, requests have some of their
+        The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
         candidates.
 
         None where no user of the split has enough. Users' names carry the corpus's, for two may have the same.
@@ -78,7 +78,7 @@ class Corpus:
         prompts = auxiliary_template(options.template)
         scorer, description = prepared(model(), prompts, options, self.histories, target_texts(units), self.fingerprint)
         with progress_of(f"scoring {out.stem}", sum(unit.size for unit in units), console) as advance:
-            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, go_on, least)
+            done = score_units(units, lambda: scorer, out.with_suffix(".parts"), description, advance, left, least)
         # the last group of an interrupted run is left out: some candidates of a request are not all
         names = {unit.name for unit in done}
         partly = {unit.group for unit in units if unit.name not in names}

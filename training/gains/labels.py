@@ -39,7 +39,7 @@ class SplitScoring:
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
         """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
-        and its first ``least`` units are scored however little that is."""
+        and its ``least`` smallest units are scored however little that is."""
         options, corpora = self._options, self._corpora
         plan = options.plans[split]
         users = sum(len(corpus.histories) for corpus in corpora)
@@ -59,9 +59,9 @@ class SplitScoring:
         )
         found: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
-            go_on = self._budget.until(since + (until - since) * number / len(corpora))
+            left = self._budget.left(since + (until - since) * number / len(corpora))
             found += corpus.scored(
-                extent, lambda: self._model, options.work, go_on, self._console, options.normalize, least
+                extent, lambda: self._model, options.work, left, self._console, options.normalize, least
             )
         return found
 

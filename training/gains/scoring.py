@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import math
 import random
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
@@ -114,14 +116,10 @@ class Scorer:
         """log p(t given q) of a user's requests."""
         known = {id: found for id, (user, found) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
-        groups = [
-            Group(
-                (tuple(self.model.encode(self._template.prompt_without(requests[id], self._examples))),),
-                (targets[id],),
-            )
-            for id in missing
-        ]
-        known |= {id: scored[0] for id, scored in zip(missing, self.model.likelihoods(groups), strict=True)}
+        prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)
+        group = Group(tuple(tuple(self.model.encode(text)) for text in prompts), tuple(targets[id] for id in missing))
+        if missing:  # all begin with the same examples
+            known |= zip(missing, self.model.likelihoods([group])[0], strict=True)
         self._without = {id: (user_id, found) for id, found in known.items()}
         return known
 
@@ -181,32 +179,62 @@ def score_units(
     folder: Path,
     description: dict[str, object],
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
-    go_on: Callable[[], bool] = lambda: True,
+    left: Callable[[], float] = lambda: math.inf,
     least: int = 0,
 ) -> list[WorkT]:
-    """Score what is not scored yet, as long as it is to go on; the units that are scored then.
+    """Score what is not scored yet, as far as the seconds ``left`` go; the units that are scored then, in their order.
 
-    The first ``least`` units are scored in any case. ``advance`` is told of pairs, and whether they were
-    computed now. Raises InputError when the folder holds scores that were made otherwise.
+    The ``least`` smallest units are scored in any case, and first. A group of units, whose requests are whole only with
+    all of it, is passed over if it would take longer, at the pace so far, than there is time left. ``advance`` is told
+    of pairs, and whether they were computed now. Raises InputError when the folder holds scores that were made
+    otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
     ready: Scoring[WorkT] | None = None
-    scored = []
-    for place, unit in enumerate(units):
-        target = folder / f"{unit.name}.parquet"
-        if target.exists():
-            advance(unit.size, False)
-            scored.append(unit)
-            continue
-        if place >= least and not go_on():
-            continue
+    done = {unit.name for unit in units if (folder / f"{unit.name}.parquet").exists()}
+    advance(sum(unit.size for unit in units if unit.name in done), False)
+    missing = [unit for unit in units if unit.name not in done]
+    sizes: Counter[str] = Counter()
+    for unit in missing:
+        sizes[group_of(unit.name)] += unit.size
+    sure = {unit.name for unit in _smallest_whole(missing)[: max(least - len(done), 0)]}
+    passed: set[str] = set()
+    pairs, seconds = 0, 0.0
+    for unit in sorted(missing, key=lambda unit: unit.name not in sure):
+        group = group_of(unit.name)
+        if unit.name not in sure:
+            time_left = left()
+            if group in passed or time_left <= 0 or (pairs and sizes[group] * seconds / pairs > time_left):
+                passed.add(group)
+                continue
         ready = ready or scorer()  # the model is loaded only if there is something to do
-        with replaced_file(target) as partial:
+        started = time.monotonic()
+        with replaced_file(folder / f"{unit.name}.parquet") as partial:
             pq.write_table(ready.score(unit), partial)
+        seconds, pairs = seconds + time.monotonic() - started, pairs + unit.size
+        sizes[group] -= unit.size
         advance(unit.size, True)
-        scored.append(unit)
-    return scored
+        done.add(unit.name)
+    return [unit for unit in units if unit.name in done]
+
+
+def _smallest_whole(units: Sequence[WorkT]) -> list[WorkT]:
+    """The units, those first that are a whole group, the smallest of them first; of others the first of its group, for
+    the last may have a pair or two."""
+    several = Counter(group_of(unit.name) for unit in units)
+    begins = {group_of(unit.name): unit.name for unit in reversed(units)}
+
+    def key(unit: WorkT) -> tuple[bool, bool, int]:
+        group = group_of(unit.name)
+        return several[group] > 1, begins[group] != unit.name, unit.size
+
+    return sorted(units, key=key)
+
+
+def group_of(name: str) -> str:
+    """The name of the group of a unit with this name: units of one group hold all candidates of their requests."""
+    return name.rpartition("-")[0]
 
 
 def _same_work(file: Path, description: dict[str, object]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -41,7 +42,7 @@ def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
 
 def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    found = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: True, SILENT, "sum")
+    found = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: math.inf, SILENT, "sum")
     assert len(found) == 2 * 2
     for example in found:
         assert example.user_id.startswith("mine:user")
@@ -49,7 +50,7 @@ def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path:
         assert [each.timestamp for each in example.documents] == sorted(each.timestamp for each in example.documents)  # type: ignore[type-var]
 
     # nothing is left to compute, however little time there is
-    again = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: False, SILENT, "sum")
+    again = corpus.scored(OPTIONS, lambda: model, tmp_path / "w", lambda: 0.0, SILENT, "sum")
     before = corpus.scored_before(TRAIN, tmp_path / "w", "mean")
     for one, two, mean in zip(found, again, before, strict=True):
         assert one.request_id == two.request_id == mean.request_id
@@ -59,7 +60,7 @@ def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path:
 
 def test_scores_of_another_history_are_not_taken(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: math.inf, SILENT, "sum")
     changed = replace(corpus, fingerprint="0" * 64)
     with pytest.raises(InputError, match="was made of another history file than this 'mine'"):
         changed.scored_before(TRAIN, tmp_path, "sum")
@@ -67,17 +68,17 @@ def test_scores_of_another_history_are_not_taken(corpus: Corpus, causal_folder: 
 
 def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    answers = iter([True, False, False, False])
+    answers = iter([math.inf, 0.0, 0.0, 0.0])
     found = corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: next(answers), SILENT, "sum")
     assert len({example.user_id for example in found}) == 1
-    none = corpus.scored(OPTIONS, lambda: model, tmp_path / "none", lambda: False, SILENT, "sum")
+    none = corpus.scored(OPTIONS, lambda: model, tmp_path / "none", lambda: 0.0, SILENT, "sum")
     assert none == []
 
 
-def test_the_first_units_are_scored_in_any_case(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
+def test_the_smallest_units_are_scored_in_any_case(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
     for least, users in ((0, 0), (1, 1), (2, 2), (3, 2)):
-        found = corpus.scored(OPTIONS, lambda: model, tmp_path / str(least), lambda: False, SILENT, "sum", least=least)
+        found = corpus.scored(OPTIONS, lambda: model, tmp_path / str(least), lambda: 0.0, SILENT, "sum", least=least)
         assert len({example.user_id for example in found}) == users
 
 
@@ -87,27 +88,27 @@ def test_of_one_unit_alone_requests_have_some_of_their_candidates(
     """The whole requests of a user of many documents take several units; what a later run adds makes them whole."""
     corpus = Corpus.read(write_lines(writings(["ann"], documents=90), "ann.jsonl"))
     model = load_auxiliary(str(causal_folder))
-    options = replace(OPTIONS, targets=20, candidates=12, way=BY_TIME)
+    options = replace(OPTIONS, targets=2 * TARGETS_PER_PIECE, candidates=30, way=BY_TIME)
     some, every, at_once = (
         {
             example.request_id: example.gains.tolist()
             for example in corpus.scored(
-                options, lambda: model, tmp_path / folder, lambda go_on=go_on: go_on, SILENT, "sum", least=1
+                options, lambda: model, tmp_path / folder, lambda left=left: left, SILENT, "sum", least=1
             )
         }
-        for folder, go_on in (("work", False), ("work", True), ("other", True))
+        for folder, left in (("work", 0.0), ("work", math.inf), ("other", math.inf))
     )
     assert 0 < len(some) <= TARGETS_PER_PIECE
     assert all(set(gains) <= set(every[request]) for request, gains in some.items())
     assert any(len(gains) < len(every[request]) for request, gains in some.items())
-    assert len(every) == 20
+    assert len(every) == 2 * TARGETS_PER_PIECE
     assert every == at_once
 
 
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
 def test_where_no_user_has_enough_there_are_none(corpus: Corpus, tmp_path: Path, split: str) -> None:
     options = ScoringOptions("post", split, ROLLING, 2, 3, 100)
-    assert corpus.scored(options, never, tmp_path / "w", lambda: True, SILENT, "sum") == []
+    assert corpus.scored(options, never, tmp_path / "w", lambda: math.inf, SILENT, "sum") == []
     assert corpus.scored_before(split, tmp_path / "w", "sum") == []
     assert read_scores(tmp_path / "w" / f"mine-{split}.parquet")[0].num_rows == 0
 
@@ -120,7 +121,7 @@ def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
 def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
     run: Callable[[ScoringOptions], Any] = lambda options: corpus.scored(  # noqa: E731
-        options, lambda: model, tmp_path, lambda: False, SILENT, "sum"
+        options, lambda: model, tmp_path, lambda: 0.0, SILENT, "sum"
     )
     run(OPTIONS)
     with pytest.raises(InputError, match="made with another"):
@@ -129,10 +130,10 @@ def test_scores_of_another_template_are_refused(corpus: Corpus, causal_folder: P
 
 def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
-    corpus.scored(replace(OPTIONS, split=DEV), never, tmp_path, lambda: False, SILENT, "sum")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: 0.0, SILENT, "sum")
+    corpus.scored(replace(OPTIONS, split=DEV), never, tmp_path, lambda: 0.0, SILENT, "sum")
     assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == {TRAIN}
-    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: math.inf, SILENT, "sum")
     assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == set()
 
 
@@ -141,7 +142,7 @@ def test_a_folder_without_scores(corpus: Corpus, causal_folder: Path, tmp_path: 
     with pytest.raises(InputError, match=r"holds no scores of 'mine'; run 'pearl train retriever' with this --work"):
         check_scored([corpus], (TRAIN,), tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
-    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: False, SILENT, "sum")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: 0.0, SILENT, "sum")
     check_scored([corpus], (TRAIN,), tmp_path)
     with pytest.raises(InputError, match="holds no scores"):
         check_scored([corpus], (TRAIN, DEV), tmp_path)
@@ -154,7 +155,7 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
     corpora = [corpus, replace(corpus, name="other")]
     for each in corpora:
         model = load_auxiliary(str(folder))
-        each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: True, SILENT, "sum")  # type: ignore[misc]
+        each.scored(OPTIONS, lambda model=model: model, tmp_path, lambda: math.inf, SILENT, "sum")  # type: ignore[misc]
         origin = origins_of([each], (TRAIN,), tmp_path)[each.name]
         assert (origin.aux, origin.template, origin.way) == (str(folder), "post", BY_USERS)
         assert origin.extent["candidates"] == OPTIONS.candidates
@@ -173,7 +174,7 @@ def test_each_corpus_may_have_its_template_but_not_each_split(
     other = replace(corpus, name="other", histories=corpus.histories | dict.fromkeys(users_in(DEV, 1), DOCUMENTS))
     for each, split, template in ((corpus, TRAIN, "commit"), (other, TRAIN, "comment"), (other, DEV, "commit")):
         options = replace(OPTIONS, split=split, template=template)
-        each.scored(options, lambda: model, tmp_path, lambda: True, SILENT, "sum")
+        each.scored(options, lambda: model, tmp_path, lambda: math.inf, SILENT, "sum")
     found = origins_of([corpus, other], (TRAIN,), tmp_path)
     assert {name: origin.template for name, origin in found.items()} == {"mine": "commit", "other": "comment"}
     with pytest.raises(InputError, match=r"\('other': another template in each split\)"):
@@ -185,8 +186,8 @@ def test_a_corpus_split_by_time_is_not_taken_with_one_split_by_users(
 ) -> None:
     model = load_auxiliary(str(causal_folder))
     few = replace(corpus, name="few")
-    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: True, SILENT, "sum")
-    few.scored(replace(OPTIONS, way=BY_TIME), lambda: model, tmp_path, lambda: True, SILENT, "sum")
+    corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: math.inf, SILENT, "sum")
+    few.scored(replace(OPTIONS, way=BY_TIME), lambda: model, tmp_path, lambda: math.inf, SILENT, "sum")
     assert origins_of([few], (TRAIN,), tmp_path)["few"].way == BY_TIME
     with pytest.raises(InputError, match=r"'few' has too few users \(2\) for a split by users.* leave it out\."):
         origins_of([corpus, few], (TRAIN,), tmp_path)

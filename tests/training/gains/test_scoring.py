@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -22,9 +23,9 @@ from pearl.records import Document
 from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
 from training.data.split import users_of
 from training.files import alone_in
-from training.gains.scores import merge_scores, read_scores
+from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Scorer, describe, few_shot_examples, prepared, score_units
-from training.gains.units import ScoringOptions, plan_units, target_texts
+from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
 from training.templates import auxiliary_template
 
 OPTIONS = ScoringOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
@@ -407,3 +408,43 @@ def test_scores_that_cannot_be_written_are_refused_at_once(
 def test_scores_that_are_not_there_are_not_called_damaged(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.parquet: there is no such file"):
         read_scores(tmp_path / "none.parquet")
+
+
+class Counting:
+    """A scorer that takes a second for each pair, by its own clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.scored: list[str] = []
+        monkeypatch.setattr("training.gains.scoring.time.monotonic", lambda: self.now)
+
+    def score(self, unit: Unit, /) -> pa.Table:
+        self.scored.append(unit.name)
+        self.now += unit.size
+        return SCHEMA.empty_table()
+
+
+def unit_of(name: str, pairs: int) -> Unit:
+    return Unit(name, "ann", (), ((Document("t", "said"), frozenset(map(str, range(pairs)))),))
+
+
+def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a second a pair, in 30 seconds: the smallest whole group in any case, then what fits, groups whole."""
+    counting = Counting(monkeypatch)
+    sizes = {"big-0": 20, "big-1": 20, "mid-0": 8, "small-0": 2, "other-0": 9, "other-1": 9, "last-0": 3}
+    units = [unit_of(name, size) for name, size in sizes.items()]
+    found = score_units(units, lambda: counting, tmp_path, {}, left=lambda: 30 - counting.now, least=1)
+    assert counting.scored == ["small-0", "mid-0", "other-0", "other-1"]
+    assert [unit.name for unit in found] == ["mid-0", "small-0", "other-0", "other-1"]
+    counting.scored.clear()
+    again = score_units(units, lambda: counting, tmp_path, {}, left=lambda: 0.0, least=1)
+    assert ([unit.name for unit in again], counting.scored) == ([unit.name for unit in found], [])
+
+
+def test_however_little_time_is_left_the_smallest_unit_is_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting = Counting(monkeypatch)
+    units = [unit_of("a-0", 32), unit_of("a-1", 3), unit_of("b-0", 7)]
+    score_units(units, lambda: counting, tmp_path, {}, left=lambda: 0.0, least=1)
+    assert counting.scored == ["b-0"]  # whole, which a part of the other group is not
