@@ -271,10 +271,13 @@ def _retrievers() -> str:
 
 
 def training() -> str:
-    """The page about training with the table of the presets' choices put in."""
+    """The page about training with the presets' choices, and what models take, put in."""
+    from gpu_times import memory_table, time_table
+
     from training.choices import choices_markdown
 
-    return _with_blocks("docs/training.md", (("choices", choices_markdown()),))
+    blocks = (("choices", choices_markdown()), ("memory", memory_table()), ("times", time_table()))
+    return _with_blocks("docs/training.md", blocks)
 
 
 def importing() -> str:

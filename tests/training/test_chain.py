@@ -39,6 +39,32 @@ def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Cal
     return run
 
 
+def test_the_pages_published_commands_run(
+    run_pearl: Callable[..., Any],
+    mine: Path,
+    writings: Any,
+    users_in: Any,
+    write_lines: Any,
+    seq2seq_folder: Path,
+    sentence_folder: Path,
+    mpnet_folder: Path,
+) -> None:
+    """With tiny models of the paper's kinds in place of those that the page names."""
+    users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 1)]
+    write_lines(writings(users, documents=14), "history.jsonl.gz")
+    section = PAGE[PAGE.index("## As published") :]
+    commands = re.search(r"^```\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[1].splitlines()  # type: ignore[index]
+    tiny: dict[str, Any] = {"encoder": sentence_folder, "base": mpnet_folder, "epochs": 1}
+    assert len(commands) == 3
+    for command in commands[1:]:  # the first is the second on larger models
+        _, *words = shlex.split(command)
+        ran = run_pearl(*words, **tiny | ({"aux": seq2seq_folder} if words[1] == "retriever" else {}))
+        assert ran.status == 0, f"{command}: {ran.err}"
+    chosen = {name: read_manifest(Path(name)).training["choices"]["y0"] for name in ("SMALL", "THIRD")}
+    assert chosen == {"SMALL": "median", "THIRD": "q3"}
+    assert {read_manifest(Path(name)).training["preset"] for name in chosen} == {"as_published"}
+
+
 def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
     run_pearl: Callable[..., Any], mine: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
 ) -> None:
