@@ -21,7 +21,7 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a group's tokens stand: the shared ones, and behind them those of each prompt with its target."""
+    """The places of a group: of the shared tokens, and behind them of each prompt's rest with its target."""
 
     shared: slice
     parts: tuple[slice, ...]

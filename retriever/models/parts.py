@@ -85,7 +85,7 @@ class PartedWeights:
                 shutil.rmtree(partial, ignore_errors=True)
 
     def _check_room(self, folder: Path) -> None:
-        """Raises OSError if the disk has no room for the joined parts beside what is in them."""
+        """Check that the disk has room for the joined parts beside what is in them. Raises OSError if it has not."""
         parts = [self._part(module) for module in self.parts]
         needed = UNPACKED * sum(part.stat().st_size for part in parts if part.is_file())
         free = shutil.disk_usage(folder).free
