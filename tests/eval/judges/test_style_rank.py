@@ -107,7 +107,7 @@ def test_thirds_that_are_equal_tie():
 
 def test_choices_by_name():
     taken = PRESETS.chosen("corrected", ["half=tie", "even=cautious"])
-    assert taken == {"half": "tie", "style_shown": "definition", "even": "cautious"}
+    assert taken == {"half": "tie", "style_shown": "definition", "even": "cautious", "perspective": "writer"}
     assert label(ab("12 21"), RankOptions(**taken)) == "tie"
     with pytest.raises(InputError, match="--choose half=maybe: there are dropped, tie"):
         PRESETS.chosen("corrected", ["half=maybe"])
