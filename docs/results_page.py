@@ -19,7 +19,7 @@ from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
 from eval.retrieval.report import METRICS as RETRIEVAL
 from eval.retrieval.tables import calibration_tables, retrieval_tables
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, MPNET
 from pearl.theta import theta_words
 from retriever.registry import ENTRIES
 
@@ -321,9 +321,12 @@ def _kinds_page() -> str:
         for place, (label, _) in enumerate(_kinds_models("")):
             rows.append((label, *(_figure(results[name], _kinds_models(name)[place][1], metric) for name in DOMAINS)))
         rows += [(_label(model), *(_figure(results[name], model, metric) for name in DOMAINS)) for model in others]
+        for model in (row["model"] for row in results["git"][MPNET]["models"]):
+            figures = (_figure(results[name][MPNET], model, metric) for name in DOMAINS)
+            rows.append((f"{_label(model)} under MPNet", *figures))
         counts = ", ".join(f"{result['n']} requests of {result['users']} users" for result in results.values())
         lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *DOMAINS.values()), tuple(rows))))
-    commands = "\n".join(f"    {result['command']}" for result in results.values())
+    commands = "\n".join(f"    {each['command']}" for result in results.values() for each in (result, result[MPNET]))
     return "\n".join([*lines, f"{commands}\n"])
 
 
