@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from service.store import calibrations
+from service.store.calibrations import CalibrationKey, StoredCalibration
 
 
 @pytest.fixture
@@ -73,3 +77,27 @@ def test_voices_are_their_owners(pearl: Any, ann: Any) -> None:
     assert ann.post("/v1/drafts", {"request": "a", "voice": "email"}).status_code == 404
     ann.put("/v1/voices/email", {"instructions": "Ann's."})
     assert ben.get("/v1/voices").json()["data"][0]["instructions"] == "Ben's."
+
+
+def test_a_voice_shows_its_calibrations_and_the_whole_history_its_own(pearl: Any) -> None:
+    pearl.voice("ann", "email")
+    pearl.add("ann", "A text.")
+    key = CalibrationKey("email", pearl.services.histories.retriever.fingerprint, "fake")
+    owner = pearl.user("ann")
+    with pearl.database.write() as connection:
+        for number, combination in enumerate((key, replace(key, model="another"), replace(key, voice=None))):
+            made = StoredCalibration(f"c{number}", combination, {"threshold": "all"}, {"texts": 30}, 10.0 + number)
+            calibrations.put(connection, owner.id, made)
+    ann = pearl.as_user("ann")
+    email, whole = ann.get("/v1/voices/email").json(), ann.get("/v1/voices/pearl").json()
+    assert (email["name"], whole["name"], whole["documents"]) == ("email", "pearl", 1)
+    assert [(each["id"], each["in_use"]) for each in email["calibrations"]] == [("c1", False), ("c0", True)]
+    assert [each["id"] for each in whole["calibrations"]] == ["c2"]
+    assert email["calibrations"][1]["settings"] == {"threshold": "all"}
+    assert ann.get("/v1/voices/none").status_code == 404
+    assert pearl.as_user("ben").get("/v1/voices/email").status_code == 404
+    assert len(ann.get("/v1/export").json()["calibrations"]) == 3
+    assert ann.delete("/v1/voices/email").status_code == 204
+    assert [each.id for each in pearl.rows("calibrations")] == ["c2"]
+    assert ann.delete("/v1/me").status_code == 204
+    assert pearl.rows("calibrations") == []
