@@ -92,8 +92,8 @@ class Settings(BaseSettings):
     )
     revise_below: str | None = Field(
         default=None,
-        description="Score below which a draft is revised: a number, `never` or `all`; by default the retriever's "
-        "trained threshold.",
+        description="Score below which a draft is revised: a number, `never` or `all`; by default what `pearl "
+        "calibrate` chose for the user, else the retriever's trained threshold for this chat model.",
     )
     encoder: str = Field(
         default=EMBEDDED,

@@ -23,7 +23,7 @@ class EntryPage(BaseModel, Generic[Entry]):
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[Entry] = Field(description="The entries of this page.", examples=[[]])
     has_more: bool = Field(description="True when another page follows.", examples=[False])
-    first_id: str | None = Field(description="Id of the first entry here.")
+    first_id: str | None = Field(description="Id of the first entry here.", examples=["email-009"])
     last_id: str | None = Field(description="Give it as `after` for the next page.")
 
     @classmethod
