@@ -1,0 +1,1 @@
+"""Judgements of writing quality: files as the authors publish them, and what is wrong with them."""

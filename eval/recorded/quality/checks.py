@@ -1,0 +1,89 @@
+"""Checks of pairs and scored paragraphs: what must be known before a figure about them is read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from eval.recorded.quality.originals import underlying
+from eval.recorded.quality.records import (
+    QualityPair,
+    QualityRecord,
+    ScoredParagraph,
+    paragraphs,
+)
+from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
+
+NAMED = 5  # records of a leak in a message
+
+Pairs = Sequence[QualityPair]
+
+
+def _texts(pair: QualityPair) -> frozenset[str]:
+    return frozenset((pair.first, pair.second))
+
+
+def _both_orders(pairs: Pairs) -> tuple[str, Pairs] | None:
+    orders = defaultdict(set)
+    for pair in pairs:
+        orders[_texts(pair)].add(pair.first)
+    both = [pair for pair in pairs if len(orders[_texts(pair)]) == 2]
+    return (f"Pairs that stand there in both orders. {len(both):,} of {len(pairs):,} items.", both) if both else None
+
+
+PAIR_CHECKS: tuple[Check[Pairs], ...] = (
+    item_check(
+        "equal_texts",
+        BROKEN,
+        "Both paragraphs are the same text, and a coin decides.",
+        lambda pair: pair.first.strip() == pair.second.strip(),
+    ),
+    repeat_check(
+        "duplicate_pair", NOTE, "The same pair in the same order again.", lambda pair: (pair.first, pair.second)
+    ),
+    Check("both_orders", NOTE, "Pairs that stand there in both orders.", _both_orders),
+    conflict_check(
+        "contradicting_labels", BROKEN, "The same two texts, each preferred once.", _texts, lambda pair: pair.better
+    ),
+)
+SCORE_CHECKS: tuple[Check[Sequence[ScoredParagraph]], ...] = (
+    repeat_check("duplicate_paragraph", NOTE, "The same paragraph again.", lambda scored: scored.text),
+    item_check("score_off_scale", BROKEN, "Scores outside 1 to 10.", lambda scored: scored.off_scale),
+    conflict_check(
+        "contradicting_scores",
+        BROKEN,
+        "The same paragraph with different scores.",
+        lambda scored: scored.text,
+        lambda scored: scored.score,
+    ),
+)
+
+
+def quality_findings(records: Iterable[QualityRecord]) -> list[Finding]:
+    """Faults of a file's pairs and scored paragraphs."""
+    known = list(records)
+    pairs = [record for record in known if isinstance(record, QualityPair)]
+    scored = [record for record in known if isinstance(record, ScoredParagraph)]
+    return [*preflight(PAIR_CHECKS, pairs), *preflight(SCORE_CHECKS, scored)]
+
+
+def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
+    """Records whose underlying paragraph stands among those trained on, with the names of the latter; None without."""
+    records = (*tested, *(record for _, record in trained))
+    texts = [(place, text) for place, record in enumerate(records) for text in paragraphs(record)]
+    groups = underlying([text for _, text in texts])
+    among: dict[int, tuple[Path, QualityRecord]] = {}
+    for (place, _), group in zip(texts, groups, strict=True):
+        if place >= len(tested):
+            among.setdefault(group, trained[place - len(tested)])
+    found: dict[int, tuple[Path, QualityRecord]] = {}
+    for (place, _), group in zip(texts, groups, strict=True):
+        if place < len(tested) and group in among:
+            found.setdefault(tested[place].line, among[group])
+    if not found:
+        return None
+    named = ", ".join(f"{line} is {path}:{record.line}" for line, (path, record) in list(found.items())[:NAMED])
+    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+    message = f"Paragraphs that were trained on, edited or not. {len(found):,} of {len(tested):,} items: {named}{more}."
+    return Finding("in_training", BROKEN, tuple(found), message)

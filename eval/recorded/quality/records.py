@@ -1,0 +1,215 @@
+"""Records of writing quality: pairs, scored paragraphs and traces of edits, in the forms that are published.
+
+A record is a pair of the WQ benchmark (``paragraph1``, ``paragraph2``, ``reference_preference``), a structured record
+with a ``paragraph`` and its score, or a chat (``messages``) that asks for a preference, a score or an edit. Files
+are JSON arrays or JSON Lines, gzipped or not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from eval.recorded.quality.files import parse_objects
+from pearl.errors import InputError
+from pearl.texts import json_type
+
+MAX_WORDS = 20_000  # the benchmark's longest text has 3,000; more is no paragraph
+LOWEST_SCORE, HIGHEST_SCORE = 1.0, 10.0
+UNSTATED = "unstated"
+ONE, TWO = re.compile(r"\nParagraph 1:\n"), re.compile(r"\n+Paragraph 2:\n")
+SINGLE, EDITED = re.compile(r"\nParagraph:\n"), re.compile(r"\nHere is the paragraph you are editing:\n")
+ASKED = re.compile(r"\n+You must produce your answer in the following JSON format:")
+PARTS = re.compile(r"^Part [123]: [^\n]*$", re.MULTILINE)
+SPAN = r"^Span (\d+): `(.*?)` "
+FOUND = re.compile(SPAN + r"\(Category: `(.*?)`\)[ \t]*$", re.MULTILINE | re.DOTALL)
+REWRITTEN = re.compile(SPAN + r"(?:->|→) `(.*?)`[ \t]*$(?=\n+Span \d+: `|\s*\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class QualityPair:
+    """``preferred`` is 1 or 2; ``original`` names the text that both come from, where the record does."""
+
+    line: int
+    first: str
+    second: str
+    preferred: int
+    origin: str = UNSTATED
+    original: str | None = None
+
+    @property
+    def better(self) -> str:
+        return self.first if self.preferred == 1 else self.second
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredParagraph:
+    """A paragraph with its score. The published training set has scores of 0, off the scale, so a check names them."""
+
+    line: int
+    text: str
+    score: float
+    original: str | None = None
+
+    @property
+    def off_scale(self) -> bool:
+        return not LOWEST_SCORE <= self.score <= HIGHEST_SCORE
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEdit:
+    span: str
+    rewrite: str
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditTrace:
+    """A draft, the edits proposed for it, and the text they make."""
+
+    line: int
+    draft: str
+    edits: tuple[SpanEdit, ...]
+    edited: str
+
+
+QualityRecord = QualityPair | ScoredParagraph | EditTrace
+
+
+def read_quality(path: Path) -> list[QualityRecord]:
+    """The records of a file. Raises InputError that names file, record and field."""
+    return list(parse_objects(path, parse_record))
+
+
+def read_pairs(path: Path) -> list[QualityPair]:
+    """The pairs among the records. Raises InputError for a file without any."""
+    pairs = [record for record in read_quality(path) if isinstance(record, QualityPair)]
+    if not pairs:
+        raise InputError(f"{path}: holds no pair (paragraph1, paragraph2, reference_preference).", code="no_pairs")
+    return pairs
+
+
+def paragraphs(record: QualityRecord) -> Iterator[str]:
+    """Every text of a record."""
+    if isinstance(record, QualityPair):
+        yield from (record.first, record.second)
+    elif isinstance(record, ScoredParagraph):
+        yield record.text
+    else:
+        yield from (record.draft, record.edited)
+
+
+def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
+    """Raises InputError with ``param`` set to the field."""
+    if "messages" in value:
+        return _chat(value["messages"], line)
+    original = value.get("original_id")
+    if original is not None and not isinstance(original, (str, int)):
+        raise InputError(f"must be a string, not {json_type(original)}.", param="original_id", code="wrong_type")
+    name = None if original is None else str(original)
+    if "paragraph1" in value or "paragraph2" in value:
+        first, second = (_paragraph(value.get(field), field) for field in ("paragraph1", "paragraph2"))
+        preferred = _preference(value.get("reference_preference"), "reference_preference")
+        return QualityPair(line, first, second, preferred, _origin(value.get("origin")), name)
+    if "paragraph" in value:
+        field = next((field for field in ("zscore", "score", "zscore_int") if field in value), "score")
+        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), _score(value.get(field), field), name)
+    has = ", ".join(sorted(value)) or "no field"
+    needs = "needs paragraph1 and paragraph2, paragraph, or messages"
+    raise InputError(f"{needs}; the record has {has}.", code="missing_field")
+
+
+def _chat(messages: Any, line: int) -> QualityRecord:
+    """A pair, a score or a trace of edits from what the user asks and the assistant answers."""
+    asked, answer = (_said(messages, role) for role in ("user", "assistant"))
+    if PARTS.search(answer):
+        return _trace(asked, answer, line)
+    try:
+        reply = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        reply = None
+    if isinstance(reply, dict) and "preference" in reply:
+        first, second = _between(asked, ONE, TWO), _between(asked, TWO, ASKED)
+        preferred = _preference(reply["preference"], "preference")
+        return QualityPair(line, _paragraph(first, "Paragraph 1"), _paragraph(second, "Paragraph 2"), preferred)
+    if isinstance(reply, dict) and "score" in reply:
+        text = _paragraph(_between(asked, SINGLE, ASKED), "Paragraph")
+        return ScoredParagraph(line, text, _score(reply["score"], "score"))
+    raise InputError(
+        "the assistant's message must be a JSON object with preference or score, or have Part 1 to Part 3.",
+        param="messages",
+    )
+
+
+def _said(messages: Any, role: str) -> str:
+    turns = messages if isinstance(messages, list) else []
+    for turn in turns:
+        if isinstance(turn, dict) and turn.get("role") == role and isinstance(turn.get("content"), str):
+            return str(turn["content"])
+    raise InputError(f"must hold a message of the {role}.", param="messages", code="missing_field")
+
+
+def _between(text: str, start: re.Pattern[str], end: re.Pattern[str]) -> str | None:
+    """The text between two marks, the second the last of its kind; None where one is missing."""
+    begun = start.search(text)
+    ends = [mark for mark in end.finditer(text) if begun and mark.start() >= begun.end()]
+    return text[begun.end() : ends[-1].start()] if begun and ends else None
+
+
+def _trace(asked: str, answer: str, line: int) -> EditTrace:
+    begun, parts = EDITED.search(asked), PARTS.split(answer)
+    if begun is None:
+        raise InputError("the user's message holds no paragraph to edit.", param="messages", code="missing_field")
+    if len(parts) != 4:
+        raise InputError("the assistant's message must have Part 1, Part 2 and Part 3.", param="messages")
+    spans, rewrites = FOUND.findall(parts[1]), REWRITTEN.findall(parts[2])
+    if [found[:2] for found in spans] != [found[:2] for found in rewrites]:
+        raise InputError(
+            f"Part 1 has {len(spans)} spans and Part 2 rewrites {len(rewrites)}, or others.", param="messages"
+        )
+    edits = (SpanEdit(span, new, kind) for (_, span, kind), (_, _, new) in zip(spans, rewrites, strict=True))
+    draft, edited = _paragraph(asked[begun.end() :], "paragraph"), _paragraph(parts[3].strip(), "Part 3")
+    return EditTrace(line, draft, tuple(edits), edited)
+
+
+def _paragraph(value: Any, field: str) -> str:
+    if value is None:
+        raise InputError("is missing.", param=field, code="missing_field")
+    if not isinstance(value, str):
+        raise InputError(f"must be a string, not {json_type(value)}.", param=field, code="wrong_type")
+    words = len(value.split())
+    if not words:
+        raise InputError("is empty.", param=field, code="empty_text")
+    if words > MAX_WORDS:
+        raise InputError(f"has {words:,} words; a paragraph has at most {MAX_WORDS:,}.", param=field, code="too_long")
+    return value
+
+
+def _preference(value: Any, field: str) -> int:
+    if value not in ("1", "2", 1, 2) or isinstance(value, bool):
+        raise InputError("must be '1' or '2'.", param=field)
+    return int(value)
+
+
+def _score(value: Any, field: str) -> float:
+    try:
+        score = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        score = math.nan
+    if not math.isfinite(score):
+        raise InputError("must be a number.", param=field, code="wrong_type")
+    return score
+
+
+def _origin(value: Any) -> str:
+    if value is None:
+        return UNSTATED
+    if not isinstance(value, str) or not value.strip():
+        raise InputError("must be a string such as human-AI.", param="origin", code="wrong_type")
+    return value.strip()

@@ -1,0 +1,114 @@
+"""The forms of the published files, and input that cannot be used."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from eval.recorded.quality.records import EditTrace, QualityPair, ScoredParagraph, SpanEdit, read_pairs, read_quality
+from pearl.errors import InputError
+
+PAIR = {"paragraph1": "The sea was grey.", "paragraph2": "The sea lay flat and grey.", "reference_preference": "2"}
+FORM = "You must produce your answer in the following JSON format:"
+
+
+def chat(asked, answer):
+    turns = (("system", "You write."), ("user", asked), ("assistant", answer))
+    return {"messages": [{"role": role, "content": content} for role, content in turns]}
+
+
+def preference(answer='{"preference": "1"}'):
+    return chat(f"Which is better?\n\nParagraph 1:\nOne sea.\n\nTwo.\n\nParagraph 2:\nA lake.\n\n{FORM}\n...", answer)
+
+
+def scored(answer='{"score": 7}', text="One sea."):
+    return chat(f"Score it.\n\nParagraph:\n{text}\n\n{FORM}\n...", answer)
+
+
+def trace(
+    first="Span 1: `sea` (Category: `Cliche`)\nSpan 2: `was\ngrey` (Category: `Purple Prose`)",
+    second="Span 1: `sea` -> `lake`\nSpan 2: `was\ngrey` -> ``",
+):
+    asked = "Edit it.\n\nHere is the paragraph you are editing:\nThe sea was\ngrey."
+    return chat(asked, f"Part 1: Spans\n\n{first}\n\n\nPart 2: Rewriting\n\n{second}\n\n\nPart 3: Edits\n\nThe lake .")
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(records, *, lines=False, packed=False):
+        text = "\n".join(map(json.dumps, records)) if lines else json.dumps(records)
+        path = tmp_path / "records.json"
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_every_form_is_read(written, lines, packed):
+    structured = {"original_id": "a1", "paragraph": "The sea.", "zscore": 4.25, "zscore_int": 4}
+    origin = PAIR | {"origin": "human-AI", "original_id": 3, "reference_preference": 1}
+    path = written([PAIR, origin, structured, preference(), scored(), trace()], lines=lines, packed=packed)
+    assert read_quality(path) == [
+        QualityPair(1, PAIR["paragraph1"], PAIR["paragraph2"], 2),
+        QualityPair(2, PAIR["paragraph1"], PAIR["paragraph2"], 1, "human-AI", "3"),
+        ScoredParagraph(3, "The sea.", 4.25, "a1"),
+        QualityPair(4, "One sea.\n\nTwo.", "A lake.", 1),
+        ScoredParagraph(5, "One sea.", 7.0),
+        EditTrace(
+            6,
+            "The sea was\ngrey.",
+            (SpanEdit("sea", "lake", "Cliche"), SpanEdit("was\ngrey", "", "Purple Prose")),
+            "The lake .",
+        ),
+    ]
+    assert [pair.better for pair in read_pairs(path)] == [PAIR["paragraph2"], PAIR["paragraph1"], "One sea.\n\nTwo."]
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (PAIR | {"paragraph1": " \n"}, "paragraph1: is empty."),
+        (PAIR | {"paragraph2": None}, "paragraph2: is missing."),
+        (PAIR | {"paragraph2": 5}, "paragraph2: must be a string, not a number."),
+        (PAIR | {"paragraph2": "sea " * 50_000}, "paragraph2: has 50,000 words; a paragraph has at most 20,000."),
+        (PAIR | {"reference_preference": "3"}, "reference_preference: must be '1' or '2'."),
+        (PAIR | {"reference_preference": True}, "reference_preference: must be '1' or '2'."),
+        (PAIR | {"reference_preference": ["1"]}, "reference_preference: must be '1' or '2'."),
+        ({"paragraph1": "a", "paragraph2": "b"}, "reference_preference: must be '1' or '2'."),
+        ({"paragraph": "The sea."}, "score: must be a number."),
+        ({"paragraph": "The sea.", "score": "good"}, "score: must be a number."),
+        ({"text": "a"}, "needs paragraph1 and paragraph2, paragraph, or messages; the record has text."),
+        (preference('{"preference": "0"}'), "preference: must be '1' or '2'."),
+        (preference("One."), "messages: the assistant's message must be a JSON object with preference or score"),
+        (scored(text=" "), "Paragraph: is empty."),
+        (chat("Score it.", '{"score": 3}'), "Paragraph: is missing."),
+        ({"messages": []}, "messages: must hold a message of the user."),
+        (trace(second="Span 1: `sea` -> `lake`"), "messages: Part 1 has 2 spans and Part 2 rewrites 1, or others."),
+        (chat("Edit it.", "Part 1: a\nPart 3: b"), "messages: the user's message holds no paragraph to edit."),
+        ("sea", "must be a JSON object, not a string"),
+    ],
+)
+def test_bad_records_are_named(written, record, says):
+    with pytest.raises(InputError, match="record 2: ") as told:
+        read_quality(written([PAIR, record]))
+    assert says in told.value.message
+    with pytest.raises(InputError, match=r"records\.json:2: "):
+        read_quality(written([PAIR, record], lines=True))
+
+
+def test_files_that_cannot_be_used(written, tmp_path):
+    with pytest.raises(InputError, match="holds no pair"):
+        read_pairs(written([scored()]))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_quality(tmp_path / "none.json")
+    broken = tmp_path / "broken.json"
+    broken.write_text("[{", encoding="utf-8")
+    with pytest.raises(InputError, match="is not JSON"):
+        read_quality(broken)
+    broken.write_bytes(gzip.compress(b"[]")[:-6])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_quality(broken)
