@@ -24,7 +24,7 @@ class EntryPage(BaseModel, Generic[Entry]):
     data: list[Entry] = Field(description="The entries of this page.", examples=[[]])
     has_more: bool = Field(description="True when another page follows.", examples=[False])
     first_id: str | None = Field(description="Id of the first entry here.", examples=["email-009"])
-    last_id: str | None = Field(description="Give it as `after` for the next page.")
+    last_id: str | None = Field(description="Give it as `after` for the next page.", examples=["email-010"])
 
     @classmethod
     def of(cls, data: Sequence[Entry], has_more: bool) -> Self:
