@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.ratings import named
+from eval.commands.ratings import RATERS_OPTION, named
 from eval.commands.scored import Resamples, Seed
 from pearl.options import JSON_OPTION
 
@@ -37,9 +37,7 @@ def agreement(
     labels: str | None = typer.Option(
         None, "--labels", metavar="A,B", help="Every label a rater could give; by default those in the file."
     ),
-    raters: str | None = typer.Option(
-        None, "--raters", metavar="A,B", help="Every rater who was asked; a rating by another is an error."
-    ),
+    raters: str | None = RATERS_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the pairs of raters."),

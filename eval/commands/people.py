@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.ratings import RATERS_OPTION, named
 from eval.commands.scored import Seed
 from pearl.options import JSON_OPTION
 
@@ -21,7 +22,7 @@ Examples:
 
 \b
   pearl judge personalized --items people.jsonl --llm openai --records judged.jsonl
-  pearl eval people --ratings ratings.jsonl --records judged.jsonl
+  pearl eval people --ratings ratings.jsonl --records judged.jsonl --raters Ann,Ben
   pearl eval people --ratings ratings.jsonl --records judged.jsonl --threshold 70 --json - | jq .agreement
 """
 
@@ -31,6 +32,7 @@ def people(
     records: list[Path] = typer.Option(
         [], "--records", metavar="F.jsonl", help="Records of a judge on the same items; repeatable."
     ),
+    raters: str | None = RATERS_OPTION,
     threshold: float = typer.Option(
         80.0, "--threshold", min=1, max=100, help="Certainty from which on somebody counts as certain."
     ),
@@ -44,6 +46,6 @@ def people(
 
     outputs = Outputs(json)
     outputs.check()
-    head = Head.of("eval", "people", ratings=ratings, records=records, threshold=threshold, seed=seed)
-    figures = study_report(read_person_ratings(ratings), records, threshold, seed)
+    head = Head.of("eval", "people", ratings=ratings, records=records, raters=raters, threshold=threshold, seed=seed)
+    figures = study_report(read_person_ratings(ratings, named(raters)), records, threshold, seed)
     outputs.write(Report(head, figures, study_tables))

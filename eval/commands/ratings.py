@@ -27,6 +27,9 @@ Examples:
   pearl ratings page --items people.jsonl --tie --raters Ann,Ben --out page.html
 """
 
+RATERS_OPTION = typer.Option(
+    None, "--raters", metavar="A,B", help="Every rater who was asked; a rating by another is an error."
+)
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Collect ratings by people.")
 
 

@@ -23,6 +23,7 @@ from eval.recorded.labels import LETTERS, JudgedItem, read_judged
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.certainty import Certain, sweep
 from eval.stats.proportions import wilson_json
+from eval.stats.ratings import check_rater
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
 from pearl.texts import check_id, json_type
@@ -44,13 +45,15 @@ class PersonRating:
     right: str | None
 
 
-def read_person_ratings(path: Path) -> tuple[PersonRating, ...]:
-    """Raises InputError that names file, line and field of the first bad rating; two by one rater of an item are."""
+def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonRating, ...]:
+    """``raters`` are all who were asked. Raises InputError that names file, line and field of the first bad rating; two
+    by one rater of an item are, and one by nobody who was asked."""
     lines: dict[tuple[str, str], int] = {}
 
     def parse(value: dict[str, Any], number: int) -> PersonRating:
         check_fields(value, "item", "rater", "label")
         item, rater = check_id(value["item"], param="item"), check_id(value["rater"], param="rater")
+        check_rater(rater, raters)
         if (item, rater) in lines:
             already = f"'{rater}' rated '{item}' on line {lines[item, rater]} already."
             raise InputError(already, param="rater", code="duplicate_rating")
@@ -192,16 +195,20 @@ def study_tables(result: Json) -> Iterator[Table]:
     agreement = result["agreement"]
     caption = (
         f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people; compared on "
-        f"{result['compared']:,} items. {result['without_majority']:,} have no majority. Wilson's 95% intervals."
+        f"{result['compared']:,} items. {result['without_majority']:,} have no majority. No answer, as where two "
+        "orders disagree, counts as wrong. Wilson's 95% intervals."
     )
     if agreement:
         caption += (
             f" Two raters of an item agree in {agreement['mean']:.3f}, SD {agreement['sd']:.3f}, over "
             f"{agreement['draws']:,} draws of {agreement['drawn']:,} items."
         )
-    rows = [(row["who"], *(cell(row[part]) for part in ("all", "high", "low"))) for row in result["rows"]]
+    rows = [
+        (row["who"], *(cell(row[part]) for part in ("all", "high", "low")), f"{row['unanswered']:,}")
+        for row in result["rows"]
+    ]
     high = f"certainty {result['threshold']:g} or more"
-    yield Table(caption, ("who", "accuracy", high, "the others"), tuple(rows), result["command"])
+    yield Table(caption, ("who", "accuracy", high, "the others", "no answer"), tuple(rows), result["command"])
     names = [row["who"] for row in result["rows"]]
     sweeps = [
         (f"{points[0]['threshold']:g}", *(_at(point) for point in points))

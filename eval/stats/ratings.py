@@ -63,14 +63,19 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
                 "an item has one label from each rater.",
                 code="duplicate_rating",
             )
-        if raters and rater not in raters:
-            raise InputError(f"{path}:{line}: rater: '{rater}' is none of {', '.join(raters)}.", code="unknown_rater")
+        check_rater(rater, raters, f"{path}:{line}: rater: ")
         if labels and label not in labels:
             raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
         given[item, rater] = line, label
     if not given:
         raise InputError(f"{path}: there is no rating in it.", code="empty_file")
     return ratings_of({key: label for key, (_, label) in given.items()}, labels)
+
+
+def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
+    """``raters`` are all who were asked, none if anybody may rate. Raises InputError for another."""
+    if raters and rater not in raters:
+        raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
 
 
 def ratings_of(given: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:

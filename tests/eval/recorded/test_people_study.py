@@ -101,6 +101,22 @@ def test_bad_ratings(study, lines, says):
     assert says in run.err
 
 
+def test_a_rater_whom_nobody_asked(study):
+    asked = ("--raters", "rater 0,rater 1,rater 2")
+    assert study(*asked, judged=records()).status == 0
+    run = study(*asked, lines=[*ratings(), {"item": "p1", "rater": "Cy", "label": "A"}], judged=records())
+    assert (run.status, run.out) == (2, "")
+    assert "ratings.jsonl:16: rater: 'Cy' is none of rater 0, rater 1, rater 2." in run.err
+
+
+def test_orders_that_disagree_are_shown(study):
+    """The judge says A in both orders, so it has no answer to p1: wrong, and counted."""
+    disagreeing = [{**line, "answer": "A"} if line["item"] == "p1" else line for line in records()]
+    run = study("--json", "-", judged=disagreeing)
+    assert (run.json["rows"][2]["unanswered"], run.json["rows"][2]["all"]["correct"]) == (1, 2)
+    assert "no answer" in study(judged=disagreeing).out
+
+
 def test_two_right_answers(study):
     run = study(lines=ratings(ground_truth="B"), judged=records())
     assert "'p1' has two right answers, B and A." in run.err
