@@ -136,6 +136,15 @@ class SecondRound(Generic[ItemT, OptionsT]):
     times: int = 1
 
 
+def can_be_labelled(options: object) -> None:
+    """None: people's labels can be held against all judgements."""
+
+
+def of_no_style(item: object, options: object) -> tuple[str, ...]:
+    """No styles: an item has one label."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Judge(Generic[ItemT, OptionsT]):
     """``summary``, ``about_items`` and ``examples`` are the help of its command, ``source`` a place in the papers.
@@ -144,7 +153,9 @@ class Judge(Generic[ItemT, OptionsT]):
     ``seed`` and the names of the presets' choices are filled in. ``load`` reads the items, and returns the options as
     they hold for them. ``tables`` show the ``figures``. ``lines`` are what ``--judgements`` writes, or whatever name
     ``output`` gives that option. ``max_tokens`` in a reply may depend on the options; ``whole``: a reply that was cut
-    off is invalid, for it never came to its verdict.
+    off is invalid, for it never came to its verdict. ``writes``: its replies are texts, which no label is held
+    against. ``unlabelled`` says why people's labels cannot be held against judgements by these options; ``styles`` are
+    those an item is judged by, which are part of its name in files of labels.
     """
 
     name: str
@@ -165,6 +176,9 @@ class Judge(Generic[ItemT, OptionsT]):
     max_tokens: int | Callable[[OptionsT], int] = 512
     again: SecondRound[ItemT, OptionsT] | None = None
     whole: bool = True
+    writes: bool = False
+    unlabelled: Callable[[OptionsT], str | None] = can_be_labelled
+    styles: Callable[[ItemT, OptionsT], Sequence[str]] = of_no_style
     output: str = "judgements"
     output_help: str = "Write each judgement on a line."
 

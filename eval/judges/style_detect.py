@@ -272,6 +272,12 @@ def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions)
     return ask(judgement.trial, options, said.value) if isinstance(said, Score) else None
 
 
+def unlabelled(options: DetectOptions) -> str | None:
+    """Several ways of asking have several labels for one that people give."""
+    several = len(options.ways) > 1 or options.reflect
+    return "give one --scheme, at most one --as, and no --reflect or --protected" if several else None
+
+
 def read(reply: str, trial: Trial[StyleItem], options: DetectOptions) -> Points:
     scale: Scale = trial.way[0].scale
     return scale.read(reply, (trial.item.text,))
@@ -495,4 +501,6 @@ JUDGE = Judge(
     tables=tables,
     lines=lines,
     max_tokens=64,
+    unlabelled=unlabelled,
+    styles=lambda item, options: (item.style,),
 )

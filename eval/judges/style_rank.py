@@ -162,6 +162,11 @@ def load(path: Path, options: RankOptions) -> tuple[Items[RankItem], RankOptions
     return Items.of(read_items(path, {"id", "style", *NEEDED, *SOURCES}, parse)), options
 
 
+def unlabelled(options: RankOptions) -> str | None:
+    """A rubric gives points, which are no label."""
+    return None if options.way.pairs else "give a --scheme that compares two texts; a rubric gives points"
+
+
 CHECKS: Sequence[Check[Sequence[RankItem]]] = (
     item_check(
         "identical_texts",
@@ -464,4 +469,6 @@ JUDGE = Judge(
     tables=tables,
     lines=lines,
     max_tokens=lambda options: 64 if options.way.pairs and not options.way.justified else 512,
+    unlabelled=unlabelled,
+    styles=lambda item, options: item.styles if options.way.styled else (),
 )

@@ -261,6 +261,7 @@ JUDGE = Judge(
     tables=tables,
     lines=lines,
     max_tokens=1024,
+    writes=True,
     output="responses",
     output_help="Write each text on a line, for style-detect and style-pairs.",
 )

@@ -110,7 +110,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
     own: dict[str, str] = {}
     ways = set()
     for place, line in enumerate(lines, start=1):
-        name = _name(line, line.get("item") or line.get("id"))
+        name = item_name(line.get("item") or line.get("id"), line.get("style"))
         mine = answers.setdefault(name, [])
         swapped = line.get("swapped") or line.get("order") == "ba"
         answer = _answer(line, swapped=bool(swapped), place=place)
@@ -132,9 +132,8 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
     )
 
 
-def _name(line: Mapping[str, Any], item: object) -> str:
+def item_name(item: object, style: str | Sequence[str] | None) -> str:
     """The name of the item; a text judged by several styles is an item for each."""
-    style = line.get("style")
     return f"{item} ({style if isinstance(style, str) else ', '.join(style)})" if style else str(item)
 
 
@@ -176,7 +175,7 @@ def read_people(path: Path) -> PeopleLabels:
             raise InputError("is missing.", param="id", code="missing_field")
         if not isinstance(value.get("label"), str) or not value["label"].strip():
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
-        name, rater = _name(value, item), optional_string(value, "rater") or ""
+        name, rater = item_name(item, value.get("style")), optional_string(value, "rater") or ""
         if (name, rater) in lines:
             by = f" by {rater}" if rater else ""
             raise InputError(
@@ -186,13 +185,42 @@ def read_people(path: Path) -> PeopleLabels:
         given[name][rater] = value["label"].strip()
 
     read_lines(path, set(), parse, "label")
-    if len(given) < FEWEST_LABELS:
+    people = PeopleLabels(str(path), {name: tuple(labels.values()) for name, labels in given.items()})
+    check_number(people)
+    return people
+
+
+def check_number(people: PeopleLabels) -> None:
+    """Raises InputError for labels of fewer than ten items."""
+    if len(people.given) < FEWEST_LABELS:
         raise InputError(
-            f"{path}: has labels of {len(given)} items; fewer than {FEWEST_LABELS} say too little of a judge.",
+            f"{people.file}: has labels of {len(people.given)} items; fewer than {FEWEST_LABELS} say too little of a "
+            "judge.",
             param="labels",
             code="too_few_labels",
         )
-    return PeopleLabels(str(path), {name: tuple(labels.values()) for name, labels in given.items()})
+
+
+def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabels:
+    """The labels in a file of those ``items`` that are ``judged``. Raises InputError as :func:`read_people` does, and
+    for labels of what is no item."""
+    people, judged = read_people(path), set(judged)
+    check_items(people, items)
+    people = PeopleLabels(people.file, {name: labels for name, labels in people.given.items() if name in judged})
+    check_number(people)
+    return people
+
+
+def check_items(people: PeopleLabels, items: Set[str]) -> None:
+    """Raises InputError for labels of other items."""
+    unknown = [name for name in people.given if name not in items]
+    if unknown:
+        raise InputError(
+            f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
+            + (f", and {len(unknown) - 1} more are none." if len(unknown) > 1 else "."),
+            param="labels",
+            code="unknown_id",
+        )
 
 
 def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> PeopleLabels:
@@ -221,15 +249,7 @@ class Labelled:
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
     """Raises InputError for labels of unknown items, and where people gave only one label."""
-    known = {item.id for item in items}
-    unknown = [name for name in people.given if name not in known]
-    if unknown:
-        raise InputError(
-            f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
-            + (f", and {len(unknown) - 1} more are none." if len(unknown) > 1 else "."),
-            param="labels",
-            code="unknown_id",
-        )
+    check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}
     given = people.majorities(says)

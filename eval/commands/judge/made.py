@@ -20,10 +20,11 @@ from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
-from eval.recorded.labels import judged_items, read_people
+from eval.recorded.labels import item_name, judged_items, labels_for
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
+from pearl.errors import InputError
 from pearl.options import check_writable, parameter, parameters_of, write_json
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
@@ -64,6 +65,8 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
     shared["judgements"] = parameter("judgements", Annotated[Path | None, output])
     labels = option(*(("--human",) if "labels" in own else ("--labels", "--human")), metavar="L.jsonl", help=HUMAN_HELP)
     shared["human"] = parameter("human", Annotated[Path | None, labels])
+    if judge.writes:
+        del shared["human"]
     if isinstance(judge.max_tokens, int):
         shared["max_tokens"] = shared["max_tokens"].replace(default=judge.max_tokens)
     if judge.presets.choices:
@@ -92,8 +95,14 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     items, options = judge.load(
         shared.items, judge.options(**own, **{name: value for name, value in filled.items() if name in known})
     )
-    items = items.sampled(shared.limit, shared.seed)
-    people = read_people(shared.human) if shared.human else None
+    every, items = items, items.sampled(shared.limit, shared.seed)
+    people = None
+    if shared.human:
+        if why := judge.unlabelled(options):
+            raise InputError(f"--human needs judgements of one label an item: {why}.", param="human")
+        names = [item_name(item.id, judge.styles(item, options)) for item in every.every]
+        judged = [item_name(item.id, judge.styles(item, options)) for item in items.every]
+        people = labels_for(judged, set(names), shared.human)
     if shared.max_tokens is None:
         longest = judge.max_tokens if isinstance(judge.max_tokens, int) else judge.max_tokens(options)
         shared = replace(shared, max_tokens=longest)
@@ -106,12 +115,12 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
         judgements = run(judge, items, options, at)
         # within the bench, for the replies are read from its store again
         figures = judge.figures(judgements, options)
-        if people:
-            judged = judged_items(judge.lines(judgements, options))
-            figures["corrected"] = corrected_report(judged, people, CorrectedOptions(seed=shared.seed))
         if shared.judgements:
             written = judge.lines(judgements, options)
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
+        if people:
+            answers = judged_items(judge.lines(judgements, options))
+            figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=shared.seed))
     outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, partial(_tables, judge)))
 
 

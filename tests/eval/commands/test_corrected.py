@@ -256,3 +256,49 @@ def test_detection_has_the_option_by_its_other_name(run_pearl, write_lines, judg
         ("absent", 1),
         ("present", 1),
     ]
+
+
+TEXTS = [{"id": f"t{n}", "task": "email", "style": "storytelling", "text": f"Once upon {n}."} for n in range(12)]
+PAIRS = [
+    {"id": f"t{n}", "task": "email", "style": "storytelling", "request": "Why?", "text_a": f"A {n}", "text_b": f"B {n}"}
+    for n in range(12)
+]
+PRESENT = [{"item": f"t{n}", "style": "storytelling", "label": ("present", "absent")[n % 2]} for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("judge", "items", "words", "labels", "complaint"),
+    [
+        ("style-detect", TEXTS, ("--scheme", "yes_no", "--scheme", "probability"), PRESENT, "give one --scheme"),
+        ("style-detect", TEXTS, ("--as", "a cook", "--as", "a smith"), PRESENT, "at most one --as"),
+        ("style-detect", TEXTS, ("--reflect",), PRESENT, "no --reflect"),
+        ("style-rank", PAIRS, ("--scheme", "rubric_style"), PRESENT, "give a --scheme that compares two texts"),
+        ("style-detect", TEXTS[:-1], (), PRESENT, "'t11 (storytelling)' is no item"),
+        ("style-rank", PAIRS, (), [*PRESENT, {"id": "t1", "label": "A"}], "'t1' is no item"),
+        ("style-detect", TEXTS, ("--limit", 3), PRESENT, "has labels of 3 items; fewer than 10"),
+    ],
+)
+def test_labels_of_no_use_are_told_before_asking(
+    run_pearl, write_lines, judge_endpoint, judge, items, words, labels, complaint
+):
+    human = ("--human", write_lines(labels, "labels.jsonl"), "--dry-run")
+    run = run_pearl("judge", judge, "--items", write_lines(items, "items.jsonl"), *words, *human)
+    assert (run.status, run.out, judge_endpoint.bodies) == (2, "", [])
+    assert complaint in run.err
+
+
+def test_labels_of_items_that_are_not_sampled_are_left_out(run_pearl, write_lines, judge_endpoint):
+    judge_endpoint.says = lambda body: "Answer: 0.9"
+    words = ("--items", write_lines(TEXTS, "items.jsonl"), "--human", write_lines(PRESENT, "labels.jsonl"))
+    run = run_pearl("judge", "style-detect", *words, "--limit", 11, "--draws", 1, "--json", "-")
+    assert run.status == 0, run.err
+    assert (run.json["corrected"]["items"], run.json["corrected"]["labelled"]) == (11, 11)
+
+
+def test_judgements_are_written_though_labels_are_of_one_kind(run_pearl, write_lines, judge_endpoint, tmp_path):
+    judge_endpoint.says = lambda body: "Answer: 0.9"
+    labels, out = [{**line, "label": "present"} for line in PRESENT], tmp_path / "judged.jsonl"
+    words = ("--items", write_lines(TEXTS, "items.jsonl"), "--human", write_lines(labels, "labels.jsonl"))
+    run = run_pearl("judge", "style-detect", *words, "--draws", 1, "--judgements", out)
+    assert (run.status, "every label is 'present'" in run.err) == (2, True)
+    assert len(out.read_text().splitlines()) == 12
