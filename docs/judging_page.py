@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from corrected_page import coverage_table, promise_table, read_corrected, trust_
 from published_page import published_tables
 
 from eval.asking.choices import Presets
+from eval.recorded.quality.expert_tables import expert_tables
 from eval.report.render import markdown
 
 HERE = Path(__file__).resolve().parent
@@ -24,7 +26,7 @@ def judging_page() -> str:
     authorship = json.loads((HERE / "results" / "authorship.json").read_text(encoding="utf-8"))
     text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
     text = text.replace("{corrected}", _corrected())
-    text = text.replace("{choices}", _choices())
+    text = text.replace("{choices}", _choices()).replace("{experts}", _experts())
     text = text.replace("{published}", published_tables(found["files"]))
     return text.replace("{findings}", _findings(found["files"]))
 
@@ -35,6 +37,13 @@ def _corrected() -> str:
     ways = ("raw", "labelled_only", "corrected", "prediction_powered")
     tables = coverage_table(result, ways), promise_table(result), trust_table(result)
     return "\n".join([*map(markdown, tables), f"`{result['command']}`"])
+
+
+def _experts() -> str:
+    """Agreement by gap, and the printed figures beside ours."""
+    result = json.loads((HERE / "results" / "experts.json").read_text(encoding="utf-8"))
+    agreement, *_, printed = expert_tables(result)
+    return "\n".join([markdown(replace(agreement, command="")), markdown(printed), f"`{result['command']}`"])
 
 
 def _choices() -> str:
@@ -49,6 +58,7 @@ def declared_choices() -> dict[str, Presets]:
     from eval.drafts import stance
     from eval.judges import authorship, personalized, style_detect, style_rank, style_write
     from eval.recorded.personalized import presets as recorded
+    from eval.recorded.quality import expert_choices as experts
     from eval.recorded.style import choices as style
     from eval.recorded.style.styles import PERSONA_PRESETS
 
@@ -59,6 +69,7 @@ def declared_choices() -> dict[str, Presets]:
         "`pearl judge persona-items`": items.PRESETS,
         "`pearl eval personalized`": recorded.PRESETS,
         "`pearl eval style`": style.PRESETS,
+        "`pearl eval experts`": experts.PRESETS,
         "`pearl eval generation --stances --stance-rules PRESET`": stance.PRESETS,
     }
 

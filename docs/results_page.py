@@ -14,6 +14,7 @@ from benchmarks.figures import Result, read_result
 from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
+from eval.recorded.quality.expert_tables import expert_tables
 from eval.report.render import markdown
 from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
@@ -102,6 +103,16 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "No revision, revising all, and revising below theta (the paper's table 3).",
         revision_tables,
         "revision.svg",
+    ),
+    (
+        "experts",
+        "Scores of writing quality and experts: all tables",
+        "A reward model's scores of a first draft, a random edit and the best of twenty edits, held against writers' "
+        "rankings, from the file that the authors of the paper on writing quality publish. It has fewer rankings (280) "
+        "than the paper's 300, and does not give the printed 72.2% above a gap of 1 or the mean rank of 1.58. "
+        "[What it is for](../judging.md#writing-quality).",
+        expert_tables,
+        "experts.svg",
     ),
 )
 

@@ -8,6 +8,7 @@ from eval.commands import (
     agreement,
     calibration,
     corrected,
+    experts,
     generation,
     people,
     personalized,
@@ -39,6 +40,7 @@ app.command(epilog=corrected.EXAMPLES)(corrected.corrected)
 app.command(epilog=personalized.EXAMPLES)(
     bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
 )
+app.command(epilog=experts.EXAMPLES)(experts.experts)
 app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 

@@ -1,0 +1,102 @@
+"""The tables and the picture of ``pearl eval experts``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.tables import NOTHING, Json, Table, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = {"individual": BLUE, "majority": ORANGE}
+RANK_COLOURS = {"rank_1": BLUE, "rank_2": "#9db8d3", "rank_3": GREY}
+RANK_COLUMNS = {"first": "rank_1", "second": "rank_2", "third": "rank_3"}
+
+
+def expert_tables(result: Json) -> Iterator[Table]:
+    """Agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
+    majority = {row["gap"]: row for row in result["majority"]}
+    rows = tuple(
+        (row["gap"], f"{row['n']:,}", shown(row["agreement"], 3), *_majority_cells(majority.get(row["gap"])))
+        for row in result["individual"]
+    )
+    experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
+    yield Table(
+        f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "
+        f"{result['triplets']:,} triplets (triplets by number of experts: {experts}). Majorities over "
+        f"{result['majority_triplets']:,} triplets; {result['undecided_pairs']:,} pairs without one are left out. 95% "
+        "intervals by bootstrap over triplets.",
+        ("gap", "n", "individual", "majorities", "majority"),
+        rows,
+        result["command"],
+    )
+    columns = ("", "rankings", *RANK_COLUMNS, "mean rank")
+    yield Table("Ranks that experts gave.", columns, tuple(_rank_rows(result["ranks"])))
+    grouped = (
+        (f"{group['genre']}, {group['llm']}: {row[0]}", *row[1:])
+        for group in result["groups"]
+        for row in _rank_rows(group["ranks"])
+    )
+    yield Table("The same by domain and model.", columns, tuple(grouped))
+    yield Table.of(
+        "Figures that the paper prints, and what its file gives.",
+        result["printed"],
+        {
+            "figure": lambda row: row["figure"],
+            "printed": lambda row: f"{row['printed']:g}",
+            "ours": lambda row: shown(row["ours"], 3),
+            "against our interval": lambda row: "inside" if row["within_interval"] else "outside",
+        },
+    )
+
+
+def _majority_cells(row: Json | None) -> tuple[str, str]:
+    return (NOTHING, NOTHING) if row is None else (f"{row['n']:,}", shown(row["agreement"], 3))
+
+
+def _rank_rows(ranks: list[Json]) -> Iterator[tuple[str, ...]]:
+    for row in ranks:
+        shares = (shown(row[name], 2) for name in RANK_COLUMNS.values())
+        yield (row["version"], f"{row['n']:,}", *shares, shown(row["mean_rank"], 2))
+
+
+def experts_figure(result: Json) -> Figure:
+    """Agreement over the gap of scores, for an expert and for the majority, and the ranks of the three versions."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 3.6), layout="constrained")
+    agreement, ranks = figure.subplots(1, 2)
+    _draw_agreement(agreement, result)
+    left = [0.0] * len(result["ranks"])
+    names = [row["version"] for row in result["ranks"]]
+    for (name, colour), title in zip(RANK_COLOURS.items(), RANK_COLUMNS, strict=True):
+        widths = [row[name]["value"] for row in result["ranks"]]
+        ranks.barh(names, widths, left=left, color=colour, label=title)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    ranks.set_xlabel("share of rankings")
+    ranks.set_xlim(0, 1)
+    ranks.invert_yaxis()
+    for axes in (agreement, ranks):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=8, loc="lower right" if axes is agreement else "best")
+    return figure
+
+
+def _draw_agreement(axes: Axes, result: Json) -> None:
+    bins = [row["gap"] for row in result["individual"] if row["gap"][0].isdigit()]
+    for kind, colour in KINDS.items():
+        rows = {row["gap"]: row for row in result[kind] if row["agreement"]}
+        places = [place for place, name in enumerate(bins) if name in rows]
+        drawn = [rows[bins[place]]["agreement"] for place in places]
+        values = [each["value"] for each in drawn]
+        ends = ([abs(each[end] - each["value"]) for each in drawn] for end in ("low", "high"))
+        axes.errorbar(places, values, yerr=tuple(ends), fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
+    axes.axhline(0.5, color=GREY, lw=0.8, zorder=0)
+    axes.set_xticks(range(len(bins)), bins)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("gap of the scores")
+    axes.set_ylabel("prefers the higher score")

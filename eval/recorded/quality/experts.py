@@ -1,0 +1,75 @@
+"""Experts' rankings of a first draft and two edits of it, each with the score of a reward model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eval.asking.json_lines import check_fields
+from eval.recorded.quality.files import parse_objects
+from pearl.errors import InputError
+from pearl.texts import check_id, json_type
+
+VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
+RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTriplet:
+    """``scores`` by version, and one ranking an expert: the rank of each version, 1 the best."""
+
+    id: str
+    genre: str
+    llm: str
+    scores: Mapping[str, float]
+    rankings: tuple[Mapping[str, int], ...]
+
+
+def read_triplets(path: Path) -> list[RankedTriplet]:
+    """Raises InputError that names file, record and field, also for an id that stands there twice."""
+    known: set[str] = set()
+
+    def distinct(value: dict[str, Any], number: int) -> RankedTriplet:
+        triplet = _triplet(value)
+        if triplet.id in known:
+            raise InputError(f"'{triplet.id}' is there already.", param="id", code="duplicate_id")
+        known.add(triplet.id)
+        return triplet
+
+    triplets = list(parse_objects(path, distinct))
+    if not triplets:
+        raise InputError(f"{path}: there is no triplet in it.", code="empty_file")
+    return triplets
+
+
+def _triplet(value: dict[str, Any]) -> RankedTriplet:
+    check_fields(value, "id", "genre", "llm", "annotations", *VERSIONS)
+    rankings = value["annotations"]
+    if not isinstance(rankings, list) or not rankings:
+        raise InputError("must be a list with a ranking of each expert.", param="annotations", code="wrong_type")
+    return RankedTriplet(
+        check_id(value["id"]),
+        check_id(value["genre"], param="genre"),
+        check_id(value["llm"], param="llm"),
+        {name: _score(value[name], name) for name in VERSIONS},
+        tuple(map(_ranking, rankings)),
+    )
+
+
+def _score(version: Any, name: str) -> float:
+    score = version.get("wqrm_score") if isinstance(version, dict) else None
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        raise InputError(f"must be a number, not {json_type(score)}.", param=f"{name}.wqrm_score", code="wrong_type")
+    return float(score)
+
+
+def _ranking(ranking: Any) -> dict[str, int]:
+    """The rank of each version. Raises InputError unless each of the three ranks is given once."""
+    given = ranking if isinstance(ranking, dict) else {}
+    ranks = {name: RANKS.get(str(given.get(name)), 0) for name in VERSIONS}
+    if sorted(ranks.values()) != sorted(RANKS.values()):
+        raise InputError(f"each version needs another one of {', '.join(RANKS)}.", param="annotations")
+    return ranks

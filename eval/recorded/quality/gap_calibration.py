@@ -1,0 +1,152 @@
+"""The figures of ``pearl eval experts``: experts' agreement with the order of scores by their gap, and their ranks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from eval.recorded.quality.expert_choices import MEDIAN, THREE
+from eval.recorded.quality.experts import RANKS, VERSIONS, RankedTriplet
+from pearl.stats import RESAMPLES, Bootstrap
+
+EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, None)
+WIDE = 1.0  # points: the paper has a figure for wider gaps
+EXPERTS = 3  # that ranked each triplet, as the paper has it
+# what the paper prints in sections 6 and 6.1: where it stands in the result, and the figure
+PRINTED = (
+    ("individual agreement, gap up to 0.5", ("individual", "0-0.5"), 0.55),
+    ("individual agreement, gap above 3", ("individual", "3+"), 0.80),
+    ("majority agreement", ("majority", "all"), 0.66),
+    ("majority agreement, gap above 1", ("majority", "above 1"), 0.722),
+    ("mean rank, best edit", ("ranks", "best edit"), 1.58),
+    ("mean rank, random edit", ("ranks", "random edit"), 2.09),
+    ("mean rank, first draft", ("ranks", "first draft"), 2.26),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertOptions:
+    preset: str
+    raters: str
+    majority: str
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredComparison:
+    """Two versions of a triplet: the gap of their scores, and 1 where the version with the higher one is preferred."""
+
+    triplet: str
+    gap: float
+    agrees: int
+
+
+def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
+    """Agreement by gap, the distribution of ranks by domain and model, and the figures that the paper prints."""
+    counts = Counter(len(triplet.rankings) for triplet in triplets)
+    counted = [each for each in triplets if options.raters != THREE or len(each.rankings) == EXPERTS]
+    pairs = [pair for triplet in counted for pair in _majorities(triplet, options.majority)]
+    decided = [pair for pair in pairs if pair is not None]
+    groups = sorted({(triplet.genre, triplet.llm) for triplet in triplets})
+    result: dict[str, Any] = {
+        "preset": options.preset,
+        "choices": {"raters": options.raters, "majority": options.majority},
+        "triplets": len(triplets),
+        "rankings": sum(len(triplet.rankings) for triplet in triplets),
+        "experts_of_a_triplet": {str(number): counts[number] for number in sorted(counts)},
+        "equal_scores": sum(not gap for triplet in triplets for gap in _gaps(triplet).values()),
+        "random_edits_below_the_draft": sum(
+            triplet.scores["random_cot"] < triplet.scores["first_draft"] for triplet in triplets
+        ),
+        "majority_triplets": len(counted),
+        "undecided_pairs": len(pairs) - len(decided),
+        "individual": _agreement([pair for triplet in triplets for pair in _individuals(triplet)], options),
+        "majority": _agreement(decided, options),
+        "ranks": _ranks(triplets, options),
+        "groups": [
+            {"genre": genre, "llm": llm, "triplets": len(members), "ranks": _ranks(members, options)}
+            for genre, llm in groups
+            for members in ([each for each in triplets if (each.genre, each.llm) == (genre, llm)],)
+        ],
+    }
+    return result | {"printed": [_beside(result, *row) for row in PRINTED]}
+
+
+def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
+    scores = triplet.scores
+    return {(one, other): scores[one] - scores[other] for one, other in combinations(VERSIONS, 2)}
+
+
+def _individuals(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
+    """Each expert's word on each pair; pairs with equal scores say nothing."""
+    for (one, other), gap in _gaps(triplet).items():
+        if gap:
+            for ranks in triplet.rankings:
+                yield ScoredComparison(triplet.id, abs(gap), (ranks[one] < ranks[other]) == (gap > 0))
+
+
+def _majorities(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
+    """The majority's word on each pair; None where there is none."""
+    for (one, other), gap in _gaps(triplet).items():
+        if not gap:
+            continue
+        if rule == MEDIAN:
+            lead = median(ranks[other] for ranks in triplet.rankings) - median(ranks[one] for ranks in triplet.rankings)
+        else:
+            lead = sum(1 if ranks[one] < ranks[other] else -1 for ranks in triplet.rankings)
+        yield ScoredComparison(triplet.id, abs(gap), (lead > 0) == (gap > 0)) if lead else None
+
+
+def _agreement(comparisons: Sequence[ScoredComparison], options: ExpertOptions) -> list[dict[str, Any]]:
+    """A row for each bin of gaps, for all of them, and for those above WIDE; intervals over triplets."""
+    if not comparisons:
+        return []
+    bootstrap = Bootstrap([pair.triplet for pair in comparisons], resamples=options.resamples, seed=options.seed)
+    gaps = np.array([pair.gap for pair in comparisons])
+    agrees = np.array([pair.agrees for pair in comparisons], float)
+    bins = [(_name(low, high), low, high) for low, high in pairwise(EDGES) if low is not None]
+    rows = []
+    for name, low, high in (*bins, ("all", 0.0, None), (f"above {WIDE:g}", WIDE, None)):
+        inside = (gaps > low) & (gaps <= (np.inf if high is None else high))
+        rows.append(
+            {
+                "gap": name,
+                "n": int(inside.sum()),
+                "agree": int(agrees[inside].sum()),
+                "mean_gap": round(float(gaps[inside].mean()), 9) if inside.any() else None,
+                "agreement": bootstrap.ratio(agrees * inside, inside).to_json(),
+            }
+        )
+    return rows
+
+
+def _name(low: float, high: float | None) -> str:
+    return f"{low:g}+" if high is None else f"{low:g}-{high:g}"
+
+
+def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[dict[str, Any]]:
+    """The share of each rank and the mean rank of each version, over all rankings."""
+    names = [triplet.id for triplet in triplets for _ in triplet.rankings]
+    bootstrap = Bootstrap(names, resamples=options.resamples, seed=options.seed)
+    rows = []
+    for version, title in VERSIONS.items():
+        given = np.array([ranks[version] for triplet in triplets for ranks in triplet.rankings], float)
+        shares = {f"rank_{rank}": bootstrap.mean(given == rank).to_json() for rank in RANKS.values()}
+        rows.append({"version": title, "n": len(given), **shares, "mean_rank": bootstrap.mean(given).to_json()})
+    return rows
+
+
+def _beside(result: Mapping[str, Any], figure: str, place: tuple[str, str], printed: float) -> dict[str, Any]:
+    """The printed figure with ours, and true where it lies in our interval."""
+    part, name = place
+    key, wanted = ("version", "mean_rank") if part == "ranks" else ("gap", "agreement")
+    ours = next((row[wanted] for row in result[part] if row[key] == name), None)
+    within = ours is not None and ours["low"] <= printed <= ours["high"]
+    return {"figure": figure, "printed": printed, "ours": ours, "within_interval": within}
