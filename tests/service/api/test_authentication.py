@@ -18,6 +18,7 @@ ROUTES = [
     ("GET", "/v1/drafts/a"),
     ("POST", "/v1/feedback"),
     ("GET", "/v1/voices"),
+    ("GET", "/v1/voices/a"),
     ("PUT", "/v1/voices/a"),
     ("DELETE", "/v1/voices/a"),
     ("POST", "/v1/chat/completions"),
