@@ -1,0 +1,180 @@
+"""The ablation of a persona: the personalised judge asked again with fewer of its fields, or none, on the same
+items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in comments: N trials, I items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eval.asking.verdict import Failed, Given, certainty_of, is_correct
+from eval.judges.judge import Judgement, Judgements, verdict_counts
+from eval.recorded.personalized.reading import counted
+from eval.recorded.personalized.reply import ReplyForm
+from eval.report.tables import NOTHING, Json, Table, shown
+from eval.stats.proportions import add_holm, mcnemar, wilson_json
+from pearl.stats import Bootstrap, Estimate, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One way of asking. ``persona``: the profile is shown; ``fields``: of it these, None for all."""
+
+    persona: bool = True
+    fields: tuple[str, ...] | None = None
+    tie: bool = False
+    certainty: bool = True
+    highest: int = 100
+
+    @property
+    def asked(self) -> ReplyForm:
+        return ReplyForm(self.tie, self.certainty, opened=True, highest=self.highest)
+
+    @property
+    def told(self) -> str:
+        """Name the fields of the persona that the judge is told."""
+        return ("all fields" if self.fields is None else ", ".join(self.fields)) if self.persona else "no persona"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeColumns:
+    """(N,) each, 1 or 0, so that two modes of one trial stand side by side. ``there``: there is a reply, ``answered``:
+    with an answer, ``counted``: the accuracy is over it; ``certainty`` is NaN where there is none, or it does not
+    count."""
+
+    judgements: Sequence[Judgement[Any]]
+    there: Floats
+    answered: Floats
+    counted: Floats
+    correct: Floats
+    certainty: Floats
+
+    @classmethod
+    def of(cls, judgements: Sequence[Judgement[Any]], mode: Mode, unparsed: str) -> ModeColumns:
+        verdicts = [each.verdict for each in judgements]
+        there = np.array([not isinstance(verdict, Failed) for verdict in verdicts], float)
+        counts_in = np.zeros(len(verdicts))
+        counts_in[list(counted(verdicts, mode.asked, unparsed))] = 1
+        certainty = np.array([certainty_of(verdict) or np.nan for verdict in verdicts], float)
+        return cls(
+            judgements,
+            there,
+            np.array([isinstance(verdict, Given) for verdict in verdicts], float),
+            there * counts_in,
+            np.array([is_correct(each.of_item(), each.trial.item.preferred) for each in judgements], float),
+            np.where(there * counts_in > 0, certainty, np.nan),
+        )
+
+
+def ablation(
+    judgements: Judgements[Any], modes: Sequence[Mode], unparsed: str, threshold: float, seed: int
+) -> dict[str, Any]:
+    """The first mode, and each of the others less it. Intervals are by bootstrap over personas, for all modes on the
+    same resamples; McNemar's test is over items, of which each is better or worse by most of its judgements."""
+    by_mode = {
+        mode: ModeColumns.of([each for each in judgements.every if each.trial.way == mode], mode, unparsed)
+        for mode in modes
+    }
+    (first, full), *others = by_mode.items()
+    items, clusters = judgements.items.every, [each.trial.item.cluster for each in full.judgements]
+    bootstrap = Bootstrap(clusters, seed=seed)
+    return {
+        "less": first.told,
+        "items": len(items),
+        "personas": len(set(clusters)),
+        "modes": [_mode_row(mode, columns, items, bootstrap, threshold) for mode, columns in by_mode.items()],
+        "differences": add_holm([_difference(mode, less, full, bootstrap, threshold) for mode, less in others]),
+    }
+
+
+def _mode_row(
+    mode: Mode, columns: ModeColumns, items: Sequence[Any], bootstrap: Bootstrap, threshold: float
+) -> dict[str, Any]:
+    from eval.recorded.personalized.report import undefined
+    from eval.stats.certainty import Certain, auroc
+
+    certain = Certain(columns.correct, columns.certainty, bootstrap)
+    high, area = certain.at_least(threshold), auroc(certain)
+
+    def share(part: Floats, among: Floats) -> dict[str, Any]:
+        inside = part * among
+        sizes = int(inside.sum()), int(among.sum())
+        interval = bootstrap.ratio(inside, among).to_json()
+        return {"part": sizes[0], "of": sizes[1], "interval": interval, "wilson": wilson_json(*sizes)}
+
+    return {
+        "told": mode.told,
+        "n": int(columns.there.sum()),
+        "failed": verdict_counts(columns.judgements)["failed"],
+        "items_without_a_field": sum(mode.persona and not item.profile(mode.fields) for item in items),
+        "accuracy": share(columns.correct, columns.counted),
+        "accuracies": {
+            "invalid_wrong": share(columns.correct, columns.there),
+            "invalid_dropped": share(columns.correct, columns.answered),
+        },
+        "high_share": share(high, columns.counted) if mode.certainty else None,
+        "high": share(columns.correct, high) if mode.certainty else None,
+        "auroc": area.to_json(),
+        "undefined": undefined(certain, {"auroc": area}),
+    }
+
+
+def _difference(
+    mode: Mode, less: ModeColumns, full: ModeColumns, bootstrap: Bootstrap, threshold: float
+) -> dict[str, Any]:
+    """Compare a mode with the first on the trials that count in both."""
+    both = less.counted * full.counted
+
+    def difference(one: Floats, other: Floats) -> dict[str, float] | None:
+        means: list[Estimate] = [bootstrap.ratio(values * both, both) for values in (one, other)]
+        return (means[0] - means[1]).to_json()
+
+    high, high_full = ((columns.certainty >= threshold).astype(float) for columns in (less, full))
+    places = [each.trial.place for each in less.judgements]
+    by_item = np.bincount(places, weights=(less.correct - full.correct) * both)  # (I,)
+    better, worse = int((by_item > 0).sum()), int((by_item < 0).sum())
+    return {
+        "told": mode.told,
+        "n": int(both.sum()),
+        "accuracy": difference(less.correct, full.correct),
+        "high_share": difference(high, high_full) if mode.certainty else None,
+        "items_better": better,
+        "items_worse": worse,
+        "p_value": mcnemar(better, worse),
+    }
+
+
+def ablation_tables(result: Json) -> Iterator[Table]:
+    """Tables of the modes, and of what each of the others changes."""
+    ablations = result["ablation"]
+    caption = (
+        f"What the judge makes of less: {ablations['items']:,} items, the same orders and runs; 95% intervals by "
+        f"bootstrap over {ablations['personas']:,} personas."
+    )
+    modes: Mapping[str, Callable[[Json], str]] = {
+        "told": lambda row: row["told"],
+        "judgements": lambda row: f"{row['n']:,}",
+        "accuracy": lambda row: _share(row["accuracy"]),
+        "with an answer only": lambda row: _share(row["accuracies"]["invalid_dropped"]),
+        f"certainty {result['threshold']:g} or more": lambda row: _share(row["high_share"]),
+        "accuracy of these": lambda row: _share(row["high"]),
+        "AUROC": lambda row: shown(row["auroc"], 3),
+    }
+    yield Table.of(caption, ablations["modes"], modes, result["command"])
+    less: Mapping[str, Callable[[Json], str]] = {
+        "told": lambda row: row["told"],
+        "judgements": lambda row: f"{row['n']:,}",
+        "accuracy": lambda row: shown(row["accuracy"], 3, sign=True),
+        "share of high certainty": lambda row: shown(row["high_share"], 3, sign=True),
+        "items better / worse": lambda row: f"{row['items_better']:,} / {row['items_worse']:,}",
+        "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
+    }
+    caption = f"Each less {ablations['less']}, of the judgements that count in both."
+    yield Table.of(caption, ablations["differences"], less)
+
+
+def _share(share: Json | None) -> str:
+    return NOTHING if share is None else f"{shown(share['interval'], 3)} {share['part']}/{share['of']}"
