@@ -12,6 +12,7 @@ from eval.commands import (
     generation,
     people,
     personalized,
+    quality,
     questions,
     retrieval,
     revision,
@@ -41,6 +42,7 @@ app.command(epilog=personalized.EXAMPLES)(
     bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
 )
 app.command(epilog=experts.EXAMPLES)(experts.experts)
+app.command(epilog=quality.EXAMPLES)(quality.quality)
 app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 

@@ -34,14 +34,13 @@ REWRITTEN = re.compile(SPAN + r"(?:->|→) `(.*?)`[ \t]*$(?=\n+Span \d+: `|\s*\Z
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """``preferred`` is 1 or 2; ``original`` names the text that both come from, where the record does."""
+    """``preferred`` is 1 or 2."""
 
     line: int
     first: str
     second: str
     preferred: int
     origin: str = UNSTATED
-    original: str | None = None
 
     @property
     def better(self) -> str:
@@ -55,7 +54,6 @@ class ScoredParagraph:
     line: int
     text: str
     score: float
-    original: str | None = None
 
     @property
     def off_scale(self) -> bool:
@@ -109,17 +107,13 @@ def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
     """Raises InputError with ``param`` set to the field."""
     if "messages" in value:
         return _chat(value["messages"], line)
-    original = value.get("original_id")
-    if original is not None and not isinstance(original, (str, int)):
-        raise InputError(f"must be a string, not {json_type(original)}.", param="original_id", code="wrong_type")
-    name = None if original is None else str(original)
     if "paragraph1" in value or "paragraph2" in value:
         first, second = (_paragraph(value.get(field), field) for field in ("paragraph1", "paragraph2"))
         preferred = _preference(value.get("reference_preference"), "reference_preference")
-        return QualityPair(line, first, second, preferred, _origin(value.get("origin")), name)
+        return QualityPair(line, first, second, preferred, _origin(value.get("origin")))
     if "paragraph" in value:
         field = next((field for field in ("zscore", "score", "zscore_int") if field in value), "score")
-        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), _score(value.get(field), field), name)
+        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), _score(value.get(field), field))
     has = ", ".join(sorted(value)) or "no field"
     needs = "needs paragraph1 and paragraph2, paragraph, or messages"
     raise InputError(f"{needs}; the record has {has}.", code="missing_field")

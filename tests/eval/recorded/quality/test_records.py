@@ -54,8 +54,8 @@ def test_every_form_is_read(written, lines, packed):
     path = written([PAIR, origin, structured, preference(), scored(), trace()], lines=lines, packed=packed)
     assert read_quality(path) == [
         QualityPair(1, PAIR["paragraph1"], PAIR["paragraph2"], 2),
-        QualityPair(2, PAIR["paragraph1"], PAIR["paragraph2"], 1, "human-AI", "3"),
-        ScoredParagraph(3, "The sea.", 4.25, "a1"),
+        QualityPair(2, PAIR["paragraph1"], PAIR["paragraph2"], 1, "human-AI"),
+        ScoredParagraph(3, "The sea.", 4.25),
         QualityPair(4, "One sea.\n\nTwo.", "A lake.", 1),
         ScoredParagraph(5, "One sea.", 7.0),
         EditTrace(

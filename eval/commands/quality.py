@@ -1,0 +1,58 @@
+"""``pearl eval quality``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.scored import Resamples, Seed
+from pearl.options import JSON_OPTION, known
+
+EXAMPLES = """A record is a pair of texts, the better one, and where it is known the pair's origin:
+
+\b
+  {"paragraph1": "...", "paragraph2": "...", "reference_preference": "2", "origin": "human-AI"}
+
+Files are JSON arrays or JSON Lines; LAMP's chats with a preference are read, too. A file is a set.
+
+Examples:
+
+\b
+  pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression
+  pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --scorer shorter --json - | jq .baselines
+"""
+
+
+def quality(
+    pairs: list[Path] = typer.Option(
+        ..., "--pairs", metavar="F.json", help="Pairs of texts, a set a file; repeatable."
+    ),
+    scorer: str = typer.Option(
+        ..., "--scorer", metavar="NAME", help="shorter, longer, first, compression, type_token or perplexity."
+    ),
+    trained_on: list[Path] = typer.Option(
+        [],
+        "--trained-on",
+        metavar="F.json",
+        help="Training records: pairs with their paragraphs are named; repeatable.",
+    ),
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw every scorer's accuracy."),
+    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
+    from eval.recorded.quality.benchmark import QualityOptions, quality_report, read_sets
+    from eval.recorded.quality.quality_tables import quality_figure, quality_tables
+    from eval.recorded.quality.scorers import BY_NAME
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+
+    outputs = Outputs(json, picture, report)
+    outputs.check()
+    chosen = BY_NAME[known("scorer", scorer, BY_NAME)]
+    head = Head.of("eval", "quality", pairs=pairs, scorer=scorer, trained_on=trained_on, resamples=resamples, seed=seed)
+    figures = quality_report(read_sets(pairs, trained_on), chosen, QualityOptions(resamples=resamples, seed=seed))
+    outputs.write(Report(head, figures, quality_tables, "Writing quality", quality_figure))

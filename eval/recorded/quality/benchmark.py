@@ -1,0 +1,143 @@
+"""The figures of ``pearl eval quality``: how often a scorer prefers the text that people prefer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.recorded.quality.checks import leaks, quality_findings
+from eval.recorded.quality.originals import underlying
+from eval.recorded.quality.records import QualityPair, QualityRecord, read_pairs, read_quality
+from eval.recorded.quality.scorers import SCORERS, TextScorer, correct
+from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats
+
+EQUAL = 0.1  # lengths differ by at most this share of the longer text
+Part = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityOptions:
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PairSet:
+    """The pairs of a file, and what is wrong with them."""
+
+    file: Path
+    pairs: tuple[QualityPair, ...]
+    findings: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPairs:
+    """1 or 0 for each pair by scorer, (N,) each; the pairs of each set; and the bootstrap over original texts."""
+
+    correct: Mapping[str, Floats]
+    sets: Sequence[Part]
+    bootstrap: Bootstrap
+
+    def accuracy(self, scorer: str, part: Part) -> Estimate:
+        """The mean of the sets' accuracies, of those that hold pairs of the part."""
+        held = [members & part for members in self.sets if (members & part).any()]
+        right = self.correct[scorer]
+        columns = np.column_stack([column for members in held for column in (right * members, members)])
+        return self.bootstrap.sums(columns, _mean_of_ratios)
+
+    def micro(self, scorer: str, part: Part) -> Estimate:
+        return self.bootstrap.ratio(self.correct[scorer] * part, part)
+
+
+def _mean_of_ratios(sums: Floats) -> Floats:
+    """(R, 2S) -> (R,); a set without a pair in a resample does not count in it."""
+    right, number = sums[:, 0::2], sums[:, 1::2]
+    ratios = np.where(number > 0, right / np.where(number > 0, number, 1.0), 0.0)
+    return np.asarray(ratios.sum(axis=1) / (number > 0).sum(axis=1))
+
+
+def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet]:
+    """The pairs of each file with its faults. Raises InputError for files that cannot be used."""
+    trained: list[tuple[Path, QualityRecord]] = [(path, each) for path in trained_on for each in read_quality(path)]
+    sets = []
+    for file in files:
+        pairs = read_pairs(file)
+        leaked = leaks(pairs, trained) if trained else None
+        findings = [*quality_findings(pairs), *([leaked] if leaked else [])]
+        sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in findings)))
+    return sets
+
+
+def quality_report(sets: Sequence[PairSet], scorer: TextScorer, options: QualityOptions) -> dict[str, Any]:
+    """The accuracy of the scorer and every trivial one: over the sets, in each, by origin, and with equal lengths."""
+    pairs = [pair for each in sets for pair in each.pairs]
+    number = np.repeat(np.arange(len(sets)), [len(each.pairs) for each in sets])
+    decided = {each.name: correct(each, pairs, options.seed) for each in dict.fromkeys((scorer, *SCORERS))}
+    names = original_names(pairs)
+    scored = ScoredPairs(
+        {name: right for name, (right, _) in decided.items()},
+        [number == place for place in range(len(sets))],
+        Bootstrap(names, resamples=options.resamples, seed=options.seed),
+    )
+    everything = np.ones(len(pairs), bool)
+    overall = _accuracies(scored, everything)
+    baselines = [each.name for each in SCORERS]
+    origins = sorted({pair.origin for pair in pairs})
+    lengths = np.array([[len(pair.first.split()), len(pair.second.split())] for pair in pairs])
+    equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
+    return {
+        "n": len(pairs),
+        "originals": len(set(names)),
+        "scorer": scorer.name,
+        "accuracy": round(overall[scorer.name].value, 9),
+        "baselines": {name: round(overall[name].value, 9) for name in baselines},
+        "intervals": {
+            "accuracy": overall[scorer.name].to_json(),
+            "micro": scored.micro(scorer.name, everything).to_json(),
+            "baselines": {name: overall[name].to_json() for name in baselines},
+        },
+        "difference": _difference(overall, scorer.name),
+        "ties": {name: ties for name, (_, ties) in decided.items()},
+        "sets": [
+            {"file": str(each.file), **_part(scored, members), "findings": list(each.findings)}
+            for each, members in zip(sets, scored.sets, strict=True)
+        ],
+        "origins": [
+            {"origin": origin, **_part(scored, np.array([pair.origin == origin for pair in pairs]))}
+            for origin in origins
+        ],
+        "equal_length": {
+            "within": EQUAL,
+            **_part(scored, equal),
+            "difference": _difference(_accuracies(scored, equal), scorer.name) if equal.any() else None,
+        },
+    }
+
+
+def original_names(pairs: Sequence[QualityPair]) -> list[str]:
+    """The name of each pair's original text, found by the word sequences that pairs share: what LAMP calls an
+    original_id is a writer's batch of several texts."""
+    return [f"text {group}" for group in underlying([f"{pair.first}\n{pair.second}" for pair in pairs])]
+
+
+def _accuracies(scored: ScoredPairs, part: Part) -> dict[str, Estimate]:
+    return {name: scored.accuracy(name, part) for name in scored.correct}
+
+
+def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
+    """The number of pairs, and every scorer's accuracy over them, each pair counting once."""
+    accuracy = {name: scored.micro(name, part).to_json() if part.any() else None for name in scored.correct}
+    return {"n": int(part.sum()), "accuracy": accuracy}
+
+
+def _difference(found: Mapping[str, Estimate], scorer: str) -> dict[str, Any] | None:
+    """The paired difference from the best other trivial scorer, taken after looking, which favours that one."""
+    others = {each.name: found[each.name] for each in SCORERS if each.name != scorer}
+    best = max(others, key=lambda name: others[name].value)
+    gap = (found[scorer] - others[best]).to_json()
+    return None if gap is None else {"against": best, **gap}

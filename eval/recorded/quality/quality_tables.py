@@ -1,0 +1,58 @@
+"""The tables and the picture of ``pearl eval quality``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from eval.recorded.quality.scorers import BY_NAME
+from eval.report.pictures import intervals_figure
+from eval.report.tables import Json, Table, checks_table, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def quality_tables(result: Json) -> Iterator[Table]:
+    """Accuracy over the sets, in each, by origin and with equal lengths; then what is wrong with the pairs."""
+    parts = _parts(result)
+    names = list(dict.fromkeys((result["scorer"], *result["baselines"])))
+    rows = tuple(
+        (name, BY_NAME[name].description, *(shown(accuracy[name], 3) for _, accuracy in parts.values()))
+        for name in names
+    )
+    columns = ("scorer", "prefers", *(f"{title} ({number:,})" for title, (number, _) in parts.items()))
+    sentences = [
+        f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts; the mean of "
+        f"{len(result['sets'])} sets counts each set once, the others each pair. A coin decides ties. 95% intervals by "
+        "bootstrap over original texts."
+    ]
+    for title, difference in (
+        ("", result["difference"]),
+        (" with equal lengths", result["equal_length"]["difference"]),
+    ):
+        if difference:
+            gap = shown(difference, 3, sign=True)
+            sentences.append(f"Less the best other trivial scorer{title}, {difference['against']}: {gap}.")
+    yield Table(" ".join(sentences), columns, rows, result["command"])
+    for part in result["sets"]:
+        yield from checks_table(part["findings"])
+
+
+def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
+    """The number of pairs and every accuracy, by the title of the column."""
+    overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
+    parts = {"mean of sets": (result["n"], overall)}
+    if len(result["sets"]) > 1:
+        parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
+    if len(result["origins"]) > 1:
+        parts |= {part["origin"]: (part["n"], part["accuracy"]) for part in result["origins"]}
+    equal = result["equal_length"]
+    return parts | {f"lengths within {equal['within']:.0%}": (equal["n"], equal["accuracy"])}
+
+
+def quality_figure(result: Json) -> Figure:
+    """Every scorer's accuracy, over all sets and with equal lengths."""
+    parts = _parts(result)
+    every, equal = parts["mean of sets"][1], list(parts.values())[-1][1]
+    return intervals_figure({name: {"all pairs": every[name], "equal lengths": equal[name]} for name in every})

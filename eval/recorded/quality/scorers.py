@@ -1,0 +1,79 @@
+"""Trivial scorers of writing quality: what length, position and repetition alone say of a pair."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eval.recorded.quality.records import QualityPair
+from pearl.settings import EMBEDDED
+from pearl.stats import Floats
+from retriever.history.lexical import words
+
+TOKENS = 512  # of a text, for the embedded model
+PROMPT = "A paragraph:\n\n"
+Scores = Callable[[Sequence[str]], Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class TextScorer:
+    """``scores`` are higher for better texts; None for the scorer that always takes the first one."""
+
+    name: str
+    description: str
+    scores: Scores | None
+
+
+def _each(score: Callable[[str], float]) -> Scores:
+    return lambda texts: [score(text) for text in texts]
+
+
+def compression(text: str) -> float:
+    """The size of the text under zlib as a share of its own."""
+    content = text.encode()
+    return len(zlib.compress(content, 9)) / max(len(content), 1)
+
+
+def type_token(text: str) -> float:
+    """The number of different words as a share of all."""
+    of_text = words(text)
+    return len(set(of_text)) / max(len(of_text), 1)
+
+
+def perplexity(texts: Sequence[str]) -> list[float]:
+    """The loss per token under the embedded model, in nats, over the first TOKENS tokens."""
+    from retriever.models.auxiliary import Group, load_auxiliary
+
+    model = load_auxiliary(EMBEDDED)
+    distinct = list(dict.fromkeys(texts))
+    prompt = tuple(model.encode(PROMPT))
+    groups = [Group((prompt,), (tuple(model.encode(text, TOKENS)),)) for text in distinct]
+    loss = {text: -found[0].mean for text, found in zip(distinct, model.likelihoods(groups), strict=True)}
+    return [loss[text] for text in texts]
+
+
+SCORERS: tuple[TextScorer, ...] = (
+    TextScorer("shorter", "the text with fewer characters", _each(lambda text: -len(text.strip()))),
+    TextScorer("longer", "the text with more characters", _each(lambda text: len(text.strip()))),
+    TextScorer("first", "always the first text", None),
+    TextScorer("compression", "the text that zlib compresses less: it repeats itself less", _each(compression)),
+    TextScorer("type_token", "the text with the larger share of different words", _each(type_token)),
+)
+PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds less likely a token", perplexity)
+BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}
+
+
+def correct(scorer: TextScorer, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
+    """1 where the scorer prefers the text that people do, else 0, (N,); and the number of ties, decided by a coin."""
+    if scorer.scores is None:
+        margins = np.ones(len(pairs))
+    else:
+        scores = np.array(scorer.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
+        margins = scores[0::2] - scores[1::2]
+    coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
+    ties = margins == 0
+    chosen = np.where(ties, coins, margins) > 0
+    return (chosen == np.array([pair.preferred == 1 for pair in pairs])).astype(float), int(ties.sum())
