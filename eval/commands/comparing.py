@@ -20,14 +20,14 @@ from eval.commands.compare import CompareOptions
 from eval.commands.options import WritingOptions
 from eval.commands.writing import Plan, kept_answers, retrieval_systems
 from eval.drafts.held_back import held_back
-from eval.drafts.items import items_of
+from eval.drafts.items import case_ids, items_of
 from eval.drafts.systems import Case, sample
 from eval.judges import authorship
 from eval.judges.authorship import JUDGE, AuthorshipItem, AuthorshipOptions
 from eval.judges.items import Items
 from eval.judges.judge import Questions, run
 from eval.recorded.corrected import ESTIMATES, CorrectedOptions, corrected_report, corrected_tables
-from eval.recorded.labels import judged_items, read_people
+from eval.recorded.labels import PeopleLabels, judged_items, labels_for
 from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Report
@@ -50,11 +50,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Desks:
-    """The cases, and the writer with what it is asked: for each system a question a case, None where a request does not
-    fit the model."""
+    """The cases, people's labels of some, and the writer with what it is asked: for each system a question a case, None
+    where a request does not fit the model."""
 
     plan: Plan
     cases: Sequence[Case]
+    people: PeopleLabels | None
     questions: Sequence[Sequence[Question | None]]
     writer: Bench
 
@@ -81,7 +82,11 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     plan = Plan.of(writing)
     load_template(options.template)
     Purse(Prices(options.price_in, options.price_out), options.max_cost)
-    found = sample(held_back(options.history, options.targets), options.limit, options.seed)
+    every = held_back(options.history, options.targets)
+    found = sample(every, options.limit, options.seed)
+    people = None
+    if options.labels:
+        people = labels_for(case_ids(found), {*case_ids(every), *case_ids(found)}, options.labels)
     systems = retrieval_systems(plan, found, console)
     model = make_chat_model(plan.settings, in_flight=options.max_in_flight)
     decoding = Decoding(plan.longest, stop=(CLOSING,))
@@ -99,7 +104,7 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     writer = AskedModel(asking(model), plan.writer, decoding, model.count_tokens, model.name)
     with asyncio.Runner() as runner, kept_answers(plan) as kept:
         try:
-            yield Desks(plan, found, questions, Bench(terms, writer, kept, console, runner))
+            yield Desks(plan, found, people, questions, Bench(terms, writer, kept, console, runner))
         finally:
             runner.run(model.close())
 
@@ -152,7 +157,6 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
 
 def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> Report:
     """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
-    people = read_people(options.labels) if options.labels else None
     console = Console(stderr=True)
     with desks(options, console) as at:
         asked = at.writer.ask("drafts", at.fitting)
@@ -168,8 +172,8 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
         elicitation = {"drafts": asked.to_json(), "judgements": dict(outcome.elicitation)}
     if judgements:
         write_lines(judgements, lines, called=f"--judgements {judgements}")
-    if people:
-        figures["corrected"] = corrected_report(judged_items(lines), people, CorrectedOptions(seed=options.seed))
+    if at.people:
+        figures["corrected"] = corrected_report(judged_items(lines), at.people, CorrectedOptions(seed=options.seed))
     head = head_of(options, at.plan, outcome.model)
     figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
     first, second = options.systems

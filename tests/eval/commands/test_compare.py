@@ -190,6 +190,13 @@ def test_what_cannot_be_compared(compare, judge_endpoint, lines, more, complaint
     assert judge_endpoint.bodies == []
 
 
+def test_labels_are_checked_before_anything_is_asked(compare, judge_endpoint, write_lines):
+    labels = [{"id": f"u0 d{n}", "label": "tie"} for n in range(10)]  # d0 to d5 are documents
+    run = compare("--labels", write_lines(labels, "labels.jsonl"))
+    assert (run.status, judge_endpoint.bodies) == (2, [])
+    assert "labels.jsonl: id: 'u0 d0' is no item of the judgements, and 5 more are none." in run.err
+
+
 def test_two_different_systems(compare):
     run = compare("--json", "-", systems=(OURS, OURS))
     assert (run.status, "named twice" in run.err) == (2, True)
