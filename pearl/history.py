@@ -56,7 +56,8 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
                 if line.strip():
                     yield JsonLine(number, _parse(line))
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
+        why = getattr(error, "strerror", None) or error  # without a number, and the path once
+        raise InputError(f"{path}: cannot be read: {why}", code="unreadable_file") from error
 
 
 def parse_lines(

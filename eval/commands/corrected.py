@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from eval.commands.scored import Resamples, Seed
+from pearl.errors import InputError
 from pearl.options import JSON_OPTION
 
 EXAMPLES = """The judgements are what `pearl judge ... --judgements FILE` writes, or recordings as for `pearl eval
@@ -50,6 +51,8 @@ def corrected(
 
     outputs = Outputs(json, picture, report)
     outputs.check()
+    if labels and labelled:
+        raise InputError("--labelled samples the recordings' own labels; leave out --labels or it.", param="labelled")
     head = Head.of(
         "eval",
         "corrected",

@@ -80,7 +80,7 @@ def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, persona
         optional_id(value, "generator"),
         persona,
         styles,
-        _mean(name, styles, scores) if scored else 0.0,
+        _mean(name, styles, scores, judged) if scored else 0.0,
         optional_id(value, "prompt"),
     )
 
@@ -99,10 +99,12 @@ def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> t
     return personas[persona]
 
 
-def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float]) -> float:
+def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judged: Scores | None) -> float:
     for style in styles:
         if style not in scores:
-            raise InputError(f"there is none of '{name}' for '{style}'.", param="scores", code="missing_score")
+            given = judged is not None
+            what = "--judgements have no readable answer" if given else "give them, or --judgements of style-detect"
+            raise InputError(f"there is none of '{name}' for '{style}': {what}.", param="scores", code="missing_score")
     return fmean(scores[style] for style in styles) if styles else 0.0
 
 

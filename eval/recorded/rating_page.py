@@ -162,6 +162,7 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
             raise InputError(
                 f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
             )
+        _check_options(form, options)
         item = form.screen(value, options)
         if item is not None:
             before = lines.setdefault((item.id, item.style), number)
@@ -190,6 +191,13 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     counts = {"items": len(items), "left_out": len(found) - len(items), "labels": names, "digest": study["digest"]}
     return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", _harmless(study)), counts
+
+
+def _check_options(form: RatingForm, options: RatingOptions) -> None:
+    """Raises InputError for an option that means nothing for these items."""
+    for option, given, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
+        if given and form.known_by != needed:
+            raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
 
 
 def _harmless(study: Mapping[str, Any]) -> str:

@@ -109,7 +109,10 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """The line, the item, the rater and the label of each object; an item that is rated for styles is one for each."""
 
     def parse(value: dict[str, Any], number: int) -> tuple[int, str, str, str]:
-        item, rater, label = (check_id(value.get(name), param=name) for name in COLUMNS)
+        for name in COLUMNS:
+            if name not in value:
+                raise InputError("is missing.", param=name, code="missing_field")
+        item, rater, label = (check_id(value[name], param=name) for name in COLUMNS)
         style = value.get("style")
         return number, f"{item} ({style})" if style else item, rater, label
 

@@ -37,7 +37,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "no_persona": (NOTE, "say of no text for which persona it is judged: there is no sensitivity to personas."),
     "no_generator": (NOTE, "say of no text who wrote it: nothing tells whose texts are judged best."),
     "no_request": (NOTE, "say of no pair what it answers: intervals take pairs of one request for independent."),
-    "no_three_labels": (NOTE, "tell two labels apart, and people three: their three labels are not compared."),
+    "no_three_labels": (NOTE, "tell two labels apart, and people three: ask with --labels 3 to compare all three."),
     "no_ability": (NOTE, "have no score, or no family, in --ability."),
 }
 

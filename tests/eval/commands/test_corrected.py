@@ -180,6 +180,7 @@ def test_labels_that_cannot_be_used(corrected, labels, complaint):
         ([{"item": "a"}], (), "judged.jsonl:1: verdict: is missing, and so are outcome, label, answer"),
         ([{"item": "a", "verdict": "scored", "score": 3}], (), "has a score, not a label"),
         ([{"item": "a", "scheme": s, "verdict": "present"} for s in ("x", "y")], (), "of 2 judges or schemes (x, y)"),
+        (JUDGED, ("--labelled", 20), "--labelled samples the recordings' own labels; leave out --labels or it"),
         (JUDGED, ("--risk", 0), "--risk and --confidence lie between 0 and 1"),
     ],
 )
@@ -187,6 +188,12 @@ def test_judgements_that_cannot_be_used(corrected, judged, more, complaint):
     run = corrected("--json", "-", *more, judged=judged)
     assert (run.status, run.out) == (2, "")
     assert complaint in run.err
+
+
+def test_a_file_that_is_not_there(pearl_eval):
+    assert pearl_eval("corrected", "--judgements", "j.jsonl").err == (
+        "pearl: j.jsonl: cannot be read: No such file or directory\n"
+    )
 
 
 def test_judgements_without_labels_of_their_own(corrected):

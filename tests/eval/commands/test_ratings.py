@@ -230,6 +230,20 @@ def test_items_that_cannot_be_rated(run_pearl, write_lines, tmp_path, lines, com
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("lines", "words", "complaint"),
+    [
+        (PEOPLE, ("--systems", "a", "b"), "--systems is for items with candidates; leave it out"),
+        (DRAFTS, ("--tie",), "--tie is for items with responses; leave it out"),
+    ],
+)
+def test_options_for_other_items(run_pearl, write_lines, tmp_path, lines, words, complaint):
+    out = tmp_path / "page.html"
+    run = run_pearl("ratings", "page", "--items", write_lines(lines, "items.jsonl"), "--out", out, *words)
+    assert (run.status, run.out, out.exists()) == (2, "", False)
+    assert complaint in run.err
+
+
 RATINGS = [{"item": f"i{n}", "rater": rater, "label": "AB"[n % 2]} for n in range(6) for rater in ("Ann", "Ben")]
 
 
@@ -238,7 +252,7 @@ RATINGS = [{"item": f"i{n}", "rater": rater, "label": "AB"[n % 2]} for n in rang
     [
         (RATINGS[3], "ratings.jsonl:13: rater: 'Ben' rated 'i1' already on line 4"),
         ({**RATINGS[0], "rater": "Cy"}, "ratings.jsonl:13: rater: 'Cy' is none of Ann, Ben"),
-        ({"item": "i9", "label": "A"}, "ratings.jsonl:13: rater: "),
+        ({"item": "i9", "label": "A"}, "ratings.jsonl:13: rater: is missing."),
         ({"item": "i9", "rater": "Ann", "label": None}, "ratings.jsonl:13: label: "),
     ],
 )
