@@ -162,7 +162,6 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
             raise InputError(
                 f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
             )
-        _check_options(form, options)
         item = form.screen(value, options)
         if item is not None:
             before = lines.setdefault((item.id, item.style), number)
@@ -174,6 +173,7 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     items = [item for item in found if item is not None]
     if not items or form is None:
         raise InputError(f"{path}: no line has a draft of both systems.", code="empty_file")
+    _check_options(form, options)
     names = [name for name in form.labels if name != "tie" or form.known_by != "responses" or options.tie]
     study = {
         "items": [

@@ -233,8 +233,8 @@ def test_items_that_cannot_be_rated(run_pearl, write_lines, tmp_path, lines, com
 @pytest.mark.parametrize(
     ("lines", "words", "complaint"),
     [
-        (PEOPLE, ("--systems", "a", "b"), "--systems is for items with candidates; leave it out"),
-        (DRAFTS, ("--tie",), "--tie is for items with responses; leave it out"),
+        (PEOPLE, ("--systems", "a", "b"), "pearl: --systems is for items with candidates; leave it out"),
+        (DRAFTS, ("--tie",), "pearl: --tie is for items with responses; leave it out"),
     ],
 )
 def test_options_for_other_items(run_pearl, write_lines, tmp_path, lines, words, complaint):
