@@ -173,7 +173,9 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     if judgements:
         write_lines(judgements, lines, called=f"--judgements {judgements}")
     if at.people:
-        figures["corrected"] = corrected_report(judged_items(lines), at.people, CorrectedOptions(seed=options.seed))
+        answers = judged_items(lines)
+        people = at.people.of(item.id for item in answers)  # a draft that failed has no judgement
+        figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=options.seed))
     head = head_of(options, at.plan, outcome.model)
     figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
     first, second = options.systems

@@ -72,6 +72,11 @@ class PeopleLabels:
     file: str
     given: Mapping[str, Sequence[str]]
 
+    def of(self, items: Iterable[str]) -> PeopleLabels:
+        """The labels of these items."""
+        wanted = set(items)
+        return PeopleLabels(self.file, {name: labels for name, labels in self.given.items() if name in wanted})
+
     def majorities(self, says: Set[str]) -> dict[str, str]:
         """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
         meant = {
@@ -204,9 +209,9 @@ def check_number(people: PeopleLabels) -> None:
 def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabels:
     """The labels in a file of those ``items`` that are ``judged``. Raises InputError as :func:`read_people` does, and
     for labels of what is no item."""
-    people, judged = read_people(path), set(judged)
+    people = read_people(path)
     check_items(people, items)
-    people = PeopleLabels(people.file, {name: labels for name, labels in people.given.items() if name in judged})
+    people = people.of(judged)
     check_number(people)
     return people
 

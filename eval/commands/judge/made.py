@@ -120,6 +120,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
         if people:
             answers = judged_items(judge.lines(judgements, options))
+            people = people.of(item.id for item in answers)  # what failed has no judgement
             figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=shared.seed))
     outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, partial(_tables, judge)))
 

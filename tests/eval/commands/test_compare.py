@@ -197,6 +197,14 @@ def test_labels_are_checked_before_anything_is_asked(compare, judge_endpoint, wr
     assert "labels.jsonl: id: 'u0 d0' is no item of the judgements, and 5 more are none." in run.err
 
 
+def test_labels_of_drafts_that_failed_are_left_out(compare, judge_endpoint, write_lines):
+    judge_endpoint.says = lambda body: "" if "bakery" in str(body["messages"][-1]) else writes_and_judges(body)
+    labels = [{"id": f"u{user} d{n}", "label": ("tie", "proposed")[n % 2]} for user in range(3) for n in (6, 7, 8, 9)]
+    run = compare("--labels", write_lines(labels, "labels.jsonl"), "--json", "-")
+    assert run.status == 0, run.err
+    assert run.json["corrected"]["labelled"] == CASES - 3
+
+
 def test_two_different_systems(compare):
     run = compare("--json", "-", systems=(OURS, OURS))
     assert (run.status, "named twice" in run.err) == (2, True)

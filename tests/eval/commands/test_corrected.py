@@ -244,6 +244,20 @@ def test_personalised_judgements_are_of_items_too(run_pearl, write_lines, judge_
     assert json.loads(out.read_text().splitlines()[1])["swapped"] is True
 
 
+def test_labels_of_items_whose_calls_failed_are_left_out(run_pearl, write_lines, judge_endpoint):
+    judge_endpoint.says = lambda body: "[[A]] [[90]]"
+    judge_endpoint.refuses = lambda number: (400, {}) if number == 1 else None
+    items = [
+        {"id": f"p{n}", "persona": "A cook.", "responses": {"A": f"Hills {n}.", "B": f"Sea {n}."}, "preferred": "A"}
+        for n in range(12)
+    ]
+    labels = write_lines([{"id": f"p{n}", "label": "AB"[n % 2]} for n in range(12)], "labels.jsonl")
+    words = ("--items", write_lines(items, "items.jsonl"), "--runs", 1, "--choose", "order=random")
+    run = run_pearl("judge", "personalized", *words, "--labels", labels, "--max-in-flight", 1, "--json", "-")
+    assert "is no item of the judgements" not in run.err
+    assert (run.status, run.json["corrected"]["labelled"]) == (0, 11)
+
+
 def test_detection_has_the_option_by_its_other_name(run_pearl, write_lines, judge_endpoint):
     """For its --labels is the number of labels; people may give levels."""
     judge_endpoint.says = lambda body: f"Answer: {0.9 if 'Once' in str(body['messages'][-1]) else 0.2}"
