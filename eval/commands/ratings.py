@@ -18,7 +18,8 @@ stop and go on in the same browser, and saves a file of ratings, which these rea
   pearl eval style --judgements judged.jsonl --human ratings.jsonl
   pearl eval corrected --judgements judged.jsonl --labels ratings.jsonl
 
-Put the files of several raters together with cat.
+Put the files of several raters together with cat. A text is rated for the "style" on its line; texts of
+`pearl judge style-write` need a line for each style that people are to rate.
 
 Examples:
 

@@ -24,12 +24,12 @@ def option(*names: str, **more: Any) -> Any:
 class SharedOptions:
     """``max_tokens`` None: as many as the judge needs for its way of asking."""
 
-    items: Annotated[Path, option("--items", metavar="ITEMS.jsonl", help="Items to judge, see below.")]
+    items: Annotated[Path, option("--items", metavar="ITEMS.jsonl", help="Items, see below.")]
     preset: Annotated[str, option("--preset", help="Preset of the choices below.")] = ""
     choose: Annotated[list[str], choose_option(rich_help_panel=PANEL)] = field(default_factory=list)
     llm: Annotated[str | None, option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
     temperature: Annotated[
-        float, option("--temperature", min=0, max=2, help="Temperature of the judge; at 0, runs are copies.")
+        float, option("--temperature", min=0, max=2, help="Temperature of the model; at 0, runs are copies.")
     ] = 0.7
     top_p: Annotated[
         float | None,
@@ -41,7 +41,7 @@ class SharedOptions:
         int | None,
         option("--max-tokens", min=1, help="Tokens in a reply at most; a reply cut off there is invalid."),
     ] = None
-    limit: Annotated[int | None, option("--limit", min=1, help="Judge a random sample of this many items.")] = None
+    limit: Annotated[int | None, option("--limit", min=1, help="Take a random sample of this many items.")] = None
     seed: Annotated[int, option("--seed", min=0, help="Seed of the sample, random orders and bootstrap.")] = 0
     max_in_flight: Annotated[int, option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
     replies: Annotated[
