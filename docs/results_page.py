@@ -15,6 +15,7 @@ from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.recorded.quality.expert_tables import expert_tables
+from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.render import markdown
 from eval.report.tables import Table, metrics_table, shown
 from eval.retrieval.calibration import METRICS as CALIBRATION
@@ -113,6 +114,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "[What it is for](../judging.md#writing-quality).",
         expert_tables,
         "experts.svg",
+    ),
+    (
+        "quality",
+        "Writing quality without a reward model: all tables",
+        "LAMP's validation pairs, a model's draft and what a professional writer made of it, in both orders. "
+        "A reward model has to be better than every row, and at equal length, too. [What it is "
+        "for](../judging.md#writing-quality).",
+        quality_tables,
+        "quality.svg",
     ),
 )
 
