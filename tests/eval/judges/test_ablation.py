@@ -7,7 +7,8 @@ import pytest
 from eval.asking.verdict import Answer, Failed
 from eval.judges.items import Items
 from eval.judges.judge import Judgement, Judgements, Round
-from eval.judges.personalized import JUDGE, PRESETS, Mode, PersonaItem, PersonaOptions, ablation
+from eval.judges.persona_modes import Mode, ablation
+from eval.judges.personalized import JUDGE, PRESETS, PersonaItem, PersonaOptions
 from pearl.chat.base import Reply
 from pearl.records import Usage
 
@@ -25,7 +26,8 @@ def report(*by_mode, personas=("x", "x", "y"), preset="corrected"):
     said = zip(JUDGE.trials(items, options), replies, strict=True)
     judged = tuple(Judgement(trial, JUDGE.verdict(reply, trial, options)) for trial, reply in said)
     found = Items(tuple(items), len(items), {})
-    return ablation(Judgements(found, (), Round(judged, lambda: replies), None, "mock", frozenset(), {}), options)
+    judgements = Judgements(found, (), Round(judged, lambda: replies), None, "mock", frozenset(), {})
+    return ablation(judgements, MODES, options.unparsed, options.threshold, options.seed)
 
 
 def test_only_trials_that_count_in_both_are_compared():
