@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Annotated, Any
 
@@ -20,6 +20,11 @@ def choose_option(*default: Any, **more: Any) -> Any:
 
 
 CHOOSE_OPTION = choose_option([])
+
+
+def spelled(chosen: Mapping[str, str]) -> list[str]:
+    """The choices as ``--choose`` takes them, so that the command in a result's head makes the same."""
+    return [f"{name}={value}" for name, value in chosen.items()]
 
 
 def former_parameters(choices: Iterable[Choice]) -> list[Parameter]:

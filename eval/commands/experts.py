@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION
+from eval.commands.choose import CHOOSE_OPTION, spelled
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.quality.expert_choices import PRESETS
 from pearl.options import JSON_OPTION
@@ -54,7 +54,7 @@ def experts(
         "experts",
         annotations=annotations,
         preset=preset,
-        choose=[f"{name}={value}" for name, value in chosen.items()],
+        choose=spelled(chosen),
         resamples=resamples,
         seed=seed,
     )

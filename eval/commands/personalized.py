@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION
+from eval.commands.choose import CHOOSE_OPTION, spelled
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.personalized.presets import PRESETS
 from pearl.options import JSON_OPTION
@@ -60,7 +60,7 @@ def personalized(
         records=records,
         threshold=threshold,
         preset=preset,
-        choose=[f"{name}={value}" for name, value in chosen.items()],
+        choose=spelled(chosen),
         resamples=resamples,
         seed=seed,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION
+from eval.commands.choose import CHOOSE_OPTION, spelled
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.style.choices import PRESETS, chosen
 from pearl.options import JSON_OPTION
@@ -65,7 +65,7 @@ def style(
         human=human,
         ability=ability,
         preset=preset,
-        choose=[f"{name}={value}" for name, value in options.to_json().items()],
+        choose=spelled(options.to_json()),
         resamples=resamples,
         seed=seed,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from eval.benchmarks.choices import PRESETS
-from eval.commands.choose import CHOOSE_OPTION
+from eval.commands.choose import CHOOSE_OPTION, spelled
 from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
 
 EXAMPLES = """Nothing is downloaded: DIR holds the files as their authors publish them.
@@ -66,7 +66,6 @@ def persona_items(
     items, figures = build_items(known("from", source, SOURCES), data, options, encode)
     write_lines(out, items, called=f"--out {out}")
     asked = {"data": data, "ties": ties, "own_family": own_family, "limit": limit, "preset": preset}
-    chosen = [f"{name}={value}" for name, value in choices.items()]
     words = "judge", "persona-items", "--from", source
-    head = Head.of(*words, **asked, choose=chosen, encoder=encoder, seed=seed)  # type: ignore[arg-type]
+    head = Head.of(*words, **asked, choose=spelled(choices), encoder=encoder, seed=seed)  # type: ignore[arg-type]
     Outputs(json).write(Report(head, figures, build_tables))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION
+from eval.commands.choose import CHOOSE_OPTION, spelled
 from eval.recorded.style.styles import PERSONA_PRESETS
 from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
 
@@ -87,7 +87,7 @@ def style_pairs(
         keep=keep,
         targets=targets,
         preset=preset,
-        choose=[f"{name}={value}" for name, value in chosen.items()],
+        choose=spelled(chosen),
         encoder=encoder,
         seed=seed,
     )
