@@ -68,7 +68,7 @@ def _versions() -> dict[str, str]:
 
 
 def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """As the kernel names it, with family and model numbers: virtual machines often hide the marketing name."""
+    """The processor as the kernel names it, with family and model: virtual machines often hide the marketing name."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
     except OSError:

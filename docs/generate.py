@@ -399,7 +399,7 @@ def _short_histories(found: dict[str, Any]) -> str:
 
 
 def _sets(found: dict[str, Any]) -> str:
-    """What documents gain together and alone, what a second adds by likeness, and the rules of choosing."""
+    """Tables of the gains of sets, of what a second document adds by likeness, and of the rules of choosing."""
 
     def cell(figure: dict[str, float]) -> str:
         return f"{figure['value']:.1f} [{figure['low']:.1f}, {figure['high']:.1f}]"

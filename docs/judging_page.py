@@ -32,7 +32,7 @@ def judging_page() -> str:
 
 
 def _corrected() -> str:
-    """What the intervals of corrected rates and the promises of thresholds are worth, and what recordings allow."""
+    """Tables of the coverage of corrected rates, of kept promises of thresholds, and of what recordings allow."""
     result = read_corrected()
     ways = ("raw", "labelled_only", "corrected", "prediction_powered")
     tables = coverage_table(result, ways), promise_table(result), trust_table(result)

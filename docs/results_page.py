@@ -283,7 +283,7 @@ def _of_kind(name: str) -> dict[str, Any]:
 
 
 def _kinds_models(name: str) -> tuple[tuple[str, str], ...]:
-    """What is compared on a kind of text: labels, and the models' names in its result file."""
+    """The models compared on a kind of text: labels, and their names in its result file."""
     trained = "work/domains/models/"
     ours = (("trained on all four", f"{trained}four"), ("trained on the other three", f"{trained}without-{name}"))
     return (*ours, (_label(EMBEDDED), EMBEDDED))

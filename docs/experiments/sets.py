@@ -55,7 +55,7 @@ class Pool:
         return np.array(self.record.scores)
 
     def gain(self, chosen: Sequence[int]) -> float:
-        """What the chosen documents gain together."""
+        """The gain of the chosen documents together."""
         return self.record.gains[chosen[0]] if len(chosen) == 1 else self.record.sets[frozenset(chosen)]
 
     def sets(self, size: int) -> list[frozenset[int]]:
@@ -111,7 +111,7 @@ def interval(draws: Bootstrap, values: Floats) -> dict[str, float]:
 
 
 def sums(pools: Sequence[Pool], draws: Bootstrap, size: int) -> dict[str, Any]:
-    """What sets gain together against the sum of what their documents gain alone, and against the best of those."""
+    """The gain of sets, against the sum of their documents' own gains and against the largest of those."""
     found: dict[str, Any] = {"size": size}
     ways: dict[str, Callable[[Pool, frozenset[int]], float]] = {
         "together": lambda pool, places: pool.record.sets[places],
@@ -124,7 +124,7 @@ def sums(pools: Sequence[Pool], draws: Bootstrap, size: int) -> dict[str, Any]:
 
 
 def pairs_by_likeness(pools: Sequence[Pool]) -> list[dict[str, Any]]:
-    """What a second document adds to the best one, and what it gains alone, by how alike the two are."""
+    """The gain that a second document adds to the best one, and its own, by how alike the two are."""
     pairs = [(pool, *sorted(places - {pool.order[0]})) for pool in pools for places in pool.sets(2)]
     alike = np.array([pool.likeness["words"][pool.order[0], second] for pool, second in pairs])
     added = np.array([pool.gain([pool.order[0], second]) - pool.gain(pool.order[:1]) for pool, second in pairs])
