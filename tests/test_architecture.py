@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
+import io
+import json
 import subprocess
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.source import ROOT, Source, sources
+
 ALLOWED = {
     "pearl": set(),
     "retriever": {"pearl"},
@@ -61,45 +60,19 @@ MAX_FUNCTION_LINES, MAX_PARAMETERS = 80, 12
 MAX_LINES_OF_A_JUDGE = 500  # a whole judge stands in one file
 
 
-def line_limit(path: Path) -> int:
-    declares = path.parent == ROOT / "eval" / "judges" and "\nJUDGE = Judge(" in path.read_text(encoding="utf-8")
+def line_limit(source: Source) -> int:
+    declares = source.path.parent == ROOT / "eval" / "judges" and "\nJUDGE = Judge(" in source.text
     return MAX_LINES_OF_A_JUDGE if declares else MAX_LINES
-
-
-def modules() -> Iterator[Path]:
-    for package in ALLOWED:
-        yield from (ROOT / package).rglob("*.py")
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    """A module's syntax, which several tests read."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def imported_modules(path: Path) -> Iterator[tuple[str, int]]:
-    """The dotted names of everything a module imports, anywhere in it, and the lines."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno} imports relatively, which hides the arrow"
-            assert node.module is not None
-            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
-
-
-def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """The first names of everything a module imports, anywhere in it, and the lines."""
-    yield from ((name.partition(".")[0], line) for name, line in imported_modules(path))
 
 
 def test_only_the_arrows_of_the_house():
     wrong = [
-        f"{path.relative_to(ROOT)}:{line} imports {name}"
-        for path in modules()
-        for name, line in imported(path)
-        for package in (path.relative_to(ROOT).parts[0],)
-        if (name in ALLOWED and name != package and name not in ALLOWED[package]) or name in ("tests", "benchmarks")
+        f"{source.name}:{line} imports {name}"
+        for source in sources()
+        for dotted, line in source.imported()
+        for name in (dotted.partition(".")[0],)
+        if (name in ALLOWED and name != source.package and name not in ALLOWED[source.package])
+        or name in ("tests", "benchmarks")
     ]
     assert wrong == []
 
@@ -112,10 +85,11 @@ def test_no_arrow_runs_up_between_the_rooms(package):
     folders = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
     assert folders | {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(order)
     wrong = [
-        f"{path.relative_to(ROOT)}:{line} imports {name}"
-        for path in folder.rglob("*.py")
-        for name, line in imported_modules(path)
-        for room in (path.relative_to(folder).with_suffix("").parts[0],)
+        f"{source.name}:{line} imports {name}"
+        for source in sources()
+        if source.package == package
+        for room in (source.path.relative_to(folder).with_suffix("").parts[0],)
+        for name, line in source.imported()
         if name.startswith(f"{package}.") and room in order
         if order[name.split(".")[1]] > order[room]
     ]
@@ -124,22 +98,22 @@ def test_no_arrow_runs_up_between_the_rooms(package):
 
 def test_only_listed_modules_start_programs():
     """A subprocess of ``pearl`` is an arrow that imports do not show."""
-    found = {
-        str(path.relative_to(ROOT))
-        for path in modules()
-        if any(name.partition(".")[0] == "subprocess" for name, _ in imported_modules(path))
+    starting = {
+        source.name
+        for source in sources()
+        if any(name.partition(".")[0] == "subprocess" for name, _ in source.imported())
     }
-    assert found == STARTS_PROGRAMS
+    assert starting == STARTS_PROGRAMS
 
 
 def test_only_the_command_line_and_the_plugins_load_modules_by_name():
-    found = {
-        str(path.relative_to(ROOT))
-        for path in modules()
-        if "importlib" in {name for name, _ in imported(path)}
-        and any(word in path.read_text(encoding="utf-8") for word in ("import_module(", "__import__("))
+    loading = {
+        source.name
+        for source in sources()
+        if any(name.partition(".")[0] == "importlib" for name, _ in source.imported())
+        and any(word in source.text for word in ("import_module(", "__import__("))
     }
-    assert found == {"pearl/cli.py"}
+    assert loading == {"pearl/cli.py"}
 
 
 def test_each_command_is_a_module_of_its_package():
@@ -153,83 +127,79 @@ def test_each_command_is_a_module_of_its_package():
         assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
-def loaded_by(program: str) -> set[str]:
-    """The first names of the modules that are loaded when a program ends."""
-    program += "\nprint('loaded:', *{name.partition('.')[0] for name in sys.modules})"
+def loaded_by(*steps: str) -> list[set[str]]:
+    """The first names of the modules that are loaded after each step of a program."""
+    note = "\nloaded.append(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    steps = ("import sys\nloaded = []", *(step + note for step in steps), "import json\nprint(json.dumps(loaded))")
     done = subprocess.run(
-        [sys.executable, "-c", "import sys\n" + program], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", "\n".join(steps)], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    return set(done.stdout.splitlines()[-1].split()[1:])
+    return [set(names) for names in json.loads(done.stdout.splitlines()[-1])]
 
 
-def test_importing_the_service_loads_no_training_library():
-    loaded = loaded_by("import service.app")
-    assert {"service", "retriever", "pearl", "fastapi"} <= loaded
-    assert loaded & TRAINING_LIBRARIES == set()
-    assert loaded & {"training", "eval"} == set()
-
-
-def test_making_the_application_loads_none_either(tmp_path):
-    program = f"""
+def test_importing_the_service_and_making_the_application_load_no_training_library(tmp_path):
+    create = f"""
 from pearl.settings import load_settings
 from service.app import create_app
 create_app(load_settings(home={str(tmp_path)!r}, llm="embedded", database_url=""))
 """
-    assert loaded_by(program) & TRAINING_LIBRARIES == set()
+    imported, made = loaded_by("import service.app", create)
+    assert {"service", "retriever", "pearl", "fastapi"} <= imported
+    assert imported & {"training", "eval", *TRAINING_LIBRARIES} == set()
+    assert made & TRAINING_LIBRARIES == set()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["import"],
-        ["import", "jsonl"],
-        ["draft"],
-        ["serve"],
-        ["keys"],
-        ["documents"],
-        ["imports"],
-        ["voices"],
-        ["users"],
-        ["move"],
-        ["export"],
-        ["import", "export"],
-        ["rank"],
-        ["eval", "retrieval"],
-        ["eval", "personalized"],
-        ["eval", "style"],
-        ["eval", "corrected"],
-        ["compare"],
-        ["ratings", "page"],
-        ["judge"],
-        ["judge", "authorship"],
-        ["judge", "personalized"],
-        ["judge", "style-detect"],
-        ["judge", "style-rank"],
-    ],
-)
-def test_help_is_quick_for_it_loads_little(command):
-    program = f"""
-from pearl.cli import main
+HELP = [
+    [],
+    ["import"],
+    ["import", "jsonl"],
+    ["draft"],
+    ["serve"],
+    ["keys"],
+    ["documents"],
+    ["imports"],
+    ["voices"],
+    ["users"],
+    ["move"],
+    ["export"],
+    ["import", "export"],
+    ["rank"],
+    ["eval", "retrieval"],
+    ["eval", "personalized"],
+    ["eval", "style"],
+    ["eval", "corrected"],
+    ["compare"],
+    ["ratings", "page"],
+    ["judge"],
+    ["judge", "authorship"],
+    ["judge", "personalized"],
+    ["judge", "style-detect"],
+    ["judge", "style-rank"],
+]
+
+
+def test_help_is_quick_for_it_loads_little():
+    """One process asks for one help after another, so that what any of them loads is there at the end."""
+    begin = "from pearl.cli import main\n"
+    ask = """
 sys.argv = ["pearl", *{command!r}, "--help"]
 try:
     main()
 except SystemExit as end:
     assert not end.code
-print()
 """
-    assert loaded_by(program) & {"fastapi", "starlette", "openai", "cyllama", *TRAINING_LIBRARIES} == set()
+    slow = {"fastapi", "starlette", "openai", "cyllama", *TRAINING_LIBRARIES}
+    loaded = loaded_by(*(begin + ask.format(command=command) for command in HELP))
+    assert [command for command, names in zip(HELP, loaded, strict=True) if names & slow] == []
 
 
-@pytest.mark.parametrize("package", sorted(ALLOWED))
-def test_functions_are_short_and_take_few_parameters(package):
+def test_functions_are_short_and_take_few_parameters():
     """Migrations aside, which say what they do one table after another."""
     long = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path in (ROOT / package).rglob("*.py")
-        if "migrations" not in path.parts
-        for node in ast.walk(tree(path))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        f"{source.name}:{node.lineno} {node.name}"
+        for source in sources()
+        if "migrations" not in source.path.parts
+        for node in source.functions
         for taken in (node.args,)
         for number in (len([*taken.posonlyargs, *taken.args, *taken.kwonlyargs]),)
         if (node.end_lineno or node.lineno) - node.lineno + 1 > MAX_FUNCTION_LINES
@@ -238,18 +208,12 @@ def test_functions_are_short_and_take_few_parameters(package):
     assert long == []
 
 
-@pytest.mark.parametrize("package", sorted(ALLOWED))
-def test_no_class_name_is_defined_twice_in_a_package(package):
-    names = Counter(
-        node.name
-        for path in (ROOT / package).rglob("*.py")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ClassDef)
-    )
+def test_no_class_name_is_defined_twice_in_a_package():
+    names = Counter((source.package, node.name) for source in sources() for node in source.classes)
     assert [name for name, times in names.items() if times > 1] == []
 
 
-def code_lines(path: Path) -> int:
+def code_lines(source: Source) -> int:
     """Lines that hold code: no blank ones, no comments, no docstrings."""
     passed_over = {
         tokenize.COMMENT,
@@ -257,23 +221,20 @@ def code_lines(path: Path) -> int:
         tokenize.NEWLINE,
         tokenize.INDENT,
         tokenize.DEDENT,
-        tokenize.ENCODING,
         tokenize.ENDMARKER,
     }
     lines: set[int] = set()
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type not in passed_over:
-                lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type not in passed_over:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in source.strings:
+        lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines)
 
 
 def test_no_module_is_longer_than_a_noun_needs():
     # to tell code from the rest takes time; most modules are within the limit with all of their lines
-    some = [path for path in modules() if path.read_bytes().count(b"\n") > MAX_LINES]
+    some = [source for source in sources() if source.text.count("\n") > MAX_LINES]
     assert some
-    long = {str(path.relative_to(ROOT)): lines for path in some if (lines := code_lines(path)) > line_limit(path)}
+    long = {source.name: lines for source in some if (lines := code_lines(source)) > line_limit(source)}
     assert long == {}
