@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eval.recorded.quality.checks import leaks, quality_findings
 from eval.recorded.quality.originals import underlying
 from eval.recorded.quality.records import QualityPair, QualityRecord, read_pairs, read_quality
-from eval.recorded.quality.scorers import SCORERS, TextScorer, correct
+from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats
 
 EQUAL = 0.1  # lengths differ by at most this share of the longer text
@@ -73,11 +73,12 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
     return sets
 
 
-def quality_report(sets: Sequence[PairSet], scorer: TextScorer, options: QualityOptions) -> dict[str, Any]:
+def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: QualityOptions) -> dict[str, Any]:
     """The accuracy of the scorer and every trivial one: over the sets, in each, by origin, and with equal lengths."""
     pairs = [pair for each in sets for pair in each.pairs]
     number = np.repeat(np.arange(len(sets)), [len(each.pairs) for each in sets])
-    decided = {each.name: correct(each, pairs, options.seed) for each in dict.fromkeys((scorer, *SCORERS))}
+    scorers: dict[str, PairScorer] = {each.name: each for each in (scorer, *SCORERS)}
+    decided = {name: correct(each, pairs, options.seed) for name, each in scorers.items()}
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,13 +19,31 @@ PROMPT = "A paragraph:\n\n"
 Scores = Callable[[Sequence[str]], Sequence[float]]
 
 
+class PairScorer(Protocol):
+    """Anything that prefers one text of a pair: a reward model, a judge, or a rule."""
+
+    @property
+    def name(self) -> str: ...
+
+    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
+        """(N,): above 0 for the first text, below it for the second, 0 for neither, NaN where it says nothing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TextScorer:
-    """``scores`` are higher for better texts; None for the scorer that always takes the first one."""
+    """A scorer that sees one text at a time. ``scores`` are higher for better texts; None for the scorer that always
+    takes the first one."""
 
     name: str
     description: str
     scores: Scores | None
+
+    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
+        if self.scores is None:
+            return np.ones(len(pairs))
+        scores = np.array(self.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
+        return np.asarray(scores[0::2] - scores[1::2])
 
 
 def _each(score: Callable[[str], float]) -> Scores:
@@ -66,14 +85,12 @@ PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds le
 BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}
 
 
-def correct(scorer: TextScorer, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """1 where the scorer prefers the text that people do, else 0, (N,); and the number of ties, decided by a coin."""
-    if scorer.scores is None:
-        margins = np.ones(len(pairs))
-    else:
-        scores = np.array(scorer.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
-        margins = scores[0::2] - scores[1::2]
+def correct(scorer: PairScorer, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
+    """1 where the scorer prefers the text that people do, else 0, (N,); and the number of ties, decided by a coin. A
+    pair of which the scorer says nothing is not correct."""
+    margins = scorer.margins(pairs)
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
-    chosen = np.where(ties, coins, margins) > 0
-    return (chosen == np.array([pair.preferred == 1 for pair in pairs])).astype(float), int(ties.sum())
+    signs = np.sign(np.where(ties, coins, margins))
+    wanted = np.array([1.0 if pair.preferred == 1 else -1.0 for pair in pairs])
+    return (signs == wanted).astype(float), int(ties.sum())
