@@ -26,6 +26,7 @@ from benchmarks.machine import ROOT
 from benchmarks.retrieval import QUICK_SHAPES, KnownTexts, saved
 from pearl.clock import Clock
 from pearl.errors import InputError
+from pearl.history import read_histories
 from pearl.records import Document, Request
 from retriever.base import Positions, Scores, best_first, oldest_first
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, load_artifact
@@ -36,7 +37,6 @@ from retriever.models.auxiliary import load_auxiliary
 from retriever.models.cross_encoder import CrossEncoderModel, pair_of
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.reference import PairModel
-from training.data.histories import read_histories
 from training.data.split import TEST, users_of
 from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit

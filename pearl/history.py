@@ -149,6 +149,31 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
     )
 
 
+def read_histories(path: Path, *, timestamp_required: bool = False) -> dict[str, list[Document]]:
+    """Documents by user, in the file's order.
+
+    A document that is there twice counts once. Raises InputError that names file, line and field of the first bad line,
+    as where a user has two texts by one id: scores are kept by ids.
+    """
+    histories: dict[str, list[Document]] = {}
+    known: dict[tuple[str, str], Document] = {}
+
+    def add(value: dict[str, Any]) -> None:
+        user_id = check_id(value.get("user_id"), param="user_id")
+        document = parse_document(value, timestamp_required=timestamp_required)
+        same = known.setdefault((user_id, document.id), document)
+        if same is document:
+            histories.setdefault(user_id, []).append(document)
+        elif same != document:
+            raise InputError(f"is '{document.id}', as another document of user '{user_id}' is.", param="id")
+
+    for _ in parse_lines(path, add):
+        pass
+    if not histories:
+        raise InputError(f"{path}: holds no documents.", code="empty_file")
+    return histories
+
+
 def _optional_text(value: dict[str, Any], name: str) -> str | None:
     text = value.get(name)
     if text is None or text == "":

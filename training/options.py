@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pearl.partition import ROLLING
 from training.choices import ALL, CHOICES, CORRECTED, SEARCH
-from training.data.partition import ROLLING
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
 from training.data.split import BY_USERS, DEV, TEST, TRAIN
 

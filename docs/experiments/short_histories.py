@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from eval.stats.proportions import wilson_json
+from pearl.history import read_histories
 from pearl.records import Document, Request, ScoredDocument
 from pearl.settings import EMBEDDED
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from retriever.base import MARGIN_FROM, RELATED_FROM, Calibration, Retriever, choose
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
-from training.data.histories import read_histories
 from training.data.split import TEST, split_of
 
 OUT = Path(__file__).with_suffix(".json")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from eval.drafts.systems import Case, cases
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
-from pearl.history import parse_document, parse_lines
-from pearl.records import Document, Request
-from pearl.texts import check_id
+from pearl.history import read_histories
+from pearl.partition import partition
+from pearl.records import Request
 
 
 def held_back(path: Path, targets: int) -> list[Case]:
@@ -20,35 +18,23 @@ def held_back(path: Path, targets: int) -> list[Case]:
 
     Raises InputError that names file, line and field of the first bad one, and for a file without such a text.
     """
-    histories: dict[str, list[Document]] = defaultdict(list)
-
-    def add(value: dict[str, Any]) -> None:
-        histories[check_id(value.get("user_id"), param="user_id")].append(parse_document(value))
-
-    for _ in parse_lines(path, add):
-        pass
-    found = cases([record for user, documents in histories.items() for record in _records(user, documents, targets)])
-    if not found:
-        raise InputError(
-            f"{path}: request: no text answers a request and has documents of its user before it.", param="history"
-        )
-    return found
-
-
-def _records(user: str, documents: list[Document], targets: int) -> list[GainsRecord]:
-    ordered = sorted(documents, key=lambda document: document.timestamp or 0.0)
-    places = [place for place, document in enumerate(ordered) if document.request][-targets:]
-    texts = {ordered[place].text for place in places}
-    before = tuple(document for document in ordered[: min(places, default=0)] if document.text not in texts)
-    return [
+    histories = read_histories(path, timestamp_required=True)
+    parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
+    records = [
         GainsRecord(
-            request=Request(document.request or "", timestamp=document.timestamp),
-            user_id=user,
-            id=f"{user} {document.id}",
-            target=document.text,
+            request=Request(target.request or "", timestamp=target.timestamp),
+            user_id=part.user_id,
+            id=f"{part.user_id} {target.id}",
+            target=target.text,
             documents=before,
             gains=(0.0,) * len(before),  # nobody asks for them
         )
-        for document in (ordered[place] for place in places)
-        if before
+        for part in parts
+        if part
+        for target, before in part.requests()
     ]
+    if not records:
+        raise InputError(
+            f"{path}: request: no text answers a request and has documents of its user before it.", param="history"
+        )
+    return cases(records)

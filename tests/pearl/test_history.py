@@ -7,11 +7,12 @@ import os
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pearl.errors import InputError
-from pearl.history import MAX_LINE_BYTES, JsonLine, format_line, parse_document, read_json_lines
+from pearl.history import MAX_LINE_BYTES, JsonLine, format_line, parse_document, read_histories, read_json_lines
 from pearl.records import Document
 
 GOOD = {"user_id": "ann", "id": "m1", "timestamp": 1_700_000_000, "text": "Dear Bo"}
@@ -207,3 +208,19 @@ def test_a_written_line_reads_back_the_same(read, document):
     assert isinstance(found.value, dict)
     assert found.value["user_id"] == "ann"
     assert parse_document(found.value) == document
+
+
+def owned(user: str, id: str, text: str) -> dict[str, Any]:
+    return {"user_id": user, "id": id, "text": text}
+
+
+def test_a_document_that_is_there_twice_counts_once(write_lines: Any) -> None:
+    path = write_lines([owned("ann", "a", "one"), owned("ben", "a", "two"), owned("ann", "a", "one")])
+    histories = read_histories(path)
+    assert {user: [each.text for each in own] for user, own in histories.items()} == {"ann": ["one"], "ben": ["two"]}
+
+
+def test_two_texts_by_one_id(write_lines: Any) -> None:
+    path: Path = write_lines([owned("ann", "a", "one"), owned("ann", "a", "two")])
+    with pytest.raises(InputError, match=r":2: id: is 'a', as another document of user 'ann' is"):
+        read_histories(path)

@@ -38,7 +38,7 @@ def requests(
     far are kept beside OUT.
     """
     from pearl.asking.kept import open_replies
-    from training.data.histories import read_histories
+    from pearl.history import read_histories
     from training.files import alone_with, check_file
     from training.requests import RequestReplies, texts_without_request, write_history
 

@@ -49,9 +49,10 @@ def score(
 
     Repeat an interrupted command and it goes on where it stopped.
     """
+    from pearl.history import read_histories
+    from pearl.partition import LATEST, TARGETS_PER_USER
     from retriever.models.auxiliary import load_auxiliary
-    from training.data.histories import fingerprint, read_histories
-    from training.data.partition import LATEST, TARGETS_PER_USER
+    from training.data.histories import fingerprint
     from training.data.records import write_gains
     from training.data.split import BY_USERS, SPLITS, check_split, way_of
     from training.files import alone_in, check_file

@@ -46,12 +46,13 @@ def sets(
     Measured are each of them alone, and every two and three that hold the best. Repeat an interrupted command and it
     goes on where it stopped.
     """
+    from pearl.history import read_histories
+    from pearl.partition import ROLLING
     from pearl.settings import load_settings
     from retriever.models.auxiliary import load_auxiliary
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
-    from training.data.histories import fingerprint, read_histories
-    from training.data.partition import ROLLING
+    from training.data.histories import fingerprint
     from training.data.split import BY_USERS, SPLITS, check_split, way_of
     from training.files import alone_in, check_file
     from training.gains.scoring import prepared, score_units

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from pearl.errors import InputError
+from pearl.partition import ROLLING, WHOLE, Part, in_order, partition
 from pearl.records import Document
-from training.data.partition import ROLLING, WHOLE, Part, in_order, partition
 
 TRAIN, DEV, TEST = "train", "dev", "test"
 SPLITS = (TRAIN, DEV, TEST)

@@ -12,9 +12,10 @@ from typing import Any
 from rich.console import Console
 
 from pearl.errors import InputError
+from pearl.history import read_histories
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel
-from training.data.histories import fingerprint, read_histories
+from training.data.histories import fingerprint
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
 from training.files import replaced_file

@@ -8,8 +8,8 @@ from functools import cached_property
 from rich.console import Console
 
 from pearl.budget import Budget
+from pearl.partition import ROLLING
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
-from training.data.partition import ROLLING
 from training.data.records import Example, write_gains
 from training.data.split import TRAIN, way_of
 from training.gains.corpus import Corpus

@@ -15,13 +15,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.partition import WHOLE, Part
 from pearl.records import Document, Request
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.choose.measure import pearson
 from training.data.candidates import sample_candidates
-from training.data.partition import WHOLE, Part
 from training.data.records import Example, Floats
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target

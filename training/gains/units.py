@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pearl.errors import InputError
+from pearl.partition import LATEST, Partition, partition
 from pearl.records import Document
 from training.data.candidates import sample_candidates
-from training.data.partition import LATEST, Partition, partition
 from training.data.split import BY_USERS, part_of, users_of
 
 NOTHING_TO_SCORE = "nothing_to_score"

@@ -173,7 +173,7 @@ def test_a_writer_that_says_nothing_fails_and_is_asked_again(compare, judge_endp
 @pytest.mark.parametrize(
     ("lines", "more", "complaint"),
     [
-        ([], (), "request: no text answers a request and has documents"),
+        ([], (), "history.jsonl.gz: holds no documents"),
         ([{**line, "request": None} for line in HISTORY], (), "request: no text answers a request"),
         (HISTORY[:1], (), "request: no text answers a request"),
         ([{"id": "a", "text": "b", "timestamp": 1}], (), "history.jsonl.gz:1: user_id: "),

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
+from pearl.partition import ROLLING
 from pearl.records import Document
 from retriever.models.auxiliary import load_auxiliary
-from training.data.partition import ROLLING
 from training.data.split import BY_TIME, BY_USERS, DEV, TEST, TRAIN
 from training.gains.corpus import Corpus, check_scored, left_unscored, origins_of
 from training.gains.scores import read_scores

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
+from pearl.partition import ROLLING, Part, partition
 from pearl.records import Document
-from training.data.candidates import sample_candidates
-from training.data.partition import ROLLING, Part, partition
 
 
 def document(number: int, text: str | None = None, *, timed: bool = True, request: str | None = "say it") -> Document:
@@ -113,24 +112,6 @@ def test_too_few_documents_are_no_partition() -> None:
     assert partition("ann", [document(1)]) is None
     assert partition("ann", []) is None
     assert partition("ann", [document(1, request=None), document(2, request=None)]) is None
-
-
-def test_a_sample_holds_the_best_the_latest_and_others() -> None:
-    candidates = [document(number, "spoke wheel" if number == 3 else None) for number in range(30)]
-
-    found = sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
-
-    assert len(found) == 9
-    assert {"d03", "d27", "d28", "d29"} <= set(ids(found))
-    assert ids(found) == sorted(ids(found))
-    assert found == sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
-
-
-def test_few_candidates_are_all_taken() -> None:
-    candidates = [document(number) for number in range(5)]
-
-    assert sample_candidates("x", candidates, 9, seed="a") == candidates
-    assert sample_candidates("x", candidates * 4, None, seed="a") == candidates * 4
 
 
 def test_the_targets_of_a_part_lie_in_it_and_leave_candidates() -> None:
