@@ -1,0 +1,1 @@
+"""Feedback forensics: pairs of responses with votes, and which traits the votes favour."""

@@ -1,0 +1,230 @@
+"""The CSV of Inverse Constitutional AI: ``text_a``, ``text_b``, ``preferred_text``, and optionally ``prompt`` (or
+``input``), ``model_a``, ``model_b``. Another column in which somebody chose ``text_a`` or ``text_b`` is an annotator;
+the rest is metadata.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.forensics.pairs import (
+    HUMAN,
+    AnnotatedPairs,
+    Annotator,
+    annotation_of,
+    default_annotator,
+    pair_id,
+    short_id,
+    spelled_vote,
+)
+from pearl.errors import InputError
+from pearl.history import GZIP_MAGIC
+
+PREFERRED = "preferred_text"
+NEEDED = ("text_a", "text_b", PREFERRED)
+STANDARD = (*NEEDED, "prompt", "input", "model_a", "model_b")
+CHOICES = ("text_a", "text_b")
+MOST_BYTES = 1_000_000_000  # a column can be told to be an annotator only when all of it was seen
+
+
+def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """Yield the line, the name and the value of each part of the data set that a CSV holds.
+
+    Raises InputError that names the file, the line and the column.
+    """
+    lines, header, rows = _rows(path)
+    others = [name for name in header if name not in STANDARD]
+    voting = [name for name in others if any(row[name].strip() in CHOICES for row in rows)]
+    kept = [name for name in others if name not in voting]
+    metadata: dict[str, Any] = {"version": "2.0", "default_annotator": default_annotator().id}
+    if kept:
+        metadata["available_metadata_keys_per_comparison"] = kept
+    yield 1, "metadata", metadata
+    annotators = [default_annotator(), *map(column_annotator, voting)]
+    yield 1, "annotators", {annotator.id: dict(annotator.fields) for annotator in annotators}
+    taken: dict[str, str | None] = {}
+    for line, row in zip(lines, rows, strict=True):
+        yield line, "comparisons", _pair(path, line, row, (voting, kept), taken)
+
+
+def column_annotator(column: str) -> Annotator:
+    """The annotator of a column of votes."""
+    fields = {
+        "name": column,
+        "description": f"Column from original dataset: {column}",
+        "type": HUMAN if "human" in column.casefold() else "unknown",
+    }
+    return Annotator(short_id(f"column_{column}"), fields)
+
+
+def csv_text(data: AnnotatedPairs) -> Iterator[str]:
+    """The lines of a CSV. Raises InputError that names the first field for which a CSV has no place."""
+    _check_fits(data)
+    metadata = list(dict.fromkeys(name for pair in data.pairs for name in pair.metadata))
+    columns = [annotator for annotator in data.annotators.values() if annotator.id != default_annotator().id]
+    named = any(model for pair in data.pairs for model in pair.models)
+    counted = any(pair.prompt for pair in data.pairs) and all(
+        pair.id == _identity(pair.fields, True) for pair in data.pairs
+    )
+    prompt = "input" if counted else "prompt"
+    header = ["text_a", "text_b", PREFERRED, prompt, *(("model_a", "model_b") if named else ())]
+    for row in (
+        [*header, *(annotator.name for annotator in columns), *metadata],
+        *(_cells(pair, named, columns, metadata) for pair in data.pairs),
+    ):
+        buffer = io.StringIO()
+        csv.writer(buffer).writerow(row)
+        yield buffer.getvalue()
+
+
+def _cells(pair: Any, named: bool, columns: Sequence[Annotator], metadata: Sequence[str]) -> list[str]:
+    votes = [pair.vote(annotator.id) for annotator in (default_annotator(), *columns)]
+    words = ["" if vote is None else f"text_{vote}" if vote.chooses else str(vote) for vote in votes]
+    models = [model or "" for model in pair.models] if named else []
+    return [
+        *pair.texts,
+        words[0],
+        pair.prompt or "",
+        *models,
+        *words[1:],
+        *(pair.metadata.get(key, "") for key in metadata),
+    ]
+
+
+def _check_fits(data: AnnotatedPairs) -> None:
+    for annotator in data.annotators.values():
+        if annotator not in (default_annotator(), column_annotator(annotator.name)):
+            raise InputError(
+                f"a CSV has no place for the annotator {annotator.id} ({annotator.name}); write .json or .jsonl.",
+                code="no_place",
+            )
+    for pair in data.pairs:
+        extra = [] if pair.id in (_identity(pair.fields, True), _identity(pair.fields, False)) else ["id"]
+        extra += [name for name in pair.fields if name not in KNOWN]
+        extra += [
+            f"response_{side}.{key}"
+            for side in "ab"
+            for key in pair.fields[f"response_{side}"]
+            if key not in ("text", "model")
+        ]
+        extra += [f"metadata.{key}" for key, value in pair.metadata.items() if not isinstance(value, str)]
+        extra += [
+            f"annotations.{key}" for key, value in pair.annotations.items() if set(value) - {"pref", "no_pref_reason"}
+        ]
+        if extra:
+            raise InputError(
+                f"a CSV has no place for {extra[0]} of pair {pair.id}; write .json or .jsonl.", code="no_place"
+            )
+
+
+KNOWN = ("id", "prompt", "response_a", "response_b", "annotations", "metadata")
+
+
+def _pair(
+    path: Path,
+    line: int,
+    row: Mapping[str, str],
+    columns: tuple[Sequence[str], Sequence[str]],
+    taken: dict[str, str | None],
+) -> dict[str, Any]:
+    voting, kept = columns
+    responses = [
+        {"text": row[f"text_{side}"], **({"model": row[f"model_{side}"]} if row.get(f"model_{side}") else {})}
+        for side in "ab"
+    ]
+    prompt = row.get("prompt") or row.get("input") or None
+    annotators = {PREFERRED: default_annotator(), **{name: column_annotator(name) for name in voting}}
+    fields = {
+        "prompt": prompt,
+        "response_a": responses[0],
+        "response_b": responses[1],
+        "annotations": {
+            annotator.id: annotation_of(_vote(path, line, row, name))
+            for name, annotator in annotators.items()
+            if row[name].strip()
+        },
+        **({"metadata": {name: row[name] for name in kept}} if kept else {}),
+    }
+    identity = _identity(fields, bool(row.get("input")))
+    if taken.setdefault(identity, prompt) != prompt:  # the same responses to another prompt
+        identity = _identity(fields, True)
+    return {"id": identity, **fields}
+
+
+def _identity(fields: Mapping[str, Any], with_prompt: bool) -> str:
+    """The id that the public tool gives a row: it counts the prompt in if the column is called ``input``."""
+    return pair_id(fields["response_a"], fields["response_b"], fields.get("prompt") if with_prompt else None)
+
+
+def _vote(path: Path, line: int, row: Mapping[str, str], column: str) -> Any:
+    try:
+        return spelled_vote(row[column], column)
+    except InputError as error:
+        raise InputError(f"{path}:{line}: {column}: {error.message}", code=error.code) from None
+
+
+def _rows(path: Path) -> tuple[list[int], list[str], list[dict[str, str]]]:
+    """The lines, the header and the rows of a file."""
+    text = _content(path)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    csv.field_size_limit(2**31 - 1)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        _check_header(path, header)
+        lines, rows = [], []
+        before = reader.line_num
+        for cells in reader:
+            begun, before = before + 1, reader.line_num
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise InputError(
+                    f"{path}:{begun}: has {len(cells)} cells; the header has {len(header)}.", code="invalid_csv"
+                )
+            lines.append(begun)
+            rows.append(dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: is not CSV: {error}.", code="invalid_csv") from None
+    return lines, header, rows
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    if not any(header):
+        raise InputError(f"{path}: is empty.", code="empty_file")
+    missing = [name for name in NEEDED if name not in header]
+    if missing:
+        raise InputError(
+            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}.", code="missing_column"
+        )
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}:1: {twice[0]}: two columns have that name.", code="duplicate_column")
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as raw:
+            compressed = raw.read(2) == GZIP_MAGIC
+        with gzip.open(path) if compressed else path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}", code="unreadable_file"
+        ) from error
+    if len(content) > MOST_BYTES:
+        raise InputError(
+            f"{path}: has more than {MOST_BYTES:,} bytes, the most of a CSV that is read; split it, and put the parts "
+            "together with pearl forensics merge.",
+            code="file_too_large",
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: is not UTF-8 (byte {error.start}).", code="invalid_unicode") from None

@@ -1,0 +1,203 @@
+"""Files of annotated pairs: AnnotatedPairs JSON of versions 1 and 2, our JSON Lines, and the CSV of Inverse
+Constitutional AI.
+
+The name says which: ``.json``, ``.jsonl`` or ``.csv``, each with ``.gz`` behind it where it is compressed. JSON Lines
+hold the same objects in less space: the first line is the file's object without its pairs, then a pair a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from eval.recorded.forensics.csv_pairs import csv_members, csv_text
+from eval.recorded.forensics.json_stream import read_members
+from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
+from pearl.errors import InputError
+from pearl.history import read_json_lines
+from pearl.options import writing
+from pearl.texts import json_type
+
+PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
+VERSION = "2.0"
+MOST_CHARACTERS = 1_000_000_000  # of the texts of a data set that is held in memory as a whole
+KINDS = (".json", ".jsonl", ".csv")
+
+Member = tuple[int, str, Any]  # line, name, value; a pair has the name PAIRS
+
+
+def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each part of a file: ``metadata``, ``annotators``, ``comparisons`` (one
+    :class:`Pair` after another) and unknown fields. Nothing but the part at hand is in memory.
+
+    Raises InputError that names the file, the line and the field.
+    """
+    number = 0
+    for line, name, value in _members(path):
+        number += name == PAIRS
+        try:
+            yield name, _checked(name, value)
+        except InputError as error:
+            pair = f"pair {number}" if name == PAIRS else ""
+            if pair and isinstance(value, dict) and "id" in value:
+                pair += f" ({value['id']})"
+            where = ": ".join(filter(None, (f"{path}:{line}", pair, error.param)))
+            raise InputError(f"{where}: {error.message}", code=error.code) from None
+    if number == 0:
+        raise InputError(f"{path}: there is no pair in it.", code="empty_file")
+
+
+def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
+    """The whole data set of a file. Raises InputError that names file, line and field, also where the texts have more
+    than ``most`` characters."""
+    more: dict[str, Any] = {}
+    pairs: list[Pair] = []
+    size = 0
+    for name, value in stream_pairs(path):
+        if name == PAIRS:
+            pairs.append(value)
+            size += sum(map(len, value.texts)) + len(value.prompt or "")
+            if size > most:
+                raise InputError(
+                    f"{path}: the texts have more than {most:,} characters, the most that is held in memory at once; "
+                    "pearl forensics metrics and compare read files of any size.",
+                    code="file_too_large",
+                )
+        else:
+            more[name] = value
+    annotators: Mapping[str, Annotator] = more.pop(ANNOTATORS, {})
+    metadata = more.pop(METADATA, {})
+    return AnnotatedPairs(annotators, tuple(pairs), metadata, more)
+
+
+def write_pairs(path: Path, data: AnnotatedPairs) -> None:
+    """Write a data set in the form that the file's name says; version 1 if its metadata say so.
+
+    Raises InputError when it cannot be written, or a CSV cannot hold it.
+    """
+    kind = kind_of(path)
+    if kind == ".csv":
+        pieces: Iterator[str] = csv_text(data)
+    else:
+        head = {METADATA: {"version": VERSION, **data.metadata}, **data.more}
+        head[ANNOTATORS] = {annotator.id: annotator.fields for annotator in data.annotators.values()}
+        first = _version(head[METADATA]).startswith("1")
+        pairs: Iterator[Mapping[str, Any]] = (_first_version(pair) if first else pair.fields for pair in data.pairs)
+        pieces = _json_lines(head, pairs) if kind == ".jsonl" else _document(head, pairs)
+    with _opened(path) as file:
+        file.writelines(piece.encode("utf-8", "backslashreplace") for piece in pieces)  # half a pair as JSON has it
+
+
+def kind_of(path: Path) -> str:
+    """``.json``, ``.jsonl`` or ``.csv``. Raises InputError for another name."""
+    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
+    if not suffixes or suffixes[-1] not in KINDS:
+        raise InputError(
+            f"{path}: a file of pairs ends in {', '.join(KINDS)}, or one of these and .gz.", code="unknown_kind"
+        )
+    return suffixes[-1]
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The part of a file as records. Raises InputError with ``param`` set to the field."""
+    if name == ANNOTATORS:
+        return checked_annotators(value)
+    if name == PAIRS:
+        if not isinstance(value, dict):
+            raise InputError(f"must be an object, not {json_type(value)}.", code="wrong_type")
+        return checked_pair(_second_version(value) if "text_a" in value else value)
+    if name == METADATA:
+        _version(value)
+    return value
+
+
+def _members(path: Path) -> Iterator[Member]:
+    kind = kind_of(path)
+    if kind == ".csv":
+        return csv_members(path)
+    return read_members(path, PAIRS) if kind == ".json" else _lines(path)
+
+
+def _lines(path: Path) -> Iterator[Member]:
+    """Members of JSON Lines: those of the first object, then a pair a line."""
+    for count, line in enumerate(read_json_lines(path)):
+        if isinstance(line.value, InputError):
+            raise InputError(f"{path}:{line.number}: {line.value.message}", code=line.value.code)
+        if count == 0:
+            if ANNOTATORS not in line.value:
+                raise InputError(f"{path}:{line.number}: annotators: is missing.", code="missing_field")
+            yield from ((line.number, name, value) for name, value in line.value.items())
+        else:
+            yield line.number, PAIRS, line.value
+
+
+def _version(metadata: Any) -> str:
+    if not isinstance(metadata, dict):
+        raise InputError(f"must be an object, not {json_type(metadata)}.", param=METADATA, code="wrong_type")
+    version = str(metadata.get("version", "1.0"))
+    if version.partition(".")[0] not in ("1", "2"):
+        raise InputError(f"is {version}; versions 1 and 2 are known.", param=f"{METADATA}.version")
+    return version
+
+
+def _second_version(value: dict[str, Any]) -> dict[str, Any]:
+    """A pair of version 1 as one of version 2: the texts and models in an object for each response."""
+    found: dict[str, Any] = {}
+    for name, field in value.items():
+        key, _, side = name.rpartition("_")
+        if key in ("text", "model") and side in ("a", "b"):
+            found.setdefault(f"response_{side}", {})[key] = field
+        else:
+            found[name] = field
+    return found
+
+
+def _first_version(pair: Pair) -> dict[str, Any]:
+    """The pair as an object of version 1. Raises InputError where that has no place for a field."""
+    found: dict[str, Any] = {}
+    for name, field in pair.fields.items():
+        if name not in ("response_a", "response_b"):
+            found[name] = field
+            continue
+        for key, value in field.items():
+            if key not in ("text", "model"):
+                raise InputError(f"pair {pair.id}: {name}.{key}: version 1 has no place for it.", code="no_place")
+            found[f"{key}_{name[-1]}"] = value
+    return found
+
+
+def _document(head: Mapping[str, Any], pairs: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """A JSON document, laid out as the public tool does it."""
+    yield json.dumps(head, ensure_ascii=False, indent=2)[:-2] + f',\n  "{PAIRS}": ['
+    before = ""
+    for pair in pairs:
+        text = json.dumps(pair, ensure_ascii=False, indent=2).replace("\n", "\n    ")
+        yield f"{before}\n    {text}"
+        before = ","
+    yield "\n  ]\n}\n"
+
+
+def _json_lines(head: Mapping[str, Any], pairs: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    for value in (head, *pairs):
+        yield json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """The file for writing, compressed as its name says, and put in place only when it is whole."""
+    partial = path.with_name(path.name + ".part")
+    with writing(f"--out {path}"):
+        try:
+            with partial.open("wb") as raw:
+                if path.suffix == ".gz":
+                    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
+                        yield compressed
+                else:
+                    yield raw
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)

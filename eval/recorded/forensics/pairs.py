@@ -1,0 +1,245 @@
+"""Pairs of responses and the votes on them, as AnnotatedPairs files hold them.
+
+A pair keeps the object of its file, so that unknown fields survive; the properties say what is known about it. Objects
+are of version 2 here: :mod:`~eval.recorded.forensics.pair_files` brings version 1 into that form and back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pearl.errors import InputError
+from pearl.texts import json_type
+
+TRAIT, HUMAN, MODEL_IDENTITY, NON_PREFERENCE = "principle", "human", "model_identity", "non_preference_principle"
+DEFAULT_DESCRIPTION = "Default annotator from original dataset (from column `preferred_text`)"
+NO_REASON = "not_applicable"
+
+
+class Vote(StrEnum):
+    """``a`` and ``b`` choose a response; the others choose none, for a reason."""
+
+    A = "a"
+    B = "b"
+    BOTH = "both"
+    NEITHER = "neither"
+    NOT_APPLICABLE = "not_applicable"
+    INVALID = "invalid"
+
+    @property
+    def chooses(self) -> bool:
+        return self is Vote.A or self is Vote.B
+
+    @property
+    def mirrored(self) -> Vote:
+        """The vote where the two responses change places."""
+        return {Vote.A: Vote.B, Vote.B: Vote.A}.get(self, self)
+
+
+# spellings in the files of others; a note that is no preference has its value elsewhere
+SPELLINGS = {
+    **{vote.value: vote for vote in Vote},
+    "text_a": Vote.A,
+    "text_b": Vote.B,
+    "tie": Vote.BOTH,
+    "tie (bothbad)": Vote.NEITHER,
+    "non_preference_annotation": Vote.NOT_APPLICABLE,
+    "nan": Vote.NOT_APPLICABLE,
+    "": Vote.NOT_APPLICABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Somebody or something that votes: a person, a trait, the identity of a model. ``fields`` as in the file."""
+
+    id: str
+    fields: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name, else the description, else the id."""
+        return str(self.fields.get("name") or self.fields.get("description") or self.id)
+
+    @property
+    def kind(self) -> str:
+        return str(self.fields.get("type") or "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two responses to a prompt and what annotators voted; ``fields`` is the object of version 2."""
+
+    fields: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.fields["id"])
+
+    @property
+    def prompt(self) -> str | None:
+        prompt = self.fields.get("prompt")
+        return None if prompt is None else str(prompt)
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both texts, empty where the file has none."""
+        return self.fields["response_a"].get("text") or "", self.fields["response_b"].get("text") or ""
+
+    @property
+    def models(self) -> tuple[str | None, str | None]:
+        return self.fields["response_a"].get("model"), self.fields["response_b"].get("model")
+
+    @property
+    def annotations(self) -> Mapping[str, Mapping[str, Any]]:
+        return self.fields.get("annotations") or {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.fields.get("metadata") or {}
+
+    @property
+    def digest(self) -> bytes:
+        """A hash of the prompt and both responses: the same for two copies of a pair."""
+        content = [self.fields.get(name) for name in ("prompt", "response_a", "response_b")]
+        return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).digest()
+
+    def vote(self, annotator: str) -> Vote | None:
+        """The vote of an annotator, by its id; None where it gave none."""
+        annotation = self.annotations.get(annotator)
+        return None if annotation is None else vote_of(annotation)
+
+    def with_votes(self, votes: Mapping[str, Vote]) -> Pair:
+        """The pair with these votes added, by annotator id; they replace those that it has of the same annotators."""
+        added = {annotator: annotation_of(vote) for annotator, vote in votes.items()}
+        return Pair({**self.fields, "annotations": {**self.annotations, **added}})
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedPairs:
+    """A data set: ``metadata`` and ``more`` as in the file, annotators by id, pairs in the file's order."""
+
+    annotators: Mapping[str, Annotator]
+    pairs: tuple[Pair, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_annotators(self, added: Mapping[str, Annotator], pairs: tuple[Pair, ...]) -> AnnotatedPairs:
+        """The data set with these annotators added, and with these pairs."""
+        return AnnotatedPairs({**self.annotators, **added}, pairs, self.metadata, self.more)
+
+
+def short_id(text: str) -> str:
+    """Eight hexadecimal digits that stand for a text, the same in every program that reads these files."""
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:8]
+
+
+def pair_id(response_a: Mapping[str, Any], response_b: Mapping[str, Any], prompt: str | None) -> str:
+    """The id of a pair without one, from its content."""
+    parts = [json.dumps(response, sort_keys=True) for response in (response_a, response_b)]
+    return short_id("|".join(parts if prompt is None else [prompt, *parts]))
+
+
+def trait_annotator(description: str) -> Annotator:
+    """The annotator of a trait; its id is the description's."""
+    return Annotator(short_id(description), {"description": description, "type": TRAIT})
+
+
+def default_annotator() -> Annotator:
+    """The annotator of the column ``preferred_text``."""
+    fields = {"name": "preferred_text", "description": DEFAULT_DESCRIPTION, "type": "unknown"}
+    return Annotator(short_id(DEFAULT_DESCRIPTION), fields)
+
+
+def annotation_of(vote: Vote) -> dict[str, str | None]:
+    """The annotation that holds a vote."""
+    return {"pref": vote.value} if vote.chooses else {"pref": None, "no_pref_reason": vote.value}
+
+
+def vote_of(annotation: Mapping[str, Any]) -> Vote:
+    """The vote of an annotation. Raises InputError for an unknown word."""
+    param, word = "pref", annotation.get("pref")
+    if word is None:
+        param, word = "no_pref_reason", annotation.get("no_pref_reason") or NO_REASON
+    return spelled_vote(word, param)
+
+
+def spelled_vote(word: Any, param: str) -> Vote:
+    """The vote that a word stands for. Raises InputError for an unknown one."""
+    vote = SPELLINGS.get(word) if isinstance(word, str) else None
+    if vote is None and isinstance(word, str):
+        vote = SPELLINGS.get(word.strip().casefold())
+    if vote is None:
+        given = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
+        raise InputError(f"is {given}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")
+    return vote
+
+
+def checked_pair(fields: dict[str, Any]) -> Pair:
+    """The pair of an object of version 2; one without an id gets it from its content.
+
+    Raises InputError with ``param`` set to the field.
+    """
+    for name in ("response_a", "response_b"):
+        response = fields.get(name)
+        if not isinstance(response, dict):
+            kind = "is missing" if response is None else f"must be an object, not {json_type(response)}"
+            raise InputError(f"{kind}.", param=name, code="missing_field")
+        text = response.get("text")
+        if not isinstance(text, str | None):  # published annotations come without texts
+            raise InputError(f"must be a string, not {json_type(text)}.", param=f"{name}.text", code="wrong_type")
+    prompt = fields.get("prompt")
+    if fields.get("id") is None:
+        fields = {**fields, "id": pair_id(fields["response_a"], fields["response_b"], prompt)}
+    expected: dict[str, type] = {"prompt": str, "annotations": dict, "metadata": dict}
+    for name, wanted in expected.items():
+        value = fields.get(name)
+        if value is not None and not isinstance(value, wanted):
+            raise InputError(f"must not be {json_type(value)}.", param=name, code="wrong_type")
+    for annotator, annotation in (fields.get("annotations") or {}).items():
+        try:
+            if not isinstance(annotation, dict):
+                raise InputError(f"must be an object, not {json_type(annotation)}.", param="", code="wrong_type")
+            vote_of(annotation)
+        except InputError as error:
+            param = f"annotations.{annotator}.{error.param}".rstrip(".")
+            raise InputError(error.message, param=param, code=error.code) from None
+    return Pair(fields)
+
+
+def checked_annotators(value: Any) -> dict[str, Annotator]:
+    """The annotators of a file. Raises InputError with ``param`` set to the field."""
+    if not isinstance(value, dict):
+        raise InputError(f"must be an object, not {json_type(value)}.", param="annotators", code="wrong_type")
+    for annotator, fields in value.items():
+        if not isinstance(fields, dict):
+            param = f"annotators.{annotator}"
+            raise InputError(f"must be an object, not {json_type(fields)}.", param=param, code="wrong_type")
+    return {annotator: Annotator(annotator, fields) for annotator, fields in value.items()}
+
+
+def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> Annotator:
+    """The annotator of a name or id. Raises InputError if there is none, or several of the name."""
+    if name in annotators:
+        return annotators[name]
+    found = [annotator for annotator in annotators.values() if annotator.name == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(annotator.id for annotator in found)
+        raise InputError(
+            f"{where}{len(found)} annotators are named '{name}'; give the id of one: {ids}.", code="ambiguous_name"
+        )
+    known = ", ".join(list(_names(annotators))[:20])
+    raise InputError(f"{where}there is no annotator '{name}'; there are {known or 'none'}.", code="unknown_annotator")
+
+
+def _names(annotators: Mapping[str, Annotator]) -> Iterator[str]:
+    """Names, traits last: a reference is rarely one."""
+    ordered = sorted(annotators.values(), key=lambda annotator: annotator.kind == TRAIT)
+    yield from (annotator.name for annotator in ordered)
