@@ -16,6 +16,7 @@ from eval.commands import (
     questions,
     retrieval,
     revision,
+    sets,
     shown,
     style,
 )
@@ -36,6 +37,7 @@ app.command(epilog=calibration.EXAMPLES)(bundled(calibration.calibration))
 app.command(epilog=revision.EXAMPLES)(bundled(revision.revision))
 app.command(epilog=questions.EXAMPLES)(questions.questions)
 app.command(epilog=shown.EXAMPLES)(bundled(shown.shown))
+app.command(epilog=sets.EXAMPLES)(sets.sets)
 app.command(epilog=agreement.EXAMPLES)(agreement.agreement)
 app.command(epilog=corrected.EXAMPLES)(corrected.corrected)
 app.command(epilog=personalized.EXAMPLES)(

@@ -21,11 +21,10 @@ from eval.drafts.systems import Case, System
 from eval.report.metric import figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
+from eval.retrieval.sets import margins
 from pearl.asking.write import Written
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
-
-MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 
 
 def by_count(system: System) -> list[System]:
@@ -92,15 +91,6 @@ def distances(system: System, most: int) -> Floats:
         if each.top is not None and each.scores:
             row[: len(each.scores)] = each.top.score - np.asarray(each.scores)
     return found
-
-
-def margins(behind: Floats) -> list[float]:
-    """Those that leave out about a tenth more of the documents each; none where nothing can be left out."""
-    others = behind[:, 1:][np.isfinite(behind[:, 1:])]
-    if not len(others):
-        return []
-    steps = np.quantile(others, np.linspace(0, 1, MARGINS, endpoint=False))
-    return [float(each) for each in np.unique(steps)]
 
 
 def picked(measured: Sequence[Measured], places: NDArray[np.intp]) -> Measured:

@@ -17,7 +17,8 @@ from pearl.theta import EVERYTHING, theta_json
 from retriever.calibrated.artifact import read_whole, write_manifest
 
 MACRO_F1 = "macro_f1"
-METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
+GAIN = "gain"  # of the documents together, which no draft is needed for
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1, GAIN)
 
 Curve = list[dict[str, Any]]
 
