@@ -56,14 +56,14 @@ def declared_choices() -> dict[str, Presets]:
     from eval.benchmarks import choices as items
     from eval.commands.judge.made import presets_of
     from eval.drafts import stance
-    from eval.judges import authorship, personalized, style_detect, style_rank, style_write
+    from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
     from eval.recorded.personalized import presets as recorded
     from eval.recorded.quality import expert_choices as experts
     from eval.recorded.style import choices as style
     from eval.recorded.style.styles import PERSONA_PRESETS
 
-    judges = (authorship.JUDGE, personalized.JUDGE, style_detect.JUDGE, style_rank.JUDGE, style_write.JUDGE)
-    declared = {f"`pearl judge {judge.name}` ({judge.source})": presets_of(judge) for judge in judges}
+    judges = (authorship, personalized, quality, style_detect, style_rank, style_write)
+    declared = {f"`pearl judge {each.JUDGE.name}` ({each.JUDGE.source})": presets_of(each.JUDGE) for each in judges}
     return declared | {
         "`pearl judge style-pairs`": PERSONA_PRESETS,
         "`pearl judge persona-items`": items.PRESETS,

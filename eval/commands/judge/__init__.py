@@ -6,7 +6,7 @@ import typer
 
 from eval.commands.judge import persona_items, style_pairs, style_prompts
 from eval.commands.judge.made import register
-from eval.judges import authorship, personalized, style_detect, style_rank, style_write
+from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
 
 app = typer.Typer(
     add_completion=False,
@@ -14,7 +14,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
 )
-for judge in (authorship, personalized, style_detect, style_rank, style_write):
+for judge in (authorship, personalized, quality, style_detect, style_rank, style_write):
     register(app, judge.JUDGE)
 app.command(epilog=persona_items.EXAMPLES)(persona_items.persona_items)
 app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)

@@ -95,6 +95,7 @@ def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: Quality
         "n": len(pairs),
         "originals": len(set(names)),
         "scorer": scorer.name,
+        "prefers": {name: each.description for name, each in scorers.items()},
         "accuracy": round(overall[scorer.name].value, 9),
         "baselines": {name: round(overall[name].value, 9) for name in baselines},
         "intervals": {

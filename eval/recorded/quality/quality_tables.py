@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from eval.recorded.quality.scorers import BY_NAME
 from eval.report.pictures import intervals_figure
 from eval.report.tables import Json, Table, checks_table, shown
 
@@ -18,8 +17,7 @@ def quality_tables(result: Json) -> Iterator[Table]:
     parts = _parts(result)
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))
     rows = tuple(
-        (name, BY_NAME[name].description, *(shown(accuracy[name], 3) for _, accuracy in parts.values()))
-        for name in names
+        (name, result["prefers"][name], *(shown(accuracy[name], 3) for _, accuracy in parts.values())) for name in names
     )
     columns = ("scorer", "prefers", *(f"{title} ({number:,})" for title, (number, _) in parts.items()))
     sentences = [

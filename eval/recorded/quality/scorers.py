@@ -25,6 +25,9 @@ class PairScorer(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def description(self) -> str: ...
+
     def margins(self, pairs: Sequence[QualityPair]) -> Floats:
         """(N,): above 0 for the first text, below it for the second, 0 for neither, NaN where it says nothing."""
         ...
