@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pearl.stats import Interval
+from pearl.proportions import holm, wilson
 
 UNBALANCED_P = 0.001
 
@@ -18,20 +18,8 @@ def mcnemar(better: int, worse: int) -> float:
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows, each with its ``p_holm`` beside its ``p_value``."""
-    from statsmodels.stats.multitest import multipletests
-
-    corrected = multipletests([row["p_value"] for row in rows], method="holm")[1]
-    return [row | {"p_holm": float(p)} for row, p in zip(rows, corrected, strict=True)]
-
-
-def wilson(correct: int, total: int) -> Interval | None:
-    """A proportion with Wilson's 95% interval, which has a width at 0 and 1 too; None of nothing."""
-    if total == 0:
-        return None
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(correct, total, alpha=0.05, method="wilson")
-    return Interval(correct / total, min(float(low), correct / total), max(float(high), correct / total))
+    corrected = holm([row["p_value"] for row in rows])
+    return [row | {"p_holm": p} for row, p in zip(rows, corrected, strict=True)]
 
 
 def wilson_json(correct: int, total: int) -> dict[str, float] | None:

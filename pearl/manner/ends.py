@@ -1,0 +1,68 @@
+"""The ends of a text: a greeting, a sign-off, a question, the mark of the last sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pearl.manner.writing import Spot, Writing
+
+GREETING = re.compile(
+    r"(?:hi|hiya|hello|hey|howdy|dear|greetings|good (?:morning|afternoon|evening|day)|morning|afternoon|evening"
+    r"|hallo|moin|servus|bonjour|salut|ciao|hola)\b"
+    r"(?:[ \t]+[^\s,;:!.?–—-]+){0,4}?[ \t]*(?:[,;:!.–—-]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+FAREWELL = re.compile(
+    r"(?:(?:best|kind|warm|many|with|my|all|the|very|yours) )*"
+    r"(?:regards|wishes|cheers|thanks(?: (?:again|a lot|so much|in advance))?"
+    r"|thank you(?: (?:again|very much|so much))?|best|yours(?: (?:sincerely|truly|faithfully|ever))?"
+    r"|sincerely|love|greetings|ciao|bye|take care|see you(?: \w+)?"
+    r"|talk soon|ttyl|rgds|thx|xo+|x+)[ \t]*[,.!–—-]*",
+    re.IGNORECASE,
+)
+SIGNED = re.compile(r"(?:[-–—/~][-–—/~ \t]*)?[^\W\d_][\w.'’-]*(?:[ \t]+[^\W\d_][\w.'’-]*){0,2}")
+NAMED = re.compile(r"(?:[-–—/~][-–—/~ \t]*)?(?:[^\W\d_a-z][\w.'’-]*(?:[ \t]+|$)){1,3}")
+FORMULA_WORDS, TAIL_LINES = 6, 3
+
+
+def greeting(writing: Writing) -> Sequence[Spot]:
+    """The greeting at the beginning, up to the mark or the line's end that closes it."""
+    start = writing.lines[0][0] if writing.lines else 0
+    met = GREETING.match(writing.text, start)
+    return [met.span()] if met else []
+
+
+def sign_off(writing: Writing) -> Sequence[Spot]:
+    """The closing words and the name under them: a known formula, a short line with a comma above a name, or a name in
+    a paragraph of its own.
+
+    A line is part of it only below other text, so that a text of one line has none.
+    """
+    tail = writing.lines[1:][-TAIL_LINES:]
+    for start, end in tail:
+        line = writing.text[start:end]
+        under = [writing.text[begin:stop] for begin, stop in tail if begin > start]
+        formula = FAREWELL.fullmatch(line) is not None
+        own = line.endswith(",") and len(line.split()) <= FORMULA_WORDS and bool(under)
+        if (formula or own) and all(SIGNED.fullmatch(name) for name in under):
+            return [(start, tail[-1][1])]
+    last = writing.paragraphs[-1] if len(writing.paragraphs) > 1 else (0, 0)
+    return [last] if NAMED.fullmatch(writing.text[slice(*last)]) else []
+
+
+def closing_question(writing: Writing) -> Sequence[Spot]:
+    """The last sentence where it is a question; a sign-off under it does not count."""
+    before = sign_off(writing)
+    end = before[0][0] if before else len(writing.text)
+    sentences = [spot for spot in writing.sentences if spot[0] < end]
+    return sentences[-1:] if sentences and _last_mark(writing.text[sentences[-1][0] : end]) == "?" else []
+
+
+def no_closing_mark(writing: Writing) -> Sequence[Spot]:
+    """The last line where no mark ends it: a letter or a digit stands last."""
+    return writing.lines[-1:] if writing.lines and writing.text[writing.lines[-1][1] - 1].isalnum() else []
+
+
+def _last_mark(sentence: str) -> str:
+    return sentence.rstrip().rstrip("\"'”’)]*_")[-1:]

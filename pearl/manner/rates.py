@@ -1,0 +1,72 @@
+"""Rates of traits over texts, with intervals: Wilson's for a share of texts, else by bootstrap over texts. A trait that
+is not found at all is in no resample either; there Wilson's upper end stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pearl.manner.trait import SHARE_OF_TEXTS, Trait
+from pearl.manner.traits import TRAITS
+from pearl.manner.writing import Writing
+from pearl.proportions import wilson
+from pearl.stats import Bootstrap, Floats, Interval
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The traits' places and bases in each text, (N, F) each, in the order of ``traits``."""
+
+    traits: tuple[Trait, ...]
+    found: Floats
+    bases: Floats
+
+    @classmethod
+    def of(cls, texts: Sequence[str], traits: tuple[Trait, ...] = TRAITS) -> Counts:
+        taken_apart = map(Writing, texts)
+        pairs = [[trait.counts(writing) for trait in traits] for writing in taken_apart]
+        both = np.array(pairs, np.float64).reshape(len(texts), len(traits), 2)
+        return cls(traits, both[:, :, 0], both[:, :, 1])
+
+    def rates(self) -> Floats:
+        """The rate of each trait over all texts, (F,); NaN where the texts have nothing to rate."""
+        return np.asarray(self._rates(self.found.sum(axis=0)[None], self.bases.sum(axis=0)[None])[0])
+
+    def intervals(self, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval | None]:
+        """The rate of each trait with its 95% interval; None where the texts have nothing to rate."""
+        if not len(self.found):
+            return [None] * len(self.traits)
+        resampled = self.resampled(resamples=resamples, seed=seed)
+        return [
+            _interval(trait, int(found), int(base), resampled[:, at])
+            for at, (trait, found, base) in enumerate(
+                zip(self.traits, self.found.sum(axis=0), self.bases.sum(axis=0), strict=True)
+            )
+        ]
+
+    def resampled(self, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+        """The rates over resamples of the texts, (R, F)."""
+        bootstrap = Bootstrap([str(number) for number in range(len(self.found))], resamples=resamples, seed=seed)
+        _, sums = bootstrap.totals(np.hstack((self.found, self.bases)))
+        return self._rates(sums[:, : len(self.traits)], sums[:, len(self.traits) :])
+
+    def _rates(self, found: Floats, bases: Floats) -> Floats:
+        scales = np.array([trait.unit.scale for trait in self.traits])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(scales * found / np.where(bases > 0, bases, np.nan))
+
+
+def _interval(trait: Trait, found: int, base: int, resampled: Floats) -> Interval | None:
+    counted = wilson(min(found, base), base)
+    if counted is None or trait.unit is SHARE_OF_TEXTS:
+        return counted
+    scale = trait.unit.scale
+    if not found:
+        return Interval(0.0, 0.0, scale * counted.high)
+    value = scale * found / base
+    low, high = np.nanpercentile(resampled, (2.5, 97.5))
+    return Interval(value, min(float(low), value), max(float(high), value))

@@ -1,0 +1,116 @@
+"""A trait of a text, declared: what is counted, and per what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pearl.manner.writing import Spot, Writing
+
+Find: TypeAlias = Callable[[Writing], Sequence[Spot]]
+
+EXCERPT = 80  # characters of a text that show a trait
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The base of a rate. ``base`` counts it in a text; a share is found at most once in each."""
+
+    name: str
+    base: Callable[[Writing], int]
+    scale: float = 1.0
+    share: bool = False
+
+    def shown(self, value: float) -> str:
+        """The rate in plain words: '12% of texts', '1.3 per 100 words', '14.2 words per sentence'."""
+        if self.share:
+            return f"{_digits(100 * value)}% of {self.name}"
+        return f"{_digits(value)} {self.name}"
+
+
+SHARE_OF_TEXTS = Unit("texts", lambda writing: 1, share=True)
+SHARE_OF_SENTENCES = Unit("sentences", lambda writing: len(writing.sentences), share=True)
+PER_TEXT = Unit("per text", lambda writing: 1)
+PER_100_WORDS = Unit("per 100 words", lambda writing: len(writing.words), scale=100.0)
+WORDS_PER_TEXT = Unit("words per text", lambda writing: 1)
+WORDS_PER_SENTENCE = Unit("words per sentence", lambda writing: len(writing.sentences))
+SENTENCES_PER_PARAGRAPH = Unit("sentences per paragraph", lambda writing: len(writing.paragraphs))
+LETTERS_PER_WORD = Unit("letters per word", lambda writing: len(writing.words))
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """Something that is found in a text, place by place, and counted.
+
+    ``does`` says what a person does who has more or less of it than others: "use more|fewer dashes".
+    """
+
+    name: str
+    label: str
+    measures: str
+    unit: Unit
+    find: Find
+    does: str
+
+    @property
+    def more(self) -> str:
+        return re.sub(r"(\w+)\|\w+", r"\1", self.does)
+
+    @property
+    def less(self) -> str:
+        return re.sub(r"\w+\|(\w+)", r"\1", self.does)
+
+    def counts(self, writing: Writing) -> tuple[int, int]:
+        """The places where the trait is found, and the base that they are a rate of."""
+        return len(self.find(writing)), self.unit.base(writing)
+
+    def value(self, text: str) -> float | None:
+        """The rate in one text; None where the text has nothing to rate, such as no word."""
+        count, base = self.counts(Writing(text))
+        return self.unit.scale * count / base if base else None
+
+    def excerpt(self, writing: Writing) -> str:
+        """The words around the first place of the trait, or the text's beginning."""
+        spots = self.find(writing)
+        start, end = spots[0] if spots else (0, 0)
+        return excerpt(writing.text, start, end)
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """At most 80 characters around a place, on one line, with '…' where the text goes on."""
+    room = max(0, EXCERPT - (end - start))
+    begin = max(0, start - room // 2) if len(text) > EXCERPT else 0
+    stop = min(len(text), begin + EXCERPT)
+    begin = max(0, stop - EXCERPT)
+    part = " ".join(text[begin:stop].split())
+    return ("…" if text[:begin].strip() else "") + part + ("…" if text[stop:].strip() else "")
+
+
+def matches(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Find:
+    """Every place of a pattern, outside of addresses of the web."""
+    compiled = re.compile(pattern, flags)
+    return lambda writing: [match.span() for match in compiled.finditer(writing.prose)]
+
+
+def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1) -> Find:
+    """The first place of a pattern that is found at least that often in the text."""
+    every = matches(pattern, flags)
+
+    def first(writing: Writing) -> Sequence[Spot]:
+        spots = every(writing)
+        return spots[:1] if len(spots) >= least else []
+
+    return first
+
+
+def any_of(words: frozenset[str]) -> Find:
+    """Every word of a set."""
+    return lambda writing: [
+        spot for spot, word in zip(writing.words, writing.lower_words, strict=True) if word in words
+    ]
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 20 else f"{value:.1f}" if value >= 1 else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,72 @@
+"""A text taken apart: its words, sentences, lines and paragraphs, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+Spot: TypeAlias = tuple[int, int]  # where something begins and ends in the text
+
+URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t]*\n))*")
+LINE = re.compile(r"[^\n]*\S[^\n]*")
+LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)", re.MULTILINE)
+NUMBERED_ITEM = re.compile(r"^[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]+(?=\S)", re.MULTILINE)
+# a sentence ends at its mark before a blank, at an empty line, and before a list item
+END = re.compile(
+    r"(?:[.!?]+|…)[\"'”’)\]*_]*(?=\s)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
+)
+# marks that abbreviate and seldom end a sentence
+ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|vs|mr|mrs|ms|dr|st|prof|fig|resp|approx)|^\W*\d{1,3})\.$", re.IGNORECASE
+)
+
+
+class Writing:
+    """A text, and its parts in order as they are asked for. Addresses of the web are no words."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def prose(self) -> str:
+        """The text with addresses of the web blanked out; every place in it is as in the text."""
+        return URL.sub(lambda url: " " * len(url[0]), self.text)
+
+    @cached_property
+    def words(self) -> Sequence[Spot]:
+        return [word.span() for word in WORD.finditer(self.prose)]
+
+    @cached_property
+    def lower_words(self) -> Sequence[str]:
+        """The words in small letters, with straight apostrophes."""
+        return [self.prose[start:end].lower().replace("’", "'") for start, end in self.words]
+
+    @cached_property
+    def sentences(self) -> Sequence[Spot]:
+        """Spans of text up to a mark that ends a sentence, each with at least one word; a list item stands alone."""
+        spans, start = [], 0
+        for end in END.finditer(self.prose):
+            if end[0].strip() and ABBREVIATED.search(self.prose[start : end.end()]):
+                continue
+            spans.append((start, end.end()))
+            start = end.end()
+        spans.append((start, len(self.prose)))
+        return [spot for spot in (self._stripped(*span) for span in spans) if WORD.search(self.prose, *spot)]
+
+    @cached_property
+    def lines(self) -> Sequence[Spot]:
+        """The lines that are not blank, without blanks around them."""
+        return [self._stripped(*line.span()) for line in LINE.finditer(self.text)]
+
+    @cached_property
+    def paragraphs(self) -> Sequence[Spot]:
+        """Runs of lines between empty ones."""
+        return [self._stripped(*paragraph.span()) for paragraph in PARAGRAPH.finditer(self.text)]
+
+    def _stripped(self, start: int, end: int) -> Spot:
+        part = self.text[start:end]
+        return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

@@ -1,0 +1,35 @@
+"""Proportions and tests of them in closed form, so that serving needs no statistics library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pearl.stats import Interval
+
+Z = 1.959963984540054  # of a two-sided 95% interval
+
+
+def wilson(successes: int, total: int) -> Interval | None:
+    """A proportion with Wilson's 95% interval, which has a width at 0 and 1 too; None of nothing."""
+    if total == 0:
+        return None
+    share, square = successes / total, Z * Z
+    middle = (share + square / (2 * total)) / (1 + square / total)
+    half = Z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
+    return Interval(share, max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share)))
+
+
+def normal_p(z: float) -> float:
+    """The two-sided p-value of a standard normal score."""
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values corrected for their number by Holm's step-down method, in the order given."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected, worst = [0.0] * len(p_values), 0.0
+    for place, index in enumerate(order):
+        worst = max(worst, min(1.0, (len(p_values) - place) * p_values[index]))
+        corrected[index] = worst
+    return corrected
