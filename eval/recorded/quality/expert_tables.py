@@ -36,6 +36,9 @@ def expert_tables(result: Json) -> Iterator[Table]:
     )
     columns = ("", "rankings", *RANK_COLUMNS, "mean rank")
     yield Table("Ranks that experts gave.", columns, tuple(_rank_rows(result["ranks"])))
+    number = result["majority_ranks"][0]["n"] if result["majority_ranks"] else 0
+    caption = f"Ranks by majority, for the {number:,} triplets whose majority orders all three versions."
+    yield Table(caption, ("", "triplets", *RANK_COLUMNS, "mean rank"), tuple(_rank_rows(result["majority_ranks"])))
     grouped = (
         (f"{group['genre']}, {group['llm']}: {row[0]}", *row[1:])
         for group in result["groups"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import median
 from typing import Any
@@ -27,6 +27,9 @@ PRINTED = (
     ("mean rank, best edit", ("ranks", "best edit"), 1.58),
     ("mean rank, random edit", ("ranks", "random edit"), 2.09),
     ("mean rank, first draft", ("ranks", "first draft"), 2.26),
+    ("mean rank by majority, best edit", ("majority_ranks", "best edit"), 1.58),
+    ("mean rank by majority, random edit", ("majority_ranks", "random edit"), 2.09),
+    ("mean rank by majority, first draft", ("majority_ranks", "first draft"), 2.26),
 )
 
 
@@ -70,8 +73,17 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
         "individual": _agreement([pair for triplet in triplets for pair in _individuals(triplet)], options),
         "majority": _agreement(decided, options),
         "ranks": _ranks(triplets, options),
+        "majority_ranks": _ranks(_ranked_by_majority(counted, options.majority), options),
         "groups": [
-            {"genre": genre, "llm": llm, "triplets": len(members), "ranks": _ranks(members, options)}
+            {
+                "genre": genre,
+                "llm": llm,
+                "triplets": len(members),
+                "ranks": _ranks(members, options),
+                "majority_ranks": _ranks(
+                    _ranked_by_majority([each for each in members if each in counted], options.majority), options
+                ),
+            }
             for genre, llm in groups
             for members in ([each for each in triplets if (each.genre, each.llm) == (genre, llm)],)
         ],
@@ -97,11 +109,27 @@ def _majorities(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison 
     for (one, other), gap in _gaps(triplet).items():
         if not gap:
             continue
-        if rule == MEDIAN:
-            lead = median(ranks[other] for ranks in triplet.rankings) - median(ranks[one] for ranks in triplet.rankings)
-        else:
-            lead = sum(1 if ranks[one] < ranks[other] else -1 for ranks in triplet.rankings)
+        lead = _lead(triplet, one, other, rule)
         yield ScoredComparison(triplet.id, abs(gap), (lead > 0) == (gap > 0)) if lead else None
+
+
+def _lead(triplet: RankedTriplet, one: str, other: str, rule: str) -> float:
+    """Above 0 where the majority ranks ``one`` higher, below it where ``other``, 0 where there is none."""
+    if rule == MEDIAN:
+        return median(ranks[other] for ranks in triplet.rankings) - median(ranks[one] for ranks in triplet.rankings)
+    return sum(1 if ranks[one] < ranks[other] else -1 for ranks in triplet.rankings)
+
+
+def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[RankedTriplet]:
+    """The triplets of which the majority has an order of all three versions, each with that one ranking."""
+    ranked = []
+    for triplet in triplets:
+        ranks = {
+            one: 1 + sum(_lead(triplet, one, other, rule) < 0 for other in VERSIONS if other != one) for one in VERSIONS
+        }
+        if sorted(ranks.values()) == sorted(RANKS.values()):
+            ranked.append(replace(triplet, rankings=(ranks,)))
+    return ranked
 
 
 def _agreement(comparisons: Sequence[ScoredComparison], options: ExpertOptions) -> list[dict[str, Any]]:
@@ -134,6 +162,8 @@ def _name(low: float, high: float | None) -> str:
 def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[dict[str, Any]]:
     """The share of each rank and the mean rank of each version, over all rankings."""
     names = [triplet.id for triplet in triplets for _ in triplet.rankings]
+    if not names:
+        return []
     bootstrap = Bootstrap(names, resamples=options.resamples, seed=options.seed)
     rows = []
     for version, title in VERSIONS.items():
@@ -146,7 +176,7 @@ def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[di
 def _beside(result: Mapping[str, Any], figure: str, place: tuple[str, str], printed: float) -> dict[str, Any]:
     """The printed figure with ours, and true where it lies in our interval."""
     part, name = place
-    key, wanted = ("version", "mean_rank") if part == "ranks" else ("gap", "agreement")
+    key, wanted = ("version", "mean_rank") if part.endswith("ranks") else ("gap", "agreement")
     ours = next((row[wanted] for row in result[part] if row[key] == name), None)
     within = ours is not None and ours["low"] <= printed <= ours["high"]
     return {"figure": figure, "printed": printed, "ours": ours, "within_interval": within}

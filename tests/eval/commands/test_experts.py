@@ -59,6 +59,9 @@ def test_agreement_by_gap_and_ranks(experts, tmp_path):
     best = found["ranks"][2]
     assert (best["version"], best["n"], best["rank_1"]["value"]) == ("best edit", 5, 0.6)
     assert best["mean_rank"]["value"] == pytest.approx((1 + 1 + 2 + 3 + 1) / 5)
+    majority = {row["version"]: row["mean_rank"]["value"] for row in found["majority_ranks"]}
+    assert majority == {"first draft": 3, "random edit": 2, "best edit": 1}
+    assert [(group["llm"], len(group["majority_ranks"])) for group in found["groups"]] == [("gpt", 3), ("llama", 0)]
     assert [(group["llm"], group["triplets"]) for group in found["groups"]] == [("gpt", 1), ("llama", 1)]
     assert found["printed"][3]["figure"] == "majority agreement, gap above 1"
     assert picture.stat().st_size > 1000
@@ -121,4 +124,7 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
     assert individual["3+"] == (19, 24)  # 79.2%
     assert majority["all"] == (142, 216)  # 65.7%
     assert majority["above 1"] == (81, 122)  # 66.4%, where the paper prints 72.2%
+    printed = {row["figure"]: row["within_interval"] for row in found["printed"]}
+    assert not printed["mean rank, best edit"]
+    assert printed["mean rank by majority, best edit"], "the paper's mean ranks are those of majorities"
     assert (found["triplets"], found["rankings"], found["random_edits_below_the_draft"]) == (101, 280, 7)
