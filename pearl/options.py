@@ -68,9 +68,10 @@ def bundled(command: Callable[..., None], hidden: Sequence[Parameter] = ()) -> C
 
 
 def parameters_of(bundle: type[Any]) -> Iterator[Parameter]:
-    """A parameter for each field of a dataclass that is annotated with an option of the command line."""
+    """A parameter for each field of a dataclass that is annotated with an option of the command line, those that must
+    be given first."""
     kinds = get_type_hints(bundle, include_extras=True)
-    for field in fields(bundle):
+    for field in sorted(fields(bundle), key=lambda field: not (field.default is field.default_factory is MISSING)):
         if get_origin(kinds[field.name]) is Annotated:
             default = field.default if field.default_factory is MISSING else field.default_factory()
             yield parameter(field.name, kinds[field.name], Parameter.empty if default is MISSING else default)

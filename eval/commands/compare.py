@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from eval.commands.scored import EncoderName
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled
+from eval.commands.options import DraftingOptions
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
 held back:
@@ -30,23 +30,18 @@ Examples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions:
+class CompareOptions(DraftingOptions):
     """``judge`` None: the model that writes."""
 
     history: Annotated[Path, Option("--history", metavar="H.jsonl.gz", help="History to draft from.")]
     systems: Annotated[
         tuple[str, str], Option("--systems", metavar="P B", help="Two retrievers: artifact folders or names.")
     ]
-    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
     judge: Annotated[
         str | None,
         Option(metavar="J", help="Model that judges: as --llm, or a model of the endpoint; the writer by default."),
     ] = None
     targets: Annotated[int, Option(min=1, help="Texts of each user to hold back, the most recent ones.")] = 4
-    limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many texts, spread over users.")] = None
-    template: Annotated[str, Option(help="Kind of text: commit, free, message or post.")] = "free"
-    k: Annotated[int | None, Option(min=1, help="Documents in each prompt; by default those worth showing.")] = None
-    max_tokens: Annotated[int | None, Option(min=1, help="Tokens in a draft at most.")] = None
     prompt: Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")] = "post"
     runs: Annotated[int, Option(min=1, help="Runs of the judge over all items, each in both orders.")] = 1
     ask_again: Annotated[
@@ -55,12 +50,6 @@ class CompareOptions:
     temperature: Annotated[float, Option(min=0, max=2, help="Temperature of the judge.")] = 0.7
     labels: Annotated[
         Path | None, Option(metavar="L.jsonl", help="People's labels of some items; correct the rates by them.")
-    ] = None
-    encoder: EncoderName = None
-    seed: Annotated[int, Option(min=0, help="Seed of the sample and the bootstrap.")] = 0
-    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
-    generations: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
     ] = None
     replies: Annotated[
         Path | None, Option(metavar="FILE.sqlite", help="File that keeps judgements; in PEARL_HOME by default.")

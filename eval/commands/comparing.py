@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from eval.asking.bench import Asking, Bench, bench
 from eval.asking.json_lines import write_lines
 from eval.asking.verdict import Failed
 from eval.commands.compare import CompareOptions
-from eval.commands.options import WritingOptions
+from eval.commands.options import DraftingOptions, WritingOptions
 from eval.commands.writing import Plan, kept_answers, retrieval_systems
 from eval.drafts.held_back import held_back
 from eval.drafts.items import case_ids, items_of
@@ -67,19 +67,8 @@ class Desks:
 @contextmanager
 def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     """Raises InputError for options and files that cannot be used."""
-    writing = WritingOptions(
-        gains=[],
-        model=list(options.systems),
-        template=options.template,
-        k=options.k,
-        llm=options.llm,
-        max_in_flight=options.max_in_flight,
-        max_tokens=options.max_tokens,
-        seed=options.seed,
-        generations=options.generations,
-        encoder=options.encoder,
-    )
-    plan = Plan.of(writing)
+    drafting = {field.name: getattr(options, field.name) for field in fields(DraftingOptions)}
+    plan = Plan.of(WritingOptions(gains=[], model=list(options.systems), **drafting))
     load_template(options.template)
     Purse(Prices(options.price_in, options.price_out), options.max_cost)
     every = held_back(options.history, options.targets)

@@ -14,18 +14,10 @@ from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WritingOptions:
-    """The options of a command that drafts."""
+class DraftingOptions:
+    """The options that say what is drafted, and by which model."""
 
-    gains: GainsFiles
-    model: Models
     template: Annotated[str, Option(help="Kind of text: commit, free, message or post.")] = "free"
-    stances: Annotated[bool, Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")] = (
-        False
-    )
-    stance_rules: Annotated[
-        str, Option(help="Rules of stances: corrected, ours, or as_published, keywords anywhere in the text.")
-    ] = "corrected"
     k: Annotated[
         int | None,
         Option(min=1, help="Documents in each prompt; by default those worth showing, up to the template's number."),
@@ -38,8 +30,26 @@ class WritingOptions:
             min=1, help="Tokens in a draft at most; PEARL_MAX_DRAFT_TOKENS by default: 512, a little over 300 words."
         ),
     ] = None
-    limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many requests, spread over users.")] = None
-    seed: Annotated[int, Option(min=0, help="Seed of the sample and of random documents.")] = 0
+    limit: Annotated[int | None, Option(min=1, help="Draft a sample of this many texts, spread over users.")] = None
+    seed: Annotated[int, Option(min=0, help="Seed of the sample, of random documents and of the bootstrap.")] = 0
+    generations: Annotated[
+        Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
+    ] = None
+    encoder: EncoderName = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingOptions(DraftingOptions):
+    """The options of a command that drafts for scored requests, and measures the drafts."""
+
+    gains: GainsFiles
+    model: Models
+    stances: Annotated[bool, Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")] = (
+        False
+    )
+    stance_rules: Annotated[
+        str, Option(help="Rules of stances: corrected, ours, or as_published, keywords anywhere in the text.")
+    ] = "corrected"
     without_near_duplicates: Annotated[
         bool, Option("--without-near-duplicates", help="Show no near-duplicate of the target.")
     ] = False
@@ -53,9 +63,6 @@ class WritingOptions:
             "given.",
         ),
     ] = None
-    generations: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps raw answers; in PEARL_HOME by default.")
-    ] = None
     budget_minutes: Annotated[
         float | None,
         Option(
@@ -63,7 +70,6 @@ class WritingOptions:
             help="Stop drafting after about this many minutes; compare the requests that every system has drafted.",
         ),
     ] = None
-    encoder: EncoderName = None
     bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
         "embedded"
     )
