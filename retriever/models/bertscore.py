@@ -12,11 +12,11 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from pearl.errors import InputError
 from pearl.extras import MissingExtra
-from pearl.settings import EMBEDDED, MPNET
-from retriever.models.encoder import NAMES, encoder_source
+from pearl.settings import EMBEDDED
+from retriever.models.encoder import NAMES, encoder_source, unusable_encoder
 
+KIND = "a bidirectional model of transformers, its folder"
 BATCH = 16  # texts
 DIGITS = 6  # what a text's neighbours in a batch change lies behind these
 
@@ -37,13 +37,7 @@ class BertScore:
         try:
             return _loaded(encoder_source(self._model))
         except (OSError, ValueError, AttributeError) as error:
-            why = str(error).strip().partition("\n")[0]
-            raise InputError(
-                f"The encoder '{self._model}' cannot be loaded for BERTScore ({why}); name a model of transformers, "
-                f"its folder, '{EMBEDDED}' or '{MPNET}'.",
-                param="bertscore",
-                code="encoder_not_found",
-            ) from error
+            raise unusable_encoder(self._model, "be loaded for BERTScore", error, KIND, "bertscore") from error
 
     def check(self) -> None:
         """See that the encoder can be used, before there is anything to compare. One that comes in packages is only
@@ -56,11 +50,7 @@ class BertScore:
         try:
             self._f1(["a"], ["a"])
         except (ValueError, TypeError, AttributeError) as error:  # a model of T5's kind wants a decoder's input, too
-            raise InputError(
-                f"The encoder '{self._model}' cannot compare texts for BERTScore ({str(error).strip()}); name another.",
-                param="bertscore",
-                code="encoder_not_found",
-            ) from error
+            raise unusable_encoder(self._model, "compare texts for BERTScore", error, KIND, "bertscore") from error
 
     @property
     def description(self) -> dict[str, object]:

@@ -125,13 +125,17 @@ def _load(model: str) -> _TextEncoder:
 
         return SentenceModel(source)
     except (OSError, ValueError, SafetensorError) as error:
-        why = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"The encoder '{model}' cannot be loaded ({why}); name a sentence-transformers model or folder, "
-            f"'{EMBEDDED}' or '{MPNET}'.",
-            param="encoder",
-            code="encoder_not_found",
-        ) from error
+        raise unusable_encoder(model, "be loaded", error, "a sentence-transformers model or folder") from error
+
+
+def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: str = "encoder") -> InputError:
+    """The error for an encoder that cannot do ``what``; ``kind`` says what may be named beside those of packages."""
+    why = str(error).strip().partition("\n")[0]
+    return InputError(
+        f"The encoder '{model}' cannot {what} ({why}); name {kind}, '{EMBEDDED}' or '{MPNET}'.",
+        param=param,
+        code="encoder_not_found",
+    )
 
 
 def _of_unit_length(vectors: Vectors) -> Vectors:
