@@ -17,6 +17,8 @@ from typing import Any
 import orjson
 
 from eval.recorded.quality.files import parse_objects
+from pearl.editing.edits import SpanEdit
+from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
 from pearl.texts import json_type
 
@@ -26,10 +28,6 @@ UNSTATED = "unstated"
 ONE, TWO = re.compile(r"\nParagraph 1:\n"), re.compile(r"\n+Paragraph 2:\n")
 SINGLE, EDITED = re.compile(r"\nParagraph:\n"), re.compile(r"\nHere is the paragraph you are editing:\n")
 ASKED = re.compile(r"\n+You must produce your answer in the following JSON format:")
-PARTS = re.compile(r"^Part [123]: [^\n]*$", re.MULTILINE)
-SPAN = r"^Span (\d+): `(.*?)` "
-FOUND = re.compile(SPAN + r"\(Category: `(.*?)`\)[ \t]*$", re.MULTILINE | re.DOTALL)
-REWRITTEN = re.compile(SPAN + r"(?:->|→) `(.*?)`[ \t]*$(?=\n+Span \d+: `|\s*\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,6 @@ class ScoredParagraph:
     @property
     def off_scale(self) -> bool:
         return not LOWEST_SCORE <= self.score <= HIGHEST_SCORE
-
-
-@dataclass(frozen=True, slots=True)
-class SpanEdit:
-    span: str
-    rewrite: str
-    category: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +148,23 @@ def _between(text: str, start: re.Pattern[str], end: re.Pattern[str]) -> str | N
 
 
 def _trace(asked: str, answer: str, line: int) -> EditTrace:
-    begun, parts = EDITED.search(asked), PARTS.split(answer)
+    begun = EDITED.search(asked)
     if begun is None:
         raise InputError("the user's message holds no paragraph to edit.", param="messages", code="missing_field")
-    if len(parts) != 4:
+    try:
+        reply = read_reply(answer)
+    except InputError:
+        reply = None
+    if reply is None or reply.text is None:
         raise InputError("the assistant's message must have Part 1, Part 2 and Part 3.", param="messages")
-    spans, rewrites = FOUND.findall(parts[1]), REWRITTEN.findall(parts[2])
-    if [found[:2] for found in spans] != [found[:2] for found in rewrites]:
+    edits, unmatched = reply.edits()
+    if unmatched:
         raise InputError(
-            f"Part 1 has {len(spans)} spans and Part 2 rewrites {len(rewrites)}, or others.", param="messages"
+            f"Part 1 has {len(reply.listed)} spans and Part 2 rewrites {len(reply.rewritten)}, or others.",
+            param="messages",
         )
-    edits = (SpanEdit(span, new, kind) for (_, span, kind), (_, _, new) in zip(spans, rewrites, strict=True))
-    draft, edited = _paragraph(asked[begun.end() :], "paragraph"), _paragraph(parts[3].strip(), "Part 3")
-    return EditTrace(line, draft, tuple(edits), edited)
+    draft, edited = _paragraph(asked[begun.end() :], "paragraph"), _paragraph(reply.text, "Part 3")
+    return EditTrace(line, draft, edits, edited)
 
 
 def _paragraph(value: Any, field: str) -> str:

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from eval.recorded.quality.records import EditTrace, QualityPair, ScoredParagraph, SpanEdit, read_pairs, read_quality
+from eval.recorded.quality.records import EditTrace, QualityPair, ScoredParagraph, read_pairs, read_quality
+from pearl.editing.edits import SpanEdit
 from pearl.errors import InputError
 
 PAIR = {"paragraph1": "The sea was grey.", "paragraph2": "The sea lay flat and grey.", "reference_preference": "2"}

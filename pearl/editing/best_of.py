@@ -1,0 +1,95 @@
+"""The best of several candidates by reward (papers/writing-quality-rewards.txt, sections 5.2 and 6).
+
+Candidates below the draft are dropped, the best of the rest is chosen, and a random one of them is the control. Where
+it is known how likely a text is the writer's own, it counts with a weight, and a candidate that is less likely theirs
+than the draft by more than a margin is never chosen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pearl.stats import Floats
+
+Rewards = Callable[[Sequence[str]], Floats]  # quality from 1 to 10, higher is better
+Likenesses = Callable[[Sequence[str]], Sequence[float | None]]  # P(this person wrote it); None where nobody can say
+LOWEST, HIGHEST = 1.0, 10.0
+BELOW, LESS_LIKELY = "below_draft", "less_likely_theirs"
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The weight of likeness beside quality, both from 0 to 1, and the likeness that a candidate may lose."""
+
+    weight: float = 0.3
+    margin: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class TextScores:
+    """``likeness`` is None where it is not measured, or the text is too short to say."""
+
+    quality: float
+    likeness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``scores`` are None for candidates without a text, ``dropped`` gives the reason for each one that was dropped.
+    ``best`` and ``random`` are places among the candidates; None: the draft stays, and there is none."""
+
+    draft: TextScores
+    scores: tuple[TextScores | None, ...]
+    dropped: dict[int, str]
+    best: int | None
+    random: int | None
+
+
+def select(
+    draft: str,
+    texts: Sequence[str | None],
+    rewards: Rewards,
+    likenesses: Likenesses | None = None,
+    balance: Balance = Balance(),
+    seed: int = 0,
+) -> Selection:
+    """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed."""
+    distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
+    quality = np.asarray(rewards(distinct), np.float64)
+    likeness = [None] * len(distinct) if likenesses is None else likenesses(distinct)
+    by_text = {
+        text: TextScores(float(reward), like) for text, reward, like in zip(distinct, quality, likeness, strict=True)
+    }
+    before = by_text[draft]
+    scores = tuple(None if text is None else by_text[text] for text in texts)
+    scored = {place: found for place, found in enumerate(scores) if found is not None}
+    reasons = {place: _drop(found, before, balance) for place, found in scored.items()}
+    kept = [place for place, reason in reasons.items() if reason is None]
+    compared = before.likeness is not None
+    best = max(kept, key=lambda place: _value(scored[place], balance, compared), default=None)
+    if best is not None and _value(scored[best], balance, compared) <= _value(before, balance, compared):
+        best = None
+    control = random.Random(seed).choice(kept) if kept else None
+    dropped = {place: reason for place, reason in reasons.items() if reason is not None}
+    return Selection(before, scores, dropped, best, control)
+
+
+def _drop(found: TextScores, draft: TextScores, balance: Balance) -> str | None:
+    if found.quality < draft.quality:
+        return BELOW
+    if draft.likeness is None:
+        return None
+    unlikely = found.likeness is None or found.likeness < draft.likeness - balance.margin
+    return LESS_LIKELY if unlikely else None
+
+
+def _value(found: TextScores, balance: Balance, compared: bool) -> float:
+    """Quality and likeness in one number; quality alone where the likeness of the draft is not known."""
+    quality = (found.quality - LOWEST) / (HIGHEST - LOWEST)
+    if not compared or found.likeness is None:
+        return quality
+    return (1 - balance.weight) * quality + balance.weight * found.likeness

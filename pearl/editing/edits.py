@@ -1,0 +1,186 @@
+"""Executable edits: a span of a draft and its rewrite (papers/writing-quality-rewards.txt, section 5.1).
+
+A span is replaced where it occurs exactly once; every other edit is refused with a reason, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex
+
+EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
+MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"
+NO_REWRITE, NOT_LISTED = "no_rewrite", "not_listed"
+REASONS = {
+    MISSING: "the span does not occur in the draft",
+    SEVERAL: "the span occurs several times",
+    OVERLAPS: "the span overlaps another edit's",
+    INSIDE: "the span begins or ends inside a character",
+    EMPTY: "the span is empty",
+    UNCHANGED: "the rewrite is the span itself",
+    REPEATED: "the same edit stands there before",
+    NO_REWRITE: "the span has no rewrite",
+    NOT_LISTED: "the rewrite is of a span that was not listed",
+}
+CLOSING_MARKS = frozenset(".,;:!?)")
+STOPS = frozenset(".,;:!?")  # a second one of the same kind is one too many
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEdit:
+    span: str
+    rewrite: str
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedEdit:
+    """An edit that was executed: ``span`` stood at ``start`` of the draft, and ``rewrite`` took its place."""
+
+    start: int
+    span: str
+    rewrite: str
+    category: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEdit:
+    """An edit that was not executed; ``reason`` is one of REASONS."""
+
+    edit: SpanEdit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The edited text, the edits that made it, in the order of the draft, and those that were refused."""
+
+    text: str
+    placed: tuple[PlacedEdit, ...]
+    refused: tuple[RefusedEdit, ...]
+
+
+def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Execution:
+    """Replace every span that occurs exactly once in the draft.
+
+    Edits whose spans overlap are all refused, for nothing says which was meant. ``tidy`` joins a rewrite to the text
+    around it: no doubled spaces or stops, and a space where one of the span's own would be lost.
+    """
+    refused: list[RefusedEdit] = []
+    found: list[PlacedEdit] = []
+    boundaries: set[int] = set()
+    for number, edit in enumerate(edits):
+        starts = occurrences(draft, edit.span) if edit.span else []
+        reason = _refusal(edit, edits[:number], len(starts))
+        if reason is None:
+            boundaries = boundaries or character_boundaries(draft)
+            if not {starts[0], starts[0] + len(edit.span)} <= boundaries:
+                reason = INSIDE
+        if reason is None:
+            found.append(PlacedEdit(starts[0], edit.span, edit.rewrite, edit.category))
+        else:
+            refused.append(RefusedEdit(edit, reason))
+    found.sort(key=lambda placed: placed.start)
+    overlapping = _overlapping(found)
+    refused += [RefusedEdit(SpanEdit(it.span, it.rewrite, it.category), OVERLAPS) for it in overlapping]
+    placed = [edit for edit in found if edit not in overlapping]
+    if tidy:
+        placed = _tidied(draft, placed)
+    return Execution(replaced(draft, placed), tuple(placed), tuple(refused))
+
+
+def replaced(draft: str, placed: Sequence[PlacedEdit]) -> str:
+    """The draft with the rewrites in place; edits are in the order of the draft."""
+    pieces, done = [], 0
+    for edit in placed:
+        pieces += [draft[done : edit.start], edit.rewrite]
+        done = edit.end
+    return "".join((*pieces, draft[done:]))
+
+
+def occurrences(text: str, span: str) -> list[int]:
+    """Every place where the span occurs, overlapping ones included."""
+    starts, start = [], text.find(span)
+    while start >= 0:
+        starts.append(start)
+        start = text.find(span, start + 1)
+    return starts
+
+
+def character_boundaries(text: str) -> set[int]:
+    """The places between the characters that a reader sees: a letter with its accents, or a family of emoji, is one."""
+    return {match.start() for match in regex.finditer(r"\X", text)} | {len(text)}
+
+
+def refusals(refused: Sequence[RefusedEdit]) -> dict[str, int]:
+    """The number of refused edits by reason."""
+    return dict(Counter(edit.reason for edit in refused))
+
+
+def _refusal(edit: SpanEdit, before: Sequence[SpanEdit], times: int) -> str | None:
+    if not edit.span:
+        return EMPTY
+    if edit.rewrite == edit.span:
+        return UNCHANGED
+    if times != 1:
+        return SEVERAL if times else MISSING
+    return REPEATED if any((one.span, one.rewrite) == (edit.span, edit.rewrite) for one in before) else None
+
+
+def _overlapping(placed: Sequence[PlacedEdit]) -> list[PlacedEdit]:
+    """The edits, in the order of the draft, whose spans share a character with another one's."""
+    found: list[PlacedEdit] = []
+    reach: PlacedEdit | None = None  # the edit that reaches farthest so far
+    for edit in placed:
+        if reach is not None and edit.start < reach.end:
+            found += [reach, edit]
+        if reach is None or edit.end > reach.end:
+            reach = edit
+    return list(dict.fromkeys(found))
+
+
+def _tidied(draft: str, placed: Sequence[PlacedEdit]) -> list[PlacedEdit]:
+    tidied: list[PlacedEdit] = []
+    for edit in placed:
+        left = replaced(draft[: edit.start], tidied)
+        tidied.append(_joined(edit, left, draft[edit.end :], tidied[-1].end if tidied else 0))
+    return tidied
+
+
+def _joined(edit: PlacedEdit, left: str, right: str, free_from: int) -> PlacedEdit:
+    """The edit with a rewrite that fits between ``left`` and ``right``; the draft before ``free_from`` is taken."""
+    start, span, rewrite = edit.start, edit.span, edit.rewrite
+    before, after = left[-1:], right[:1]
+    ends_here = not after or after.isspace() or after in CLOSING_MARKS
+    if not before or before.isspace():
+        rewrite = rewrite.lstrip(" ")
+    if ends_here:
+        rewrite = rewrite.rstrip(" ")
+    if after in STOPS and rewrite[-1:] == after and rewrite[-2:-1] not in STOPS:
+        rewrite = rewrite[:-1]
+    if before in STOPS and rewrite[:1] == before and rewrite[1:2] not in STOPS:
+        rewrite = rewrite[1:]
+    if rewrite:
+        if not ends_here and _parted(span[-1], rewrite[-1], after):
+            rewrite += " "
+        if before and not before.isspace() and _parted(span[0], before, rewrite[0]):
+            rewrite = " " + rewrite
+    elif before.isalnum() and after.isalnum() and any(character.isspace() for character in span):
+        rewrite = " "
+    elif before == " " and ends_here and start > free_from:
+        start, span = start - 1, " " + span
+    return PlacedEdit(start, span, rewrite, edit.category)
+
+
+def _parted(edge: str, left: str, right: str) -> bool:
+    """True when the span's edge kept a word apart from what is left of it, and the rewrite does not."""
+    if left.isspace() or not right.isalnum():
+        return False
+    return edge.isspace() or (left.isalnum() and not edge.isalnum())
