@@ -8,6 +8,7 @@ from eval.commands import (
     agreement,
     calibration,
     corrected,
+    edits,
     experts,
     generation,
     people,
@@ -45,6 +46,7 @@ app.command(epilog=personalized.EXAMPLES)(
 )
 app.command(epilog=experts.EXAMPLES)(experts.experts)
 app.command(epilog=quality.EXAMPLES)(quality.quality)
+app.command(epilog=edits.EXAMPLES)(edits.edits)
 app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 

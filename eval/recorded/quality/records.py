@@ -26,7 +26,8 @@ MAX_WORDS = 20_000  # the benchmark's longest text has 3,000; more is no paragra
 LOWEST_SCORE, HIGHEST_SCORE = 1.0, 10.0
 UNSTATED = "unstated"
 ONE, TWO = re.compile(r"\nParagraph 1:\n"), re.compile(r"\n+Paragraph 2:\n")
-SINGLE, EDITED = re.compile(r"\nParagraph:\n"), re.compile(r"\nHere is the paragraph you are editing:\n")
+SINGLE = re.compile(r"\nParagraph:\n")
+EDITED = re.compile(r"\nHere is the paragraph you are editing:\n|\nThe draft:\n<draft>\n")  # published, and ours
 ASKED = re.compile(r"\n+You must produce your answer in the following JSON format:")
 
 
@@ -163,7 +164,10 @@ def _trace(asked: str, answer: str, line: int) -> EditTrace:
             f"Part 1 has {len(reply.listed)} spans and Part 2 rewrites {len(reply.rewritten)}, or others.",
             param="messages",
         )
-    draft, edited = _paragraph(asked[begun.end() :], "paragraph"), _paragraph(reply.text, "Part 3")
+    draft, edited = (
+        _paragraph(asked[begun.end() :].removesuffix("\n</draft>"), "paragraph"),
+        _paragraph(reply.text, "Part 3"),
+    )
     return EditTrace(line, draft, edits, edited)
 
 

@@ -1,0 +1,115 @@
+"""Sensitivity of a score to single edits: the edits of a trace executed one after another, and the score after each.
+
+papers/writing-quality-rewards.txt, section 6: each edit raises the median score by 0.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eval.recorded.quality.edit_traces import ExecutedTrace
+from pearl.editing.edits import PlacedEdit, replaced
+from pearl.stats import Bootstrap, Floats
+
+Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+BINS = 20
+PRINTED = 0.2  # the paper's median change by an edit
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The scores before and after an edit of a trace; ``words``: how many more the text has."""
+
+    record: int
+    number: int
+    edit: PlacedEdit
+    before: float
+    after: float
+    words: int
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+def steps(found: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
+    """Every edit in the order of its draft, executed after those before it."""
+    versions = [list(_versions(each)) for each in found]
+    flat = list(dict.fromkeys(text for mine in versions for text in mine))
+    by_text = dict(zip(flat, (float(score) for score in scores(flat)), strict=True))
+    return [
+        Step(
+            each.trace.line,
+            number,
+            edit,
+            by_text[mine[number - 1]],
+            by_text[mine[number]],
+            len(mine[number].split()) - len(mine[number - 1].split()),
+        )
+        for each, mine in zip(found, versions, strict=True)
+        for number, edit in enumerate(each.tidied.placed, start=1)
+    ]
+
+
+def _versions(found: ExecutedTrace) -> Iterator[str]:
+    """The draft with none, one, two, ... and all of its edits."""
+    for number in range(len(found.tidied.placed) + 1):
+        yield replaced(found.trace.draft, found.tidied.placed[:number])
+
+
+def sensitivity_report(found: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int) -> dict[str, Any]:
+    """The change of the score by an edit: median and mean with intervals, distribution, by category, beside the change
+    in length; and the change by all edits of a trace."""
+    every = steps(found, scores)
+    change = np.array([step.change for step in every])
+    bootstrap = Bootstrap([str(step.record) for step in every], resamples=resamples, seed=seed)
+    edges = np.histogram_bin_edges(change, BINS)
+    categories = sorted({step.edit.category for step in every})
+    return {
+        "n": len(every),
+        "traces": len({step.record for step in every}),
+        "median": bootstrap.median(change).to_json(),
+        "mean": bootstrap.mean(change).to_json(),
+        "raised": bootstrap.mean(change > 0).to_json(),
+        "printed_median": PRINTED,
+        "quantiles": dict(zip(map(str, QUANTILES), np.quantile(change, QUANTILES).round(6).tolist(), strict=True)),
+        "histogram": {"edges": edges.round(6).tolist(), "counts": np.histogram(change, edges)[0].tolist()},
+        "with_words": bootstrap.spearman(change, [step.words for step in every]).to_json(),
+        "categories": [_category(name, every, resamples, seed) for name in categories],
+        "traces_change": _whole_traces(every, resamples, seed),
+        "by_edits": list(_by_edits(every)),
+    }
+
+
+def _category(name: str, every: Sequence[Step], resamples: int, seed: int) -> dict[str, Any]:
+    mine = [step for step in every if step.edit.category == name]
+    bootstrap = Bootstrap([str(step.record) for step in mine], resamples=resamples, seed=seed)
+    return {"category": name, "n": len(mine), "median": bootstrap.median([step.change for step in mine]).to_json()}
+
+
+def _whole_traces(every: Sequence[Step], resamples: int, seed: int) -> dict[str, Any]:
+    """The change from the draft to the text with all edits, over traces."""
+    records = list(dict.fromkeys(step.record for step in every))
+    mine = {record: [step for step in every if step.record == record] for record in records}
+    changes = [steps[-1].after - steps[0].before for steps in mine.values()]
+    bootstrap = Bootstrap([str(record) for record in records], resamples=resamples, seed=seed)
+    return {
+        "median": bootstrap.median(changes).to_json(),
+        "raised": bootstrap.mean(np.array(changes) > 0).to_json(),
+        "edits_median": float(np.median([len(steps) for steps in mine.values()])),
+    }
+
+
+def _by_edits(every: Sequence[Step]) -> Iterator[dict[str, Any]]:
+    """The median change from the draft once so many edits are executed, over the traces that have as many."""
+    for number in range(1, max(step.number for step in every) + 1):
+        reached = {step.record: step.after for step in every if step.number == number}
+        first = {step.record: step.before for step in every if step.number == 1}
+        changes = [after - first[record] for record, after in reached.items()]
+        low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75)).round(6).tolist()
+        yield {"edits": number, "traces": len(changes), "median": middle, "quarter": low, "three_quarters": high}

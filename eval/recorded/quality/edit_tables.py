@@ -1,0 +1,115 @@
+"""The tables and the picture of ``pearl eval edits``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
+from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.tables import Json, Table, shown
+from pearl.editing.edits import REASONS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+REACHED = {
+    SAME: "the stored text, character by character",
+    SPACES: "the stored text, but for spaces",
+    MARKS: "its words, with other marks or capitals",
+    WORDS: "other words",
+}
+
+
+def edit_tables(result: Json) -> Iterator[Table]:
+    """What was executed, what was not and why, and how the score changes with each edit."""
+    spans = result["spans"]
+    counts = {
+        "edits": result["edits"],
+        "spans that occur once": spans["once"],
+        "spans that occur several times": spans["several_times"],
+        "spans that do not occur": spans["missing"],
+        "executed": result["executed"],
+        **{f"refused: {REASONS[reason]}": number for reason, number in result["refused"].items()},
+    }
+    rows = tuple((name, f"{number:,}") for name, number in counts.items())
+    yield Table(f"Edits of {result['n']:,} traces.", ("", "edits"), rows, result["command"])
+    reach = result["traces"]["reach"]
+    yield Table(
+        f"The texts of {result['traces']['all_executed']:,} traces with every edit executed: as the edits stand, and "
+        "with rewrites joined to the text around them.",
+        ("text", "as they stand", "joined"),
+        tuple((REACHED[name], f"{reach['verbatim'][name]:,}", f"{reach['tidied'][name]:,}") for name in REACHED),
+    )
+    yield Table.of(
+        "Traces whose stored text differs by more than spaces: places of difference at an executed edit, and "
+        "elsewhere, where the text was changed without an edit.",
+        result["not_reached"],
+        {
+            "record": lambda row: str(row["record"]),
+            "differs in": lambda row: row["differs_in"],
+            "at edits": lambda row: str(row["at_edits"]),
+            "elsewhere": lambda row: str(row["elsewhere"]),
+            "refused": lambda row: ", ".join(f"{number} {reason}" for reason, number in row["refused"].items()) or "-",
+        },
+    )
+    if "sensitivity" in result:
+        yield from _sensitivity_tables(result)
+
+
+def _sensitivity_tables(result: Json) -> Iterator[Table]:
+    found = result["sensitivity"]
+    whole = found["traces_change"]
+    figures = {
+        "median change by an edit": shown(found["median"], 3, sign=True),
+        "mean change by an edit": shown(found["mean"], 3, sign=True),
+        "edits that raise the score": shown(found["raised"], 2),
+        "rank correlation with the change in words": shown(found["with_words"], 2, sign=True),
+        "median change by all edits of a trace": shown(whole["median"], 3, sign=True),
+        "traces whose score all edits raise": shown(whole["raised"], 2),
+        **{f"quantile {name}": f"{value:+.3f}" for name, value in found["quantiles"].items()},
+    }
+    yield Table(
+        f"{result['scorer']} after each of {found['n']:,} edits of {found['traces']:,} traces, executed one after "
+        f"another; the paper prints a median of {found['printed_median']:+g} for its model. 95% intervals by bootstrap "
+        "over traces.",
+        ("figure", "value"),
+        tuple(figures.items()),
+        result["command"],
+    )
+    yield Table.of(
+        "The same by category.",
+        found["categories"],
+        {
+            "category": lambda row: row["category"],
+            "edits": lambda row: f"{row['n']:,}",
+            "median change": lambda row: shown(row["median"], 3, sign=True),
+        },
+    )
+
+
+def edits_figure(result: Json) -> Figure:
+    """The distribution of the change by an edit, and the change from the draft as edits are executed."""
+    from matplotlib.figure import Figure
+
+    found = result["sensitivity"]
+    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+    single, gradual = figure.subplots(1, 2)
+    edges, counts = found["histogram"]["edges"], found["histogram"]["counts"]
+    widths = [after - before for before, after in pairwise(edges)]
+    single.bar(edges[:-1], counts, width=widths, align="edge", color=BLUE)
+    single.axvline(found["median"]["value"], color=ORANGE, lw=1.2)
+    single.set_xlabel("change of the score by one edit; the line is the median")
+    single.set_ylabel("edits")
+    rows = found["by_edits"]
+    numbers = [row["edits"] for row in rows]
+    quarters = [row["quarter"] for row in rows], [row["three_quarters"] for row in rows]
+    gradual.fill_between(numbers, *quarters, color=GREY, alpha=0.6, lw=0)
+    gradual.plot(numbers, [row["median"] for row in rows], "o-", color=BLUE, ms=4, lw=1)
+    gradual.axhline(0, color=GREY, lw=0.8)
+    gradual.set_xlabel("edits executed (fewer traces have many)")
+    gradual.set_ylabel("change from the draft, median and quartiles")
+    for axes in (single, gradual):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,153 @@
+"""Recorded traces of edits, executed: what reaches the stored text, and why the rest does not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.quality.records import EditTrace, read_quality
+from pearl.editing.edits import (
+    REPEATED,
+    UNCHANGED,
+    Execution,
+    PlacedEdit,
+    RefusedEdit,
+    execute,
+    occurrences,
+    refusals,
+)
+from pearl.editing.prompt import editor_prompt, reply_of
+from pearl.errors import InputError
+
+SAME, SPACES, MARKS, WORDS = "same", "spaces", "marks", "words"
+REACHES = (SAME, SPACES, MARKS, WORDS)
+TOKEN = re.compile(r"\w+|[^\w\s]")
+NEAR = 2  # characters from an edit at which a difference still is at its seam
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedTrace:
+    """A trace with its edits executed, joined to the text around them or as they stand."""
+
+    trace: EditTrace
+    tidied: Execution
+    verbatim: Execution
+
+
+def read_traces(path: Path) -> list[EditTrace]:
+    """The traces among the records. Raises InputError for a file without any."""
+    traces = [record for record in read_quality(path) if isinstance(record, EditTrace)]
+    if not traces:
+        raise InputError(f"{path}: holds no trace of edits (messages with Part 1 to Part 3).", code="no_traces")
+    return traces
+
+
+def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
+    return [
+        ExecutedTrace(trace, execute(trace.draft, trace.edits), execute(trace.draft, trace.edits, tidy=False))
+        for trace in traces
+    ]
+
+
+def execution_report(found: Sequence[ExecutedTrace]) -> dict[str, Any]:
+    """How many spans occur once, how many edits are executed, and how near each trace comes to its stored text."""
+    times = Counter(
+        min(len(occurrences(each.trace.draft, edit.span)), 2) if edit.span else 0
+        for each in found
+        for edit in each.trace.edits
+    )
+    whole = [each for each in found if not lost(each)]
+    return {
+        "n": len(found),
+        "edits": sum(len(each.trace.edits) for each in found),
+        "spans": {"once": times[1], "several_times": times[2], "missing": times[0]},
+        "executed": sum(len(each.tidied.placed) for each in found),
+        "refused": refusals([edit for each in found for edit in each.tidied.refused]),
+        "categories": dict(Counter(edit.category for each in found for edit in each.trace.edits).most_common()),
+        "traces": {
+            "all_executed": len(whole),
+            "reach": {
+                "verbatim": _reached(_reach_of(each.verbatim.text, each.trace.edited) for each in whole),
+                "tidied": _reached(_reach_of(each.tidied.text, each.trace.edited) for each in whole),
+            },
+        },
+        "not_reached": [row for each in found for row in _not_reached(each)],
+    }
+
+
+def lost(found: ExecutedTrace) -> list[RefusedEdit]:
+    """The edits that were not executed though they would have changed the text."""
+    return [edit for edit in found.tidied.refused if edit.reason not in (UNCHANGED, REPEATED)]
+
+
+def _reached(reaches: Iterable[str]) -> dict[str, int]:
+    counted = Counter(reaches)
+    return {reach: counted[reach] for reach in REACHES}
+
+
+def _reach_of(text: str, stored: str) -> str:
+    """The first of REACHES that tells how the text differs from the stored one."""
+    if text == stored:
+        return SAME
+    if "".join(text.split()) == "".join(stored.split()):
+        return SPACES
+    words = [re.findall(r"\w+", version.lower()) for version in (text, stored)]
+    return MARKS if words[0] == words[1] else WORDS
+
+
+def _not_reached(found: ExecutedTrace) -> Iterator[dict[str, Any]]:
+    """A row for a trace whose stored text differs by more than spaces: where, and which of its edits were refused."""
+    reach = _reach_of(found.tidied.text, found.trace.edited)
+    if reach in (SAME, SPACES) and not lost(found):
+        return
+    at_edits, elsewhere = _differences(found)
+    yield {
+        "record": found.trace.line,
+        "differs_in": reach,
+        "at_edits": at_edits,
+        "elsewhere": elsewhere,
+        "refused": refusals(lost(found)),
+    }
+
+
+def _differences(found: ExecutedTrace) -> tuple[int, int]:
+    """The number of places where the stored text differs at an executed edit, and away from all of them: there
+    somebody changed it without an edit."""
+    text, stored = found.tidied.text, found.trace.edited
+    ours = list(TOKEN.finditer(text))
+    matcher = SequenceMatcher(None, [mark[0] for mark in ours], TOKEN.findall(stored), autojunk=False)
+    ranges = list(_rewritten(found.tidied.placed))
+    at_edits = elsewhere = 0
+    for kind, first, last, _, _ in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        start = ours[first].start() if first < len(ours) else len(text)
+        end = ours[last - 1].end() if last > first else start
+        near = any(begin - NEAR <= end and start <= stop + NEAR for begin, stop in ranges)
+        at_edits, elsewhere = at_edits + near, elsewhere + (not near)
+    return at_edits, elsewhere
+
+
+def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
+    """The place of each rewrite in the edited text."""
+    shift = 0
+    for edit in placed:
+        start = edit.start + shift
+        yield start, start + len(edit.rewrite)
+        shift += len(edit.rewrite) - len(edit.span)
+
+
+def training_records(found: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
+    """Chats that teach a model to edit: our question, and the reply with the edits that are executed and their text."""
+    for each in found:
+        names = {(edit.span, edit.rewrite) for edit in each.verbatim.placed}
+        edits = tuple(edit for edit in each.trace.edits if (edit.span, edit.rewrite) in names)
+        if edits:
+            messages = [{"role": one.role, "content": one.content} for one in editor_prompt(each.trace.draft)]
+            answer = {"role": "assistant", "content": reply_of(edits, each.tidied.text)}
+            yield {"messages": [*messages, answer]}
