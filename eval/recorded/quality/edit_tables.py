@@ -23,7 +23,7 @@ REACHED = {
 
 
 def edit_tables(result: Json) -> Iterator[Table]:
-    """What was executed, what was not and why, and how the score changes with each edit."""
+    """Tables of the edits that were executed, those that were not and why, and the change of the score with each."""
     spans = result["spans"]
     counts = {
         "edits": result["edits"],

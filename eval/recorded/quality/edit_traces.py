@@ -55,7 +55,7 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
 
 
 def execution_report(found: Sequence[ExecutedTrace]) -> dict[str, Any]:
-    """How many spans occur once, how many edits are executed, and how near each trace comes to its stored text."""
+    """Counts of spans that occur once and of edits executed, and how near each trace comes to its stored text."""
     times = Counter(
         min(len(occurrences(each.trace.draft, edit.span)), 2) if edit.span else 0
         for each in found
