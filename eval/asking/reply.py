@@ -27,8 +27,8 @@ SCORE_OUT_OF_RANGE = "score_out_of_range"
 CONTEXT = 12  # characters before a mark that tell a quotation from a judge's own words
 OWN_WORDS = 4  # with fewer of them in front it is the judge that starts so
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
-_QUOTE_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
+FENCE_LINE = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
+QUOTE_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
 _QUOTED = re.compile(r'"[^"\n]+"|“[^“”]+”|«[^«»]+»|「[^「」]+」')
 _MARK = re.compile(r"\[\[([^\[\]]{1,60})\]\]")
 _ONLY_MARKS = re.compile(r"[^\w\[\]]*(?:\[\[[^\[\]]{1,60}\]\][^\w\[\]]*){1,2}")
@@ -43,11 +43,11 @@ def clean(reply: str) -> str:
 
 def own_words(text: str) -> str:
     """The reply without quoted lines, quotations and code, unless they hold marks alone, as prompts show."""
-    parts = _FENCE.split(text)  # text, fence, inside, fence, text, ...
+    parts = FENCE_LINE.split(text)  # text, fence, inside, fence, text, ...
     if len(parts) > 1:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
         text = "".join(outside if "".join(outside).strip() else parts[0::2])
-    text = _QUOTE_LINE.sub("", text)
+    text = QUOTE_LINE.sub("", text)
     return _QUOTED.sub(lambda found: found[0] if _ONLY_MARKS.fullmatch(found[0]) else " ", text)
 
 
@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
 
 def leading_object(text: str) -> tuple[dict[str, Any], str] | None:
     """The JSON object a reply begins with, in a fence or not, and what follows; None where it names a field twice."""
-    start = _FENCE.sub("", text, count=1).lstrip() if text.lstrip().startswith("```") else text.lstrip()
+    start = FENCE_LINE.sub("", text, count=1).lstrip() if text.lstrip().startswith("```") else text.lstrip()
     if not start.startswith("{"):
         return None
     try:

@@ -68,6 +68,16 @@ Verdict: TypeAlias = Given | Abstained | Invalid | Failed
 Points: TypeAlias = Score | Invalid | Failed
 
 
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """A reply with a verdict on each of several rules, in the order in which they were asked. ``text_around``: it says
+    more than that; ``other_keys``: the number of its words for no rule that was asked."""
+
+    each: tuple[Verdict, ...]
+    text_around: bool = False
+    other_keys: int = 0
+
+
 def kind(verdict: Verdict | Points) -> str:
     """Its name among KINDS, or SCORED."""
     match verdict:
@@ -86,6 +96,16 @@ def kind(verdict: Verdict | Points) -> str:
 def reason_of(verdict: object) -> str | None:
     """Why there is no answer in the reply, or no reply."""
     return verdict.reason if isinstance(verdict, (Invalid, Failed)) else None
+
+
+def verdict_kinds(verdicts: Iterable[Verdict | Points]) -> dict[str, dict[str, int]]:
+    """The number of verdicts of each kind, and of each reason why a reply is invalid or there is none."""
+    every = list(verdicts)
+    return {
+        "verdicts": counts(map(kind, every)),
+        "invalid": counts(verdict.reason for verdict in every if isinstance(verdict, Invalid)),
+        "failed": counts(verdict.reason for verdict in every if isinstance(verdict, Failed)),
+    }
 
 
 def counts(names: Iterable[str]) -> dict[str, int]:

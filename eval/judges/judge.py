@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from eval.asking.bench import Bench
 from eval.asking.choices import NO_CHOICES, Presets
 from eval.asking.reply import CUT_OFF
-from eval.asking.verdict import Answer, Failed, Given, Invalid, counts, kind, reason_of
+from eval.asking.verdict import Answer, Failed, Given, Invalid, Votes, kind, reason_of, verdict_kinds
 from eval.judges.items import Item, Items
 from eval.report.checks import Check, Finding, preflight
 from eval.report.tables import Json, Table
@@ -54,7 +54,11 @@ class Judgement(Generic[ItemT]):
 
     def of_item(self) -> Any:
         """The verdict about the item's own texts, whatever their order was: A is its first."""
-        verdict = self.verdict
+        if isinstance(self.verdict, Votes):
+            return replace(self.verdict, each=tuple(map(self._of_item, self.verdict.each)))
+        return self._of_item(self.verdict)
+
+    def _of_item(self, verdict: Any) -> Any:
         if self.trial.swapped and isinstance(verdict, Given):
             return replace(verdict, answer=OTHER.get(verdict.answer, verdict.answer))
         return verdict
@@ -62,12 +66,7 @@ class Judgement(Generic[ItemT]):
 
 def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str, int]]:
     """The number of verdicts of each kind, and of each reason why a reply is invalid or there is none."""
-    verdicts = [judgement.verdict for judgement in judgements]
-    return {
-        "verdicts": counts(map(kind, verdicts)),
-        "invalid": counts(verdict.reason for verdict in verdicts if isinstance(verdict, Invalid)),
-        "failed": counts(verdict.reason for verdict in verdicts if isinstance(verdict, Failed)),
-    }
+    return verdict_kinds(judgement.verdict for judgement in judgements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +151,8 @@ class Judge(Generic[ItemT, OptionsT]):
     ``options`` is a frozen dataclass: a field ``Annotated`` with an option of the command line is one; ``preset``,
     ``seed`` and the names of the presets' choices are filled in. ``load`` reads the items, and returns the options as
     they hold for them. ``tables`` show the ``figures``. ``lines`` are what ``--judgements`` writes, or whatever name
-    ``output`` gives that option. ``max_tokens`` in a reply may depend on the options; ``whole``: a reply that was cut
-    off is invalid, for it never came to its verdict. ``writes``: its replies are texts, which no label is held
+    ``output`` gives that option. ``max_tokens`` in a reply may depend on the options, so may ``whole``: a reply that
+    was cut off is invalid, for it never came to its verdict. ``writes``: its replies are texts, which no label is held
     against. ``unlabelled`` says why people's labels cannot be held against judgements by these options; ``styles`` are
     those an item is judged by, which are part of its name in files of labels.
     """
@@ -175,7 +174,7 @@ class Judge(Generic[ItemT, OptionsT]):
     checks: Sequence[Check[Sequence[ItemT]]] = ()
     max_tokens: int | Callable[[OptionsT], int] = 512
     again: SecondRound[ItemT, OptionsT] | None = None
-    whole: bool = True
+    whole: bool | Callable[[OptionsT], bool] = True
     writes: bool = False
     unlabelled: Callable[[OptionsT], str | None] = can_be_labelled
     styles: Callable[[ItemT, OptionsT], Sequence[str]] = of_no_style
@@ -185,7 +184,8 @@ class Judge(Generic[ItemT, OptionsT]):
     def verdict(self, reply: Reply | Failed, trial: Trial[ItemT], options: OptionsT) -> Any:
         if isinstance(reply, Failed):
             return reply
-        if self.whole and reply.finish_reason == "length":
+        whole = self.whole if isinstance(self.whole, bool) else self.whole(options)
+        if whole and reply.finish_reason == "length":
             return Invalid(CUT_OFF)
         return self.read(reply.text, trial, options)
 

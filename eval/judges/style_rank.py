@@ -26,6 +26,7 @@ from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, counts, kind, reason_of
 from eval.judges import pairwise
 from eval.judges import style_rank_prompts as prompts
+from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
@@ -196,13 +197,13 @@ CHECKS: Sequence[Check[Sequence[RankItem]]] = (
 
 # the prompts, in our words: the texts are data, and each stands between marks that are broken where a text holds them
 
-_MARK = re.compile(r"<(?=\s*/?\s*(?:request|output_a|output_b|response)\b)", re.IGNORECASE)
+FENCES = Fences(("request", "output_a", "output_b", "response"))
 
 
 def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
     """Compare both texts, or score the one that stands first."""
     item, styled = trial.item, options.way.styled
-    parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{_fenced('request', item.request)}"]
+    parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{FENCES.around('request', item.request)}"]
     if styled:
         defined = options.style_shown == DEFINITION
         styles = (f"- {name}: {STYLES[name]}" if defined else f"- {name}" for name in item.styles)
@@ -212,23 +213,26 @@ def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
         one, two = (f"{item.task.upper()} ONE", f"{item.task.upper()} TWO") if styled else ("OPTION A", "OPTION B")
         data = prompts.DATA.format(mark="output_a")
         system = prompts.VALIDATION[styled].format(task=item.task, one=one, two=two, data=data)
-        parts += [f"{one}:\n{_fenced('output_a', first)}", f"{two}:\n{_fenced('output_b', second)}"]
+        parts += [f"{one}:\n{FENCES.around('output_a', first)}", f"{two}:\n{FENCES.around('output_b', second)}"]
         parts.append("Give your reasons first, and your decision on the last line.")
     elif options.way.pairs:
         wanted = "writing styles" if styled else "instruction"
         system = prompts.AB.format(
             wanted=wanted, data=prompts.DATA.format(mark="output_a"), example=prompts.EXAMPLE[styled]
         )
-        parts += [_fenced("output_a", first), _fenced("output_b", second), "Which is best, Output (a) or Output (b)?"]
+        parts += [
+            FENCES.around("output_a", first),
+            FENCES.around("output_b", second),
+            "Which is best, Output (a) or Output (b)?",
+        ]
     else:
         rubric = prompts.POINTS_FOR[styled].format(**prompts.PERSPECTIVES[options.perspective])
         system = prompts.RUBRIC.format(rubric=rubric, data=prompts.DATA.format(mark="response"))
-        parts += [_fenced("response", first), "Justify the points, then write Score: <total points> on the last line."]
+        parts += [
+            FENCES.around("response", first),
+            "Justify the points, then write Score: <total points> on the last line.",
+        ]
     return Message("system", system), Message("user", "\n\n".join(parts))
-
-
-def _fenced(mark: str, text: str) -> str:
-    return f"<{mark}>\n{_MARK.sub('< ', text.strip())}\n</{mark}>"
 
 
 # the replies; signs that decorate are passed over, but not those that deny (a cross, a tilde, a question mark)

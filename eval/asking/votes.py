@@ -1,0 +1,174 @@
+"""Reading a reply that votes on numbered rules: one JSON object with a word for each number.
+
+The votes of a reply are read together, for a reply that can be read in two ways has none: two objects that differ, an
+object taken from the texts, a sentence that takes it back. Within a reply that can be read, a rule without a usable
+word has an invalid vote of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from eval.asking.lines import folded
+from eval.asking.points import TURN
+from eval.asking.reply import CUT_OFF, EMPTY, FENCE_LINE, NO_VERDICT, NOT_OFFERED, QUOTE_LINE, SEVERAL_VERDICTS, clean
+from eval.asking.verdict import Answer, Given, Invalid, Verdict, Votes
+from pearl.reasoning import without_reasoning
+
+MISSING = "missing_vote"  # the reply has no word for the rule
+SHIFTED = "shifted_numbers"  # numbers that were not asked for, and none for rules that were: they may be off by one
+TEXT_AROUND = "text_around"  # where nothing but the object is allowed
+
+WORDS: Mapping[str, Verdict] = {
+    "a": Given(Answer.A),
+    "b": Given(Answer.B),
+    "both": Given(Answer.BOTH),
+    "neither": Given(Answer.NEITHER),
+    "none": Given(Answer.NOT_APPLICABLE),
+    "null": Given(Answer.NOT_APPLICABLE),
+    "n/a": Given(Answer.NOT_APPLICABLE),
+    "not applicable": Given(Answer.NOT_APPLICABLE),
+}
+MOST_OBJECTS = 64  # a reply with more is no list of votes
+
+_NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
+# as Python writes it, or with words in no quotation marks
+_LOOSE = re.compile(r"""\s*["']?\s*([0-9]{1,4})\s*["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
+_UNDONE = re.compile(
+    rf"\b(?:{TURN}|but|however|(?:for\s+)?example|e\.g|can\s?not|unable|refuse|decline)\b|n['’]t\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """Keys and values of an object in a reply, and where it stands; ``unfinished``: the reply ends inside it."""
+
+    pairs: tuple[tuple[str, object], ...]
+    start: int
+    end: int
+    unfinished: bool = False
+
+    @property
+    def numbered(self) -> bool:
+        return any(_NUMBER.fullmatch(key) for key, _ in self.pairs)
+
+
+def read_votes(
+    reply: str, count: int, shown: Sequence[str] = (), *, alone: bool = False, salvage: bool = False
+) -> Votes | Invalid:
+    """The votes on rules 1 to ``count``, in their order. ``shown`` are the texts that the judge had before it.
+
+    ``alone``: text around the object makes the reply invalid. ``salvage``: of a reply that ends inside its object the
+    votes before the end count.
+    """
+    text = QUOTE_LINE.sub("", clean(without_reasoning(reply)))
+    if not text.strip():
+        return Invalid(EMPTY)
+    known = [folded(clean(each)) for each in shown]
+    every = list(_objects(text))
+    own = [each for each in every if not any(folded(text[each.start : each.end]) in one for one in known)]
+    voting = [each for each in own if each.numbered]
+    if not voting or len(own) > MOST_OBJECTS:
+        return Invalid(NO_VERDICT)
+    found = voting[-1]
+    if found.unfinished and not salvage:
+        return Invalid(CUT_OFF)
+    if any(_by_number(each) != _by_number(found) for each in voting):
+        return Invalid(SEVERAL_VERDICTS)
+    around = FENCE_LINE.sub("", _without(text, voting))
+    beside = bool(re.search(r"\w", around))
+    if beside and alone:
+        return Invalid(TEXT_AROUND)
+    if _UNDONE.search(around):
+        return Invalid(SEVERAL_VERDICTS)
+    given = _by_number(found)
+    asked, others = range(1, count + 1), [number for number in given if not 1 <= number <= count]
+    if others and not given.keys() >= set(asked):
+        return Invalid(SHIFTED)
+    absent = Invalid(CUT_OFF if found.unfinished else MISSING)
+    each = tuple(_vote(given[number]) if number in given else absent for number in asked)
+    unknown = len(others) + sum(_NUMBER.fullmatch(key) is None for key, _ in found.pairs)
+    return Votes(each, text_around=beside, other_keys=unknown)
+
+
+def _vote(words: tuple[object, ...]) -> Verdict:
+    """The vote that all words for one rule stand for."""
+    votes = {WORDS.get(_folded_word(word), Invalid(NOT_OFFERED)) for word in words}
+    return votes.pop() if len(votes) == 1 else Invalid(SEVERAL_VERDICTS)
+
+
+def _folded_word(word: object) -> str:
+    if word is None:
+        return "null"
+    return folded(word).strip(" .*_`'\"“”") if isinstance(word, str) else ""
+
+
+def _by_number(found: _Object) -> dict[int, tuple[object, ...]]:
+    """The words for each number; the same word again is one."""
+    words: dict[int, tuple[object, ...]] = {}
+    for key, value in found.pairs:
+        if number := _NUMBER.fullmatch(key):
+            told = value if isinstance(value, str | None) else ""
+            before = words.get(int(number[1]), ())
+            words[int(number[1])] = before if told in before else (*before, told)
+    return words
+
+
+def _without(text: str, objects: Sequence[_Object]) -> str:
+    parts, place = [], 0
+    for each in objects:
+        parts.append(text[place : each.start])
+        place = each.end
+    return "\n".join((*parts, text[place:]))
+
+
+def _objects(text: str) -> Iterator[_Object]:
+    """The outermost objects of a reply, MOST_OBJECTS and one at most; what cannot be read between braces is none."""
+    place = text.find("{")
+    for _ in range(MOST_OBJECTS + 1):
+        if place < 0:
+            return
+        found = _decoded(text, place) or _loose(text, place)
+        if found is None:
+            end = _closing(text, place)
+            if end is None:
+                return
+        else:
+            yield found
+            end = found.end
+        place = text.find("{", end)
+
+
+def _decoded(text: str, start: int) -> _Object | None:
+    try:
+        pairs, end = json.JSONDecoder(object_pairs_hook=tuple).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return _Object(pairs, start, end)
+
+
+def _loose(text: str, start: int) -> _Object | None:
+    """An object of numbers and words that is not quite JSON, or that the reply ends inside of."""
+    end = text.find("}", start)
+    inside = text[start + 1 : end if end >= 0 else len(text)]
+    parts = inside.split(",")
+    if end < 0 or not parts[-1].strip():
+        parts.pop()  # what a reply ends in may be half a word; a comma may stand behind the last vote
+    matches = [_LOOSE.fullmatch(part) for part in parts]
+    if not all(matches) or not matches:
+        return None
+    pairs = tuple((match[1], match[2] or match[3] or match[4] or "") for match in matches if match)
+    return _Object(pairs, start, end + 1 if end >= 0 else len(text), unfinished=end < 0)
+
+
+def _closing(text: str, start: int) -> int | None:
+    """The place behind the brace that closes this one; None where the reply ends before it."""
+    depth = 0
+    for brace in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return start + brace.end()
+    return None
