@@ -1,0 +1,128 @@
+"""Annotators that need no language model: traits of a text that are counted by rule, exactly.
+
+A pair's vote is for the text in which the trait has the higher rate, such as dashes in 100 words. Where the rates are
+the same it is ``both``, where neither text has the trait ``neither``, and where one has nothing to rate, such as no
+word, the trait does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eval.recorded.forensics.pairs import TRAIT, AnnotatedPairs, Annotator, Pair, Vote, short_id
+from pearl.errors import InputError
+from pearl.manner.rates import Counts
+from pearl.manner.trait import PER_100_WORDS, Trait, any_of
+from pearl.manner.traits import BY_NAME
+from pearl.manner.words import LEAST_Z, WordUse, distinctive_words, word_counts
+from pearl.manner.writing import Writing
+
+BY_RULE = "by_rule"  # the field of an annotator that names its rule
+PAIR_TRAITS = tuple(BY_NAME.values())
+SHOWN_WORDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Diction:
+    """The words that the texts an annotator chooses have more often than the others, each way the surest first."""
+
+    more: tuple[WordUse, ...]
+    less: tuple[WordUse, ...]
+
+
+def rule_annotator(name: str, does: str, measures: str) -> Annotator:
+    """The annotator of a rule, marked so in its name and by the field ``by_rule``."""
+    fields = {"name": f"{does} (by rule)", "description": measures, "type": TRAIT, BY_RULE: name}
+    return Annotator(short_id(f"{BY_RULE} {name}"), fields)
+
+
+def with_rules(data: AnnotatedPairs, traits: tuple[Trait, ...] = PAIR_TRAITS) -> AnnotatedPairs:
+    """The data set with an annotator for each trait."""
+    annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in traits]
+    sides = [Counts.of([pair.texts[side] for pair in data.pairs], traits) for side in (0, 1)]
+    found_a, found_b = (side.found for side in sides)  # (N, F)
+    base_a, base_b = (side.bases for side in sides)
+    # whole numbers, so that rates which are the same are found to be
+    ahead = np.sign(found_a * base_b - found_b * base_a)
+    rated = (base_a > 0) & (base_b > 0)
+    neither = (found_a == 0) & (found_b == 0)
+    pairs = []
+    for number, pair in enumerate(data.pairs):
+        rows = zip(annotators, ahead[number], rated[number], neither[number], strict=True)
+        pairs.append(
+            pair.with_votes(
+                {each.id: _vote(float(sign), bool(is_rated), bool(none)) for each, sign, is_rated, none in rows}
+            )
+        )
+    return data.with_annotators({each.id: each for each in annotators}, tuple(pairs))
+
+
+def _vote(ahead: float, rated: bool, neither: bool) -> Vote:
+    if not rated:
+        return Vote.NOT_APPLICABLE
+    if neither:
+        return Vote.NEITHER
+    return Vote.A if ahead > 0 else Vote.B if ahead < 0 else Vote.BOTH
+
+
+def diction(pairs: Iterable[Pair], reference: str) -> Diction:
+    """The words of the texts that an annotator, given by its id, chooses, against those of the texts it does not: by
+    log-odds with a Dirichlet prior, where they are surer than 1.96 standard errors."""
+    own, others = [], []
+    for pair in pairs:
+        vote = pair.vote(reference)
+        if vote and vote.chooses:
+            chosen, other = pair.texts if vote is Vote.A else pair.texts[::-1]
+            own.append(chosen)
+            others.append(other)
+    uses = distinctive_words(word_counts(own), word_counts(others))
+    more = tuple(use for use in uses if use.z >= LEAST_Z)
+    return Diction(more, tuple(use for use in reversed(uses) if use.z <= -LEAST_Z))
+
+
+def with_words_of(data: AnnotatedPairs, reference: Annotator) -> AnnotatedPairs:
+    """The data set with an annotator that chooses the text with more of the reference's words.
+
+    The words for one half of the pairs are those of the other half: a pair's own words say nothing about it. Raises
+    InputError where a half has no such word.
+    """
+    halves = [[pair for pair in data.pairs if _half(pair) == half] for half in (0, 1)]
+    words = [frozenset(use.word for use in diction(halves[1 - half], reference.id).more) for half in (0, 1)]
+    if not all(words):
+        raise InputError(
+            f"--words-of '{reference.name}': half of the pairs have no word that its texts use more often; there are "
+            "too few pairs.",
+            param="words_of",
+            code="too_few_pairs",
+        )
+    measures = f"Words that the texts chosen by {reference.name} have more often in the other half of the pairs."
+    annotator = rule_annotator(f"words of {reference.name}", f"use more words of {reference.name}", measures)
+    traits = [Trait(annotator.id, "", measures, PER_100_WORDS, any_of(mine), "") for mine in words]
+    pairs = []
+    for pair in data.pairs:
+        (found_a, base_a), (found_b, base_b) = (traits[_half(pair)].counts(Writing(text)) for text in pair.texts)
+        vote = _vote(found_a * base_b - found_b * base_a, min(base_a, base_b) > 0, found_a == found_b == 0)
+        pairs.append(pair.with_votes({annotator.id: vote}))
+    return data.with_annotators({annotator.id: annotator}, tuple(pairs))
+
+
+def _half(pair: Pair) -> int:
+    return pair.digest[0] % 2
+
+
+def words_json(uses: Sequence[WordUse]) -> list[dict[str, float | str]]:
+    """The surest words with their counts and their rates in 100 words."""
+    return [
+        {
+            "word": use.word,
+            "count": use.count,
+            "other_count": use.other_count,
+            "rate": round(use.rate, 4),
+            "other_rate": round(use.other_rate, 4),
+            "z": round(use.z, 3),
+        }
+        for use in uses[:SHOWN_WORDS]
+    ]

@@ -1,0 +1,57 @@
+"""Annotators that always choose the text of one model, from the models that the pairs name
+(papers/feedback-forensics.txt, appendix C): the traits that agree with such an annotator are those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Pair, Vote, short_id
+from pearl.errors import InputError
+
+
+def models_of(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Every model that a pair names, in order of appearance."""
+    return tuple(dict.fromkeys(model for pair in pairs for model in pair.models if model))
+
+
+def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: Sequence[str] = ()) -> AnnotatedPairs:
+    """The data set with an annotator for each target, of which there are all models by default; it votes on the pairs
+    with a model among the references, all by default.
+
+    Raises InputError for pairs without models, and for a model that none of them names.
+    """
+    known = models_of(data.pairs)
+    if not known:
+        raise InputError("--target-model: no pair names a model.", param="target_model", code="no_models")
+    for option, names in (("target-model", targets), ("reference-model", references)):
+        for name in names:
+            if name not in known:
+                there = ", ".join(known[:20])
+                raise InputError(f"--{option} {name}: no pair names it; there are {there}.", code="unknown_model")
+    annotators = {model: identity_annotator(model, references) for model in targets or known}
+    pairs = [
+        pair.with_votes({each.id: identity_vote(pair, model, references) for model, each in annotators.items()})
+        for pair in data.pairs
+    ]
+    return data.with_annotators({each.id: each for each in annotators.values()}, tuple(pairs))
+
+
+def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
+    """The annotator that chooses the texts of a model."""
+    others = ", ".join(name for name in references if name != model)
+    against = f"the reference models ({others})" if others else "any other model"
+    fields = {"name": model, "description": f"Always prefer {model} over {against}", "type": MODEL_IDENTITY}
+    return Annotator(short_id(f"model_identity_{model}_over_references"), fields)
+
+
+def identity_vote(pair: Pair, model: str, references: Sequence[str] = ()) -> Vote:
+    """The text of the model, both or neither; a pair whose other model is unknown or no reference has no vote."""
+    if None in pair.models:
+        return Vote.NOT_APPLICABLE
+    a, b = (name == model for name in pair.models)
+    if a == b:
+        return Vote.BOTH if a else Vote.NEITHER
+    other = pair.models[1 if a else 0]
+    if references and other not in references:
+        return Vote.NOT_APPLICABLE
+    return Vote.A if a else Vote.B
