@@ -58,6 +58,7 @@ def declared_choices() -> dict[str, Presets]:
     from eval.drafts import stance
     from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
     from eval.recorded.personalized import presets as recorded
+    from eval.recorded.quality import compose
     from eval.recorded.quality import expert_choices as experts
     from eval.recorded.style import choices as style
     from eval.recorded.style.styles import PERSONA_PRESETS
@@ -67,6 +68,7 @@ def declared_choices() -> dict[str, Presets]:
     return declared | {
         "`pearl judge style-pairs`": PERSONA_PRESETS,
         "`pearl judge persona-items`": items.PRESETS,
+        "`pearl judge quality-items`": compose.PRESETS,
         "`pearl eval personalized`": recorded.PRESETS,
         "`pearl eval style`": style.PRESETS,
         "`pearl eval experts`": experts.PRESETS,

@@ -13,6 +13,7 @@ ROW = re.compile(r"^\| (\d+) \| ([^|]*⚠[^|]*) \| (\w+) \| (.*) \|$", re.MULTIL
 # the choices of each row with a warning sign that is there; a row that comes to work brings its choices here
 CHOICES = {
     "stance ⚠": {"stances"},
+    "benchmark ⚠": {"orders"},
     "grid ⚠": {"persona_1"},
     "detection prompts ⚠": {"headings", "style_shown"},
     "rubric ranking ⚠": {"perspective"},

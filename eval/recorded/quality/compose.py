@@ -1,0 +1,188 @@
+"""Pairs of a set of the WQ benchmark, made from ranked responses (papers/writing-quality-rewards.txt, section 4, E.1).
+
+A line is a response to an instruction, with the rank that each rater gave it; what is preferred by its origin alone, as
+an author's text before its mirror, has one rank. All pairs of an instruction are taken; the majority of raters decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from typing import Any
+
+from eval.asking.choices import Choice, Preset, Presets
+from eval.asking.json_lines import check_fields, read_lines
+from eval.report.tables import Json, Table
+from pearl.errors import InputError
+from pearl.texts import check_id, check_text, json_type
+
+BOTH, ONE = "both", "one"
+ORDERS = Choice(
+    "orders",
+    {
+        BOTH: "each pair stands there twice, once in each order",
+        ONE: "each pair stands there once, and each place is preferred half of the times",
+    },
+    "Four of the paper's sets hold both orders, which makes them look twice as large; LM Arena holds one.",
+)
+PRESETS = Presets(
+    (ORDERS,),
+    (
+        Preset("corrected", "A pair counts once.", {"orders": ONE}),
+        Preset("as_published", "Both orders; choose orders=one for LM Arena.", {"orders": BOTH}),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSet:
+    """A set as table 1 and appendix E.1 print it: the pairs, and their shares in percent by origin."""
+
+    pairs: int
+    origins: Mapping[str, int]
+    about: str = ""
+
+
+PUBLISHED: Mapping[str, PublishedSet] = {
+    "art-or-artifice": PublishedSet(
+        144,
+        {"human-AI": 25, "AI-AI": 75},
+        "Four stories a prompt, one of them human, make six pairs with three that are human-AI: 50%, not 25%.",
+    ),
+    "lamp-test": PublishedSet(1206, {"edited-AI": 33, "AI-AI": 66}, "Three responses make two pairs with the edited."),
+    "style-mimic": PublishedSet(300, {"human-human": 100}),
+    "synthetic-mirror": PublishedSet(1120, {"human-AI": 100}),
+    "lm-arena": PublishedSet(1959, {"AI-AI": 100}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RankedResponse:
+    """``ranks``: one a rater, 1 the best; raters stand in the same order in all responses to an instruction."""
+
+    line: int
+    instruction: str
+    text: str
+    origin: str
+    ranks: tuple[float, ...]
+
+    @property
+    def id(self) -> None:
+        return None
+
+
+def read_responses(path: Path) -> list[RankedResponse]:
+    """Raises InputError that names file, line and field, and for ranks of an instruction that differ in number."""
+    raters: dict[str, tuple[int, int]] = {}
+
+    def parse(value: dict[str, Any], number: int) -> RankedResponse:
+        check_fields(value, "instruction", "text", "origin", "ranks")
+        response = RankedResponse(
+            number,
+            check_id(value["instruction"], param="instruction"),
+            check_text(value["text"]),
+            check_id(value["origin"], param="origin"),
+            _ranks(value["ranks"]),
+        )
+        first, count = raters.setdefault(response.instruction, (number, len(response.ranks)))
+        if count != len(response.ranks):
+            raise InputError(f"has {len(response.ranks)} raters, and line {first} has {count}.", param="ranks")
+        return response
+
+    return list(read_lines(path, {"instruction", "text", "origin", "ranks"}, parse, "response").parsed)
+
+
+def _ranks(value: Any) -> tuple[float, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"must be a list with a rank of each rater, not {json_type(value)}.", param="ranks")
+    for rank in value:
+        if isinstance(rank, bool) or not isinstance(rank, (int, float)) or not math.isfinite(rank):
+            raise InputError("must hold numbers, 1 for the best.", param="ranks", code="wrong_type")
+    return tuple(map(float, value))
+
+
+def compose(
+    responses: Sequence[RankedResponse], orders: str, seed: int, published: str | None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The pairs in the form of the benchmark, and their composition. Raises InputError where none is left."""
+    by_instruction: dict[str, list[RankedResponse]] = defaultdict(list)
+    for response in responses:
+        by_instruction[response.instruction].append(response)
+    dropped: Counter[str] = Counter()
+    decided = []
+    for of_one in by_instruction.values():
+        for one, other in combinations(of_one, 2):
+            lead = sum((a < b) - (a > b) for a, b in zip(one.ranks, other.ranks, strict=True))
+            if one.text.strip() == other.text.strip():
+                dropped["the same text twice"] += 1
+            elif not lead:
+                dropped["no majority"] += 1
+            else:
+                decided.append((one, other) if lead > 0 else (other, one))
+    if not decided:
+        raise InputError("no pair is left: each instruction needs two responses with different ranks.", code="no_pairs")
+    Random(seed).shuffle(decided)
+    pairs = [
+        _pair(better, worse, swapped)
+        for place, (better, worse) in enumerate(decided)
+        for swapped in ((False, True) if orders == BOTH else (place % 2 == 1,))
+    ]
+    lengths = [len(pair[name].split()) for pair in pairs for name in ("paragraph1", "paragraph2")]
+    origins = Counter(pair["origin"] for pair in pairs)
+    return pairs, {
+        "responses": len(responses),
+        "instructions": len(by_instruction),
+        "pairs": len(pairs),
+        "orders": orders,
+        "origins": [
+            {"origin": origin, "pairs": count, "share": round(count / len(pairs), 9)}
+            for origin, count in origins.most_common()
+        ],
+        "words": {name: round(value) for name, value in zip(("p25", "p50", "p75"), quantiles(lengths), strict=True)},
+        "dropped": dict(dropped),
+        "published": None if published is None else {"set": published, **_published(PUBLISHED[published])},
+    }
+
+
+def _pair(better: RankedResponse, worse: RankedResponse, swapped: bool) -> dict[str, Any]:
+    first, second = (worse, better) if swapped else (better, worse)
+    return {
+        "paragraph1": first.text,
+        "paragraph2": second.text,
+        "reference_preference": "2" if swapped else "1",
+        "origin": "-".join(sorted((first.origin, second.origin), key=lambda origin: (origin == "AI", origin))),
+        "original_id": better.instruction,
+    }
+
+
+def _published(known: PublishedSet) -> dict[str, Any]:
+    return {"pairs": known.pairs, "origins": dict(known.origins), "about": known.about}
+
+
+def compose_tables(result: Json) -> Iterator[Table]:
+    """The composition, beside what the paper prints of the set."""
+    known = result["published"]
+    printed = known["origins"] if known else {}
+    rows = [
+        (
+            row["origin"],
+            f"{row['pairs']:,}",
+            f"{row['share']:.0%}",
+            f"{printed[row['origin']]}%" if row["origin"] in printed else "",
+        )
+        for row in result["origins"]
+    ]
+    rows.append(("all", f"{result['pairs']:,}", "", f"{known['pairs']:,} pairs" if known else ""))
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in result["dropped"].items()) or "none"
+    caption = (
+        f"Pairs of {result['responses']:,} responses to {result['instructions']:,} instructions; half of the texts "
+        f"have {result['words']['p25']:,} to {result['words']['p75']:,} words. Left out: {dropped}."
+        + (f" {known['about']}" if known else "")
+    )
+    yield Table(caption, ("origin", "pairs", "share", "printed"), tuple(rows), result["command"])

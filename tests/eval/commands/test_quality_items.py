@@ -1,0 +1,79 @@
+"""``pearl judge quality-items``: from ranked responses to pairs that ``pearl eval quality`` reads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def response(instruction, text, origin, *ranks):
+    return {"instruction": instruction, "text": text, "origin": origin, "ranks": list(ranks)}
+
+
+# as in the paper's first set: a story by a person and three by models, ranked by three experts
+STORIES = [
+    response(name, f"{name} {words}", origin, *ranks)
+    for name in ("p1", "p2")
+    for words, origin, ranks in (
+        ("a gull on the wall", "human", (1, 1, 2)),
+        ("a tapestry of gulls", "AI", (2, 2, 1)),
+        ("gulls, gulls, gulls", "AI", (3, 4, 4)),
+        ("the gull's sweet song", "AI", (4, 3, 3)),
+    )
+]
+
+
+@pytest.fixture
+def quality_items(run_pearl, write_lines, tmp_path):
+    def run(*more, lines=STORIES):
+        words = ("--responses", write_lines(lines, "r.jsonl"), "--out", tmp_path / "pairs.json", "--json", "-")
+        return run_pearl("judge", "quality-items", *words, *more)
+
+    return run
+
+
+def test_all_pairs_of_four_are_half_human(quality_items, tmp_path, pearl_eval):
+    found = quality_items("--preset", "as_published", "--set", "art-or-artifice").json
+    assert (found["instructions"], found["pairs"], found["dropped"]) == (2, 24, {})
+    assert {row["origin"]: row["share"] for row in found["origins"]} == {"human-AI": 0.5, "AI-AI": 0.5}
+    assert found["published"]["origins"] == {"human-AI": 25, "AI-AI": 75}
+    figures = pearl_eval("quality", "--pairs", tmp_path / "pairs.json", "--scorer", "first", "--json", "-").json
+    assert (figures["n"], figures["accuracy"]) == (24, 0.5)
+    assert [part["origin"] for part in figures["origins"]] == ["AI-AI", "human-AI"]
+
+
+def test_a_pair_counts_once_and_places_are_balanced(quality_items, tmp_path):
+    assert quality_items().json["pairs"] == 12
+    pairs = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
+    assert [pair["reference_preference"] for pair in pairs].count("1") == 6
+    for pair in pairs:
+        if pair["origin"] == "human-AI":
+            assert pair[f"paragraph{pair['reference_preference']}"].endswith("a gull on the wall")
+
+
+def test_no_majority_and_equal_texts_are_counted(quality_items):
+    lines = [
+        *STORIES,
+        response("p3", "one", "AI", 1, 2),
+        response("p3", "two", "AI", 2, 1),
+        response("p3", "one ", "AI", 3, 3),
+    ]
+    assert quality_items(lines=lines).json["dropped"] == {"no majority": 1, "the same text twice": 1}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([STORIES[0]], "no pair is left"),
+        ([STORIES[0], response("p1", "x", "AI", 1)], ":2: ranks: has 1 raters, and line 1 has 3."),
+        ([response("p1", "x", "AI")], ":1: ranks: must be a list"),
+        ([response("p1", "x", "AI", "first")], ":1: ranks: must hold numbers"),
+        ([response("p1", "", "AI", 1)], ":1: text: 'text' is empty"),
+    ],
+)
+def test_bad_responses_are_named(quality_items, tmp_path, lines, message):
+    run = quality_items(lines=lines)
+    assert (run.status, run.out) == (2, "")
+    assert message in run.err
+    assert not (tmp_path / "pairs.json").exists()
