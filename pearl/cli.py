@@ -31,6 +31,7 @@ COMMANDS = {
     "train": ("training.commands", "Train a retriever from histories, step by step."),
     "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
     "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
+    "forensics": ("eval.commands.forensics", "Find out what a manner is made of: traits of feedback and of models."),
     "compare": (
         "eval.commands.compare",
         "Draft with two retrievers, let a judge compare the drafts, get win rates.",

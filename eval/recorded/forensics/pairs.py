@@ -49,6 +49,7 @@ SPELLINGS = {
     "tie": Vote.BOTH,
     "tie (bothbad)": Vote.NEITHER,
     "non_preference_annotation": Vote.NOT_APPLICABLE,
+    "irrelevant": Vote.NOT_APPLICABLE,
     "nan": Vote.NOT_APPLICABLE,
     "": Vote.NOT_APPLICABLE,
 }

@@ -1,0 +1,58 @@
+"""``pearl forensics metrics``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from eval.commands.forensics.options import AGAINST_OPTION, PriorVotes, Resamples, Seed
+from pearl.options import JSON_OPTION
+
+EXAMPLES = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
+preferred_text, or what `pearl export --json` wrote: .json, .jsonl or .csv, each optionally .gz. It may be larger than
+memory.
+
+The strength of a trait is how much the reference encourages it, or how much a model shows it: from -1 to 1.
+
+Examples:
+
+\b
+  pearl forensics metrics --pairs arena.json --reference human
+  pearl forensics metrics --pairs arena.jsonl.gz --reference "model: gpt" --against claude --json -
+"""
+
+
+def metrics(
+    pairs: Path = typer.Option(..., "--pairs", metavar="PAIRS", help="Annotated pairs."),
+    reference: str = typer.Option(
+        ..., "--reference", metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
+    ),
+    against: list[str] = AGAINST_OPTION,
+    pairwise: bool = typer.Option(False, "--pairwise", help="Compare every two traits, too."),
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    prior: PriorVotes = 1.0,
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Measure how far each annotator agrees with a reference: relevance, agreement, kappa, strength."""
+    from eval.recorded.forensics.measures import Resampling
+    from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
+    from eval.recorded.forensics.tables import metrics_tables
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+
+    outputs = Outputs(json)
+    outputs.check()
+    options = ForensicsOptions(reference, against, pairwise, Resampling(resamples, seed, prior))
+    head = Head.of(
+        *("forensics", "metrics"),
+        pairs=pairs,
+        reference=reference,
+        against=against,
+        pairwise=pairwise,
+        resamples=resamples,
+        seed=seed,
+        prior=prior,
+    )
+    outputs.write(Report(head, metrics_of_file(pairs, options), metrics_tables))

@@ -1,0 +1,186 @@
+"""An annotator's agreement with a reference, from five counts, with intervals and tests.
+
+Only pairs on which the reference chooses a response count. The five counts of them: both choose a, both choose b, the
+annotator a and the reference b, the annotator b and the reference a, and the annotator chooses neither.
+
+Dimensions in comments: K annotators, R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.recorded.forensics.votes import A, B, Codes
+from pearl.stats import Floats, Interval
+
+Z = 1.959963984540054  # of the normal distribution, two-sided 95%
+TOGETHER = 64  # annotators whose resamples are in memory at once
+AA, BB, AB, BA, NONE = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class PairMeasure:
+    """A figure of the counts (..., 5); ``how`` it is computed, and from where."""
+
+    name: str
+    title: str
+    how: str
+    source: str
+    of: Callable[[Floats], Floats]
+
+
+def agreed(counts: Floats) -> Floats:
+    return np.asarray(counts[..., AA] + counts[..., BB])
+
+
+def disagreed(counts: Floats) -> Floats:
+    return np.asarray(counts[..., AB] + counts[..., BA])
+
+
+def relevance(counts: Floats) -> Floats:
+    """The share of pairs on which the annotator chooses."""
+    return _ratio(agreed(counts) + disagreed(counts), counts.sum(axis=-1))
+
+
+def agreement(counts: Floats) -> Floats:
+    """The share of agreeing votes where both choose; NaN where they never do."""
+    return _ratio(agreed(counts), agreed(counts) + disagreed(counts))
+
+
+def agreement_of_all(counts: Floats) -> Floats:
+    """The share of agreeing votes of all pairs."""
+    return _ratio(agreed(counts), counts.sum(axis=-1))
+
+
+def accuracy(counts: Floats) -> Floats:
+    """The agreement, 0.5 where both never choose."""
+    found = agreement(counts)
+    return np.where(np.isnan(found), 0.5, found)
+
+
+def kappa(counts: Floats) -> Floats:
+    """Cohen's kappa where both choose; 0 where they never do, NaN where chance alone would agree."""
+    both = agreed(counts) + disagreed(counts)
+    annotator_a, reference_a = counts[..., AA] + counts[..., AB], counts[..., AA] + counts[..., BA]
+    chance = _ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
+    found = _ratio(agreement(counts) - chance, np.where(np.abs(1 - chance) < 1e-12, 0.0, 1 - chance))
+    return np.where(both == 0, 0.0, found)
+
+
+def kappa_randomized(counts: Floats) -> Floats:
+    """Cohen's kappa where chance agrees half of the time: the annotator sees the texts in random order."""
+    return 2 * accuracy(counts) - 1
+
+
+def strength(counts: Floats) -> Floats:
+    """Randomized kappa times relevance: agreeing less disagreeing votes as a share of all pairs."""
+    return _ratio(agreed(counts) - disagreed(counts), counts.sum(axis=-1))
+
+
+PAPER, CODE = "papers/feedback-forensics.txt", "the public package"
+MEASURES = (
+    PairMeasure("relevance", "Relevance", "(A + D) / n", f"{PAPER}, 2.1", relevance),
+    PairMeasure("agreement", "Agreement", "A / (A + D)", f"{PAPER}, B", agreement),
+    PairMeasure("agreement_of_all", "Agreement of all", "A / n", CODE, agreement_of_all),
+    PairMeasure("accuracy", "Accuracy", "A / (A + D), 0.5 if there is none", CODE, accuracy),
+    PairMeasure("kappa", "Cohen's kappa", "(p_o - p_e) / (1 - p_e) where both choose", f"{PAPER}, 2.1", kappa),
+    PairMeasure("kappa_randomized", "Kappa, random order", "2 accuracy - 1", f"{PAPER}, footnote 3", kappa_randomized),
+    PairMeasure("strength", "Strength", "(A - D) / n", f"{PAPER}, 2.1", strength),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """``prior`` votes of each kind (agreeing, disagreeing, none) are added before drawing, so that votes which are all
+    alike have an interval, too: one, as in the public package; the paper has none."""
+
+    resamples: int = 10_000
+    seed: int = 0
+    prior: float = 1.0
+
+
+def five_counts(codes: Codes, reference: Codes) -> Floats:
+    """The counts of each annotator (N, K) with the reference (N,): (K, 5)."""
+    chosen = (reference == A) | (reference == B)
+    a, b = (codes == A)[chosen], (codes == B)[chosen]
+    for_a = (reference == A)[chosen][:, None]
+    counts = np.stack([(a & for_a), (b & ~for_a), (a & ~for_a), (b & for_a)], axis=-1).sum(axis=0)
+    return np.column_stack([counts, chosen.sum() - counts.sum(axis=-1)]).astype(np.float64)
+
+
+def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
+    """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap; None where undefined."""
+    generator = np.random.default_rng(resampling.seed)
+    found: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
+    for start in range(0, len(counts), TOGETHER):
+        some = counts[start : start + TOGETHER]
+        drawn = _resampled(generator, some, resampling)
+        for measure in MEASURES:
+            low, high = _bounds(measure.of(drawn))
+            values = measure.of(some)
+            found[measure.name] += [
+                None if np.isnan(value) else Interval(float(value), float(min(value, below)), float(max(value, above)))
+                for value, below, above in zip(values, low, high, strict=True)
+            ]
+    return found
+
+
+def closed_form(counts: Floats) -> list[Interval]:
+    """The strength with its normal interval, s +- 1.96 sqrt((relevance - s^2) / n): a check of the bootstrap."""
+    values = strength(counts)
+    reach = Z * np.sqrt(np.maximum(relevance(counts) - values**2, 0) / counts.sum(axis=-1))
+    return [
+        Interval(float(value), float(value - far), float(value + far)) for value, far in zip(values, reach, strict=True)
+    ]
+
+
+def p_values(counts: Floats) -> Floats:
+    """One-tailed binomial tests of as many agreeing votes or more, or of as few where fewer agree than not: (K,)."""
+    from scipy.stats import binom
+
+    agreeing, both = agreed(counts), agreed(counts) + disagreed(counts)
+    more = agreeing > both - agreeing
+    found = np.where(more, binom.sf(agreeing - 1, both, 0.5), binom.cdf(agreeing, both, 0.5))
+    return np.where(both == 0, 1.0, found)
+
+
+def corrected(p: Floats, method: str) -> Floats:
+    """P-values for as many tests at once, by ``bonferroni`` or ``holm``."""
+    from statsmodels.stats.multitest import multipletests
+
+    return np.asarray(multipletests(p, method=method)[1]) if len(p) else p
+
+
+def _resampled(generator: np.random.Generator, counts: Floats, resampling: Resampling) -> Floats:
+    """Counts of as many pairs, drawn with replacement: (R, K, 5)."""
+    if resampling.prior:
+        shares = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
+        counts = counts + shares
+    total = counts.sum(axis=-1, keepdims=True)
+    size = (resampling.resamples, len(counts))
+    return generator.multinomial(np.rint(total[:, 0]).astype(np.int64), counts / total, size=size).astype(np.float64)
+
+
+def _bounds(drawn: Floats) -> tuple[Floats, Floats]:
+    """The 2.5th and 97.5th percentile of each column of the resamples (R, K); NaN are left out."""
+    ordered = np.sort(drawn, axis=0)  # NaN come last
+    last = np.maximum((~np.isnan(drawn)).sum(axis=0) - 1, 0)
+    columns = np.arange(drawn.shape[1])
+
+    def at(share: float) -> Floats:
+        place = share * last
+        below = np.floor(place).astype(np.int64)
+        above = np.minimum(below + 1, last)
+        low, high = ordered[below, columns], ordered[above, columns]
+        return np.asarray(low + (high - low) * (place - below))
+
+    return at(0.025), at(0.975)
+
+
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)

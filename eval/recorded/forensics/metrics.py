@@ -1,0 +1,165 @@
+"""The figures of ``pearl forensics metrics``: each annotator against a reference, and what the votes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.recorded.forensics.measures import (
+    MEASURES,
+    Resampling,
+    Z,
+    agreed,
+    closed_form,
+    corrected,
+    disagreed,
+    five_counts,
+    intervals,
+    p_values,
+)
+from eval.recorded.forensics.pairs import NON_PREFERENCE
+from eval.recorded.forensics.people import people_figures
+from eval.recorded.forensics.trait_pairs import trait_pairs
+from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, B, Codes, VoteTable, model_identities, read_votes
+from eval.stats.proportions import wilson_json
+from pearl.errors import InputError
+from pearl.stats import Floats, Interval
+
+MODEL = "model:"
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ForensicsOptions:
+    """``reference``: a name, an id, or ``model:NAME`` for the responses of a model, then against those of the models in
+    ``against``, all if none are named. ``pairwise``: trait against trait, too."""
+
+    reference: str
+    against: Sequence[str] = ()
+    pairwise: bool = False
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
+    """The figures of a file. Raises InputError that names it where it cannot be read, or nothing can be compared."""
+    try:
+        return forensics_figures(read_votes(path), options)
+    except InputError as error:
+        if str(path) in error.message:
+            raise
+        raise InputError(f"{path}: {error.message}", param=error.param, code=error.code) from None
+
+
+def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
+    """The figures of a table of votes. Raises InputError where nothing can be compared."""
+    table, place = with_reference(table, options.reference, options.against)
+    reference = table.codes[:, place]
+    chosen = (reference == A) | (reference == B)
+    if not chosen.any():
+        given = int((reference != NO_VOTE).sum())
+        raise InputError(
+            f"--reference {options.reference}: none of its {given:,} votes chooses a response, "
+            "so there is nothing to agree with.",
+            param="reference",
+            code="only_ties",
+        )
+    rows = rows_of(table, place)
+    figures: dict[str, Any] = {
+        "n": int(chosen.sum()),
+        "pairs": len(table.ids),
+        "left_out": table.left_out,
+        "reference": _annotator(table, place) | {"votes": _votes(reference)},
+        "overall": _overall(table, reference),
+        "annotators": annotator_rows(table, rows, reference, options.resampling),
+    }
+    people = people_figures(table)
+    if people:
+        figures["people"] = people
+    if options.pairwise:
+        figures["trait_pairs"] = trait_pairs(table, options.resampling)
+    return figures
+
+
+def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()) -> tuple[VoteTable, int]:
+    """The table, with the identity of a model where that is the reference, and the reference's place in it."""
+    if not reference.startswith(MODEL):
+        return table, table.place(reference)
+    added = model_identities(table, [reference.removeprefix(MODEL).strip()], against)
+    return added, len(added.annotators) - 1
+
+
+def rows_of(table: VoteTable, reference: int) -> list[int]:
+    """The places of the annotators that are compared with a reference."""
+    return [
+        place
+        for place, annotator in enumerate(table.annotators)
+        if place != reference and annotator.kind != NON_PREFERENCE
+    ]
+
+
+def annotator_rows(
+    table: VoteTable, rows: Sequence[int], reference: Codes, resampling: Resampling
+) -> list[dict[str, Any]]:
+    """A row for each annotator in ``rows`` (places), in the table's order; p-values are corrected over all of them."""
+    counts = five_counts(table.codes[:, list(rows)], reference)
+    measured, closed = intervals(counts, resampling), closed_form(counts)
+    p = p_values(counts)
+    bonferroni, holm = (corrected(p, method) for method in ("bonferroni", "holm"))
+    return [
+        _annotator(table, place)
+        | {
+            "votes": int((table.codes[:, place] != NO_VOTE).sum()),
+            "agreed": int(agreed(counts)[row]),
+            "disagreed": int(disagreed(counts)[row]),
+            "not_applicable": int(counts[row, -1]),
+            **{measure.name: _json(measured[measure.name][row]) for measure in MEASURES},
+            "strength_closed_form": closed[row].to_json(),
+            "p_value": float(p[row]),
+            "p_corrected": float(bonferroni[row]),
+            "p_holm": float(holm[row]),
+            "significant": bool(bonferroni[row] < LEVEL),
+        }
+        for row, place in enumerate(rows)
+    ]
+
+
+def _annotator(table: VoteTable, place: int) -> dict[str, str]:
+    annotator = table.annotators[place]
+    return {"name": annotator.name, "id": annotator.id, "type": annotator.kind}
+
+
+def _votes(codes: Codes) -> dict[str, int]:
+    return {vote.value: int((codes == place).sum()) for place, vote in enumerate(VOTES)}
+
+
+def _json(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else interval.to_json()
+
+
+def _overall(table: VoteTable, reference: Codes) -> dict[str, Any]:
+    """The reference's choices, and the lengths of the texts in characters."""
+    chosen = (reference == A) | (reference == B)
+    for_a, characters = (reference == A)[chosen], table.characters[chosen]
+    selected = np.where(for_a, characters[:, 0], characters[:, 1])
+    rejected = np.where(for_a, characters[:, 1], characters[:, 0])
+    different = selected != rejected
+    return {
+        "text_a_chosen": wilson_json(int(for_a.sum()), len(for_a)),
+        "longer_chosen": wilson_json(int((selected > rejected).sum()), int(different.sum())),
+        "of_equal_length": int((~different).sum()),
+        "length_a": _mean(characters[:, 0]),
+        "length_b": _mean(characters[:, 1]),
+        "length_chosen": _mean(selected),
+        "length_rejected": _mean(rejected),
+    }
+
+
+def _mean(values: Any) -> dict[str, float]:
+    """A mean with its normal interval."""
+    each: Floats = np.asarray(values, np.float64)
+    reach = Z * float(each.std(ddof=1)) / len(each) ** 0.5 if len(each) > 1 else 0.0
+    return Interval(float(each.mean()), float(each.mean()) - reach, float(each.mean()) + reach).to_json()

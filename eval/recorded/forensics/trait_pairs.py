@@ -1,0 +1,42 @@
+"""Trait against trait: how far two of them choose the same response, and how often both choose at all."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eval.recorded.forensics.measures import Resampling, five_counts, intervals
+from eval.recorded.forensics.pairs import TRAIT
+from eval.recorded.forensics.votes import A, B, VoteTable
+from eval.stats.proportions import wilson_json
+
+
+def trait_pairs(table: VoteTable, resampling: Resampling) -> list[dict[str, Any]]:
+    """Cohen's kappa of every two traits over the pairs on which both choose, and the overlap: those pairs as a share of
+    the pairs on which at least one does."""
+    places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
+    chooses = (table.codes == A) | (table.codes == B)
+    pairs = list(combinations(places, 2))
+    if not pairs:
+        return []
+    counts = np.concatenate([five_counts(table.codes[:, [first]], table.codes[:, second]) for first, second in pairs])
+    # where the second never chooses, there is nothing to draw from
+    found = intervals(np.where(counts.sum(axis=-1, keepdims=True) == 0, [0, 0, 0, 0, 1.0], counts), resampling)
+    names = table.titles()
+    rows = []
+    for (first, second), kappa in zip(pairs, found["kappa"], strict=True):
+        both = int((chooses[:, first] & chooses[:, second]).sum())
+        either = int((chooses[:, first] | chooses[:, second]).sum())
+        rows.append(
+            {
+                "trait": names[first],
+                "against": names[second],
+                "both": both,
+                "either": either,
+                "kappa": None if kappa is None or both == 0 else kappa.to_json(),
+                "overlap": wilson_json(both, either),
+            }
+        )
+    return rows

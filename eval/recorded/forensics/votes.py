@@ -1,0 +1,205 @@
+"""The votes of a data set as one array: what every figure is computed from, without the texts.
+
+Dimensions in comments: N pairs, K annotators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.recorded.forensics.pair_files import ANNOTATORS, PAIRS, stream_pairs
+from eval.recorded.forensics.pairs import (
+    MODEL_IDENTITY,
+    AnnotatedPairs,
+    Annotator,
+    Pair,
+    Vote,
+    named,
+    short_id,
+    vote_of,
+)
+from pearl.errors import InputError
+
+Codes = NDArray[np.int8]  # places in VOTES
+Mask = NDArray[np.bool_]
+
+VOTES = tuple(Vote)
+A, B = VOTES.index(Vote.A), VOTES.index(Vote.B)
+NO_VOTE = len(VOTES)
+PLACES = {vote: place for place, vote in enumerate(VOTES)}
+NO_TEXT = ("", "nan")  # what the public tool leaves out, too
+REPEATED, WITHOUT_TEXT = "repeated", "without_text"
+
+
+@dataclass(frozen=True, slots=True)
+class VoteTable:
+    """``codes`` (N, K) of the votes, ``characters`` (N, 2) of the texts, ``models`` and ``metadata`` of each pair;
+    ``left_out`` counts pairs that are not here, by reason."""
+
+    annotators: tuple[Annotator, ...]
+    codes: Codes
+    ids: tuple[str, ...]
+    characters: NDArray[np.int64]
+    models: tuple[tuple[str | None, str | None], ...]
+    metadata: tuple[Mapping[str, Any], ...]
+    left_out: Mapping[str, int]
+
+    def place(self, name: str) -> int:
+        """The column of an annotator, by name or id. Raises InputError if there is none, or several of the name."""
+        annotator = named({annotator.id: annotator for annotator in self.annotators}, name)
+        return self.annotators.index(annotator)
+
+    def titles(self) -> tuple[str, ...]:
+        """The names of the annotators, those of one name with their ids."""
+        times = Counter(annotator.name for annotator in self.annotators)
+        return tuple(
+            annotator.name if times[annotator.name] == 1 else f"{annotator.name} ({annotator.id})"
+            for annotator in self.annotators
+        )
+
+    def of_pairs(self, mask: Mask) -> VoteTable:
+        """The table of the pairs in a mask (N,)."""
+        kept = np.flatnonzero(mask)
+        return replace(
+            self,
+            codes=self.codes[kept],
+            characters=self.characters[kept],
+            ids=tuple(self.ids[place] for place in kept),
+            models=tuple(self.models[place] for place in kept),
+            metadata=tuple(self.metadata[place] for place in kept),
+        )
+
+    def with_columns(self, added: Iterable[tuple[Annotator, Codes]]) -> VoteTable:
+        """The table with more annotators, each with its codes (N,); one of an id that is here replaces it."""
+        columns = dict(zip((annotator.id for annotator in self.annotators), self.codes.T, strict=True))
+        annotators = {annotator.id: annotator for annotator in self.annotators}
+        for annotator, codes in added:
+            annotators[annotator.id], columns[annotator.id] = annotator, codes
+        return replace(self, annotators=tuple(annotators.values()), codes=np.column_stack(list(columns.values())))
+
+
+def read_votes(path: Path) -> VoteTable:
+    """The votes of a file of any size. Raises InputError that names file, line and field, or an id of two pairs."""
+    try:
+        return _fold(stream_pairs(path))
+    except _Collision as collision:
+        raise InputError(f"{path}: {collision}", code="colliding_ids") from None
+
+
+def votes_of_pairs(data: AnnotatedPairs) -> VoteTable:
+    """The votes of a data set in memory. Raises InputError that names pairs whose ids collide."""
+    parts: list[tuple[str, Any]] = [(ANNOTATORS, data.annotators), *((PAIRS, pair) for pair in data.pairs)]
+    try:
+        return _fold(parts)
+    except _Collision as collision:
+        raise InputError(str(collision), code="colliding_ids") from None
+
+
+def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
+    """The table with an annotator for each target model, which prefers its responses to those of reference models; all
+    models are targets, and references, where none are named. Raises InputError for an unknown model."""
+    known = sorted({model for models in table.models for model in models if model})
+    for model in (*targets, *references):
+        if model not in known:
+            raise InputError(f"there is no model '{model}'; there are {', '.join(known) or 'none'}.", param="models")
+    places = {model: place for place, model in enumerate(known)}
+    sides = np.array([[places.get(model or "", -1) for model in models] for models in table.models]).reshape(-1, 2)
+    against = np.array([places[model] for model in references or known], np.int64)
+    comparable = (sides[:, 0] != sides[:, 1]) & (sides >= 0).all(axis=1)
+    counted = np.isin(sides, against) & comparable[:, None]  # (N, 2)
+    added = []
+    for model in targets or known:
+        codes = np.full(len(sides), VOTES.index(Vote.NOT_APPLICABLE), np.int8)
+        for side, code in ((0, A), (1, B)):
+            codes[(sides[:, side] == places[model]) & counted[:, 1 - side]] = code
+        added.append((_identity(model, references), codes))
+    return table.with_columns(added)
+
+
+def _identity(model: str, references: Sequence[str]) -> Annotator:
+    others = [name for name in references if name != model]
+    fields = {
+        "name": f"model: {model}",
+        "description": f"Prefers {model} to {', '.join(others) or 'any other model'}",
+        "type": MODEL_IDENTITY,
+        "model": model,
+    }
+    return Annotator(short_id(f"model_identity_{model}_over_references"), fields)
+
+
+class _Collision(Exception):
+    pass
+
+
+def _fold(parts: Iterable[tuple[str, Any]]) -> VoteTable:
+    annotators: Mapping[str, Annotator] = {}
+    columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
+    rows = _Rows()
+    for name, value in parts:
+        if name == ANNOTATORS:
+            annotators = value
+        elif name == PAIRS and rows.counts(value):
+            rows.add(value, _codes(value, columns))
+    codes = np.full((len(rows.ids), len(columns) + 1), NO_VOTE, np.int8)  # the last is of those without a vote
+    for row, given in zip(codes, rows.codes, strict=True):
+        row[: len(given)] = np.frombuffer(given, np.int8)
+    ordered = [*annotators.values(), *(Annotator(id, {}) for id in columns if id not in annotators)]
+    return VoteTable(
+        tuple(ordered),
+        codes[:, [columns.get(annotator.id, -1) for annotator in ordered]],
+        tuple(rows.ids),
+        np.array(rows.characters, np.int64).reshape(-1, 2),
+        tuple(rows.models),
+        tuple(rows.metadata),
+        dict(rows.left_out),
+    )
+
+
+def _codes(pair: Pair, columns: dict[str, int]) -> bytearray:
+    """The codes of a pair's votes at the places of their annotators, which are added to ``columns`` if they are new."""
+    codes = bytearray([NO_VOTE]) * len(columns)
+    for annotator, annotation in pair.annotations.items():
+        place = columns.setdefault(annotator, len(columns))
+        if place == len(codes):
+            codes.append(NO_VOTE)
+        codes[place] = PLACES[vote_of(annotation)]
+    return codes
+
+
+class _Rows:
+    """The pairs that count: the first of each id, with both texts."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.codes: list[bytearray] = []
+        self.characters: list[tuple[int, int]] = []
+        self.models: list[tuple[str | None, str | None]] = []
+        self.metadata: list[Mapping[str, Any]] = []
+        self.left_out: Counter[str] = Counter()
+        self._digests: dict[str, bytes] = {}
+
+    def counts(self, pair: Pair) -> bool:
+        """True when no pair of the id came before, and both texts are there."""
+        digest = pair.digest
+        before = self._digests.setdefault(pair.id, digest)
+        if before != digest:
+            raise _Collision(f"two pairs with different texts have the id {pair.id}.")
+        repeated = before is not digest
+        if repeated or any(text in NO_TEXT for text in pair.texts):
+            self.left_out[REPEATED if repeated else WITHOUT_TEXT] += 1
+            return False
+        return True
+
+    def add(self, pair: Pair, codes: bytearray) -> None:
+        self.ids.append(pair.id)
+        self.codes.append(codes)
+        self.characters.append((len(pair.texts[0]), len(pair.texts[1])))
+        self.models.append(pair.models)
+        self.metadata.append(pair.metadata)

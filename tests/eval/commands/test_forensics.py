@@ -1,0 +1,68 @@
+"""``pearl forensics`` on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def forensics(run_pearl):
+    return lambda *words, **options: run_pearl("forensics", *words, **options)
+
+
+def test_metrics_writes_what_the_contract_says(forensics, pairs_file):
+    path = pairs_file({"human": "aabbaabb", "is kind": "aab-a&bb", "is dry": "bbaabbaa"})
+    run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-", "--resamples", 200)
+    assert (run.status, run.err) == (0, "")
+    result = run.json
+    assert result["n"] == 8
+    names = {"name", "relevance", "agreement", "kappa", "kappa_randomized", "strength", "p_value", "p_corrected"}
+    assert all(names <= row.keys() for row in result["annotators"])
+    assert [row["name"] for row in result["annotators"]] == [
+        "Select the response that is kind",
+        "Select the response that is dry",
+    ]
+    assert result["annotators"][1]["strength"]["value"] == -1.0
+    again = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-", "--resamples", 200)
+    assert again.json == result
+
+
+def test_metrics_shows_tables(forensics, pairs_file):
+    path = pairs_file({"human": "aabb" * 10, "is kind": "aabb" * 10, "is dry": "bb-a" * 10})
+    run = forensics("metrics", "--pairs", path, "--reference", "human", "--pairwise", "--resamples", 200)
+    assert run.status == 0
+    assert "is kind" in run.out
+    assert "over the 40 of 40 pairs" in run.out
+    assert "is kind, is dry" in run.out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "pearl: {path}: is empty."),
+        ('{"annotators": {}, "comparisons": []}', "pearl: {path}: there is no pair in it."),
+        (
+            json.dumps(
+                {
+                    "annotators": {},
+                    "comparisons": [
+                        {
+                            "response_a": {"text": "x"},
+                            "response_b": {"text": "y"},
+                            "annotations": {"h": {"pref": "left"}},
+                        }
+                    ],
+                }
+            ),
+            "pearl: {path}:1: pair 1: annotations.h.pref: is 'left'; a vote is one of a, b, both, neither, "
+            "not_applicable, invalid.",
+        ),
+    ],
+)
+def test_bad_files_are_one_line_and_status_2(forensics, tmp_path, content, message):
+    path = tmp_path / "in.json"
+    path.write_text(content)
+    run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-")
+    assert (run.status, run.out, run.err) == (2, "", message.format(path=path) + "\n")
