@@ -24,7 +24,7 @@ ALLOWED = {
 ROOMS = {
     "eval": ("stats", "report", "asking", "recorded", "benchmarks", "retrieval", "drafts", "judges", "commands"),
     "retriever": (
-        *("base", "models", "history", "baselines", "calibrated"),
+        *("base", "models", "history", "baselines", "calibrated", "reward"),
         *("registry", "candidates_file", "commands"),
     ),
     "training": (

@@ -27,10 +27,11 @@ from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import Encoder, encoder_option
+from retriever.models.files import carried_files, check_carried
 
 FORMAT = 1
 MANIFEST = "artifact.json"
-PARTIAL = "artifact.json.partial"
+PARTIAL = "artifact.json.partial"  # what an interruption left of a manifest
 SIGNALS = "signals.safetensors"
 CROSS_ENCODER = "cross-encoder"
 SHIPPED = Path(__file__).parents[1] / "embedded"
@@ -114,7 +115,7 @@ class Artifact:
 
 def write_manifest(folder: Path, artifact: Artifact) -> None:
     """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
-    files = {name: _digest(folder / name) for name in sorted(_files(folder))}
+    files = carried_files(folder, (MANIFEST, PARTIAL))
     content = asdict(artifact) | {"files": files, "threshold": theta_json(artifact.threshold)}
     if artifact.thresholds is not None:
         content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
@@ -178,7 +179,7 @@ def read_whole(folder: Path) -> Artifact:
     """The manifest of an artifact that is to be changed. Raises InputError for one with a missing, foreign or changed
     file, which writing the manifest again would approve."""
     artifact = read_manifest(folder)
-    _check_files(folder, artifact)
+    check_carried(folder, artifact.files, (SIGNALS,), (MANIFEST, PARTIAL))
     return artifact
 
 
@@ -220,29 +221,3 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
         artifact.do_not_use,
         artifact.fingerprint,
     )
-
-
-def _check_files(folder: Path, artifact: Artifact) -> None:
-    there = _files(folder)
-    for name in (SIGNALS, *artifact.files):
-        if name not in there:
-            raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.", code="missing_file")
-        if _digest(folder / name) != artifact.files.get(name):
-            raise InputError(
-                f"{folder}: its file '{name}' is not the one it was made with; copy the whole folder.",
-                code="foreign_file",
-            )
-    foreign = sorted(there - artifact.files.keys())
-    if foreign:
-        raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")
-
-
-def _files(folder: Path) -> set[str]:
-    """All but the manifest, and what an interruption left of one."""
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return names - {MANIFEST, PARTIAL}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

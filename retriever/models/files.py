@@ -1,10 +1,13 @@
-"""The weights behind a model's name, so that results of other weights are not taken for theirs."""
+"""Digests: of the weights behind a model's name, so that results of other weights are not taken for theirs, and of the
+files that an artifact carries."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
 from retriever.models.mpnet import ALL_MPNET_BASE_V2
 
@@ -21,16 +24,45 @@ def model_fingerprint(name: str) -> str:
     if name == MPNET:
         return ALL_MPNET_BASE_V2.fingerprint
     folder = Path(name)
-    return _digest(folder) if folder.is_dir() else _commit(name)
+    return folder_digest(folder) if folder.is_dir() else _commit(name)
 
 
-def _digest(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
+    """One digest of a model's configuration, vocabulary and weights."""
     found = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
-        with path.open("rb") as file:
-            found.update(f"{path.relative_to(folder).as_posix()}:".encode())
-            found.update(hashlib.file_digest(file, "sha256").digest())
+        found.update(f"{path.relative_to(folder).as_posix()}:".encode())
+        found.update(bytes.fromhex(file_digest(path)))
     return found.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def carried_files(folder: Path, besides: Collection[str]) -> dict[str, str]:
+    """The digest of each file in an artifact's folder by its path, but for those named in ``besides``."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return {name: file_digest(folder / name) for name in names if name not in besides}
+
+
+def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str], besides: Collection[str]) -> None:
+    """Check the files of an artifact's folder; ``needed`` are missed even where ``files``, the digests by path, does
+    not name them. Raises InputError for a missing, foreign or changed one."""
+    there = carried_files(folder, besides)
+    for name in (*needed, *files):
+        if name not in there:
+            raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.", code="missing_file")
+        if there[name] != files.get(name):
+            raise InputError(
+                f"{folder}: its file '{name}' is not the one it was made with; copy the whole folder.",
+                code="foreign_file",
+            )
+    foreign = sorted(there.keys() - files.keys())
+    if foreign:
+        raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")
 
 
 def _commit(name: str) -> str:

@@ -112,6 +112,19 @@ class BertFolder:
         return found
 
 
+class PairFolder(BertFolder):
+    """The same for two texts read together: the mask is 1 in the first text, 2 in the second, 3 in special tokens."""
+
+    def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
+        """(3, T): ids, types and that mask."""
+        found = BertFolder.tokens(self, texts)
+        specials = [len(special) for special in self.templates[1].specials]
+        lengths = _shortened([len(text) for text in texts], self.longest - sum(specials))
+        marks = np.repeat([3, 1, 3, 2, 3], [specials[0], lengths[0], specials[1], lengths[1], specials[2]])
+        found[2, : len(marks)] = marks
+        return found
+
+
 def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
     """None for what the runtime does not compute, or not surely as transformers does, a damaged folder among it.
 

@@ -10,9 +10,10 @@ heads, D = E / A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ class Arithmetic(Enum):
     BYTES = auto()  # where the range of a matrix's inputs is known; else in bfloat16
 
 
+Graph = Callable[[Mapping[str, Any], MappedWeights, Arithmetic], Model]
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """An architecture's names for the parts of a layer and of the head."""
@@ -74,9 +78,35 @@ NAMES = {
 def mean_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
     """(B, 3, T) ids, types and mask to (B, E): the mean over the tokens that the mask leaves."""
     encoder = _Encoder(config, weights, arithmetic)
-    mask = ops.unsqueeze(encoder.mask, _integers(-1))  # (B, T, 1)
-    total = ops.reduce_sum(ops.multiply(encoder.hidden(), mask), _integers(1))
-    return Model([ops.divide(total, ops.reduce_sum(mask, _integers(1)))], [encoder.tokens])
+    return Model([_mean(encoder.hidden(), encoder.mask)], [encoder.tokens])
+
+
+def layers_graph(layers: Sequence[int]) -> Graph:
+    """A graph of (B, 3, T) ids, types and mask to (B, layers x E): the means over the tokens after each of these
+    layers; 0 are the embeddings, and what lies above the last one is left out."""
+
+    def graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
+        encoder = _Encoder(config, weights, arithmetic)
+        states = list(islice(encoder.states(), max(layers) + 1))
+        return Model([ops.concat([_mean(states[layer], encoder.mask) for layer in layers], 1)], [encoder.tokens])
+
+    return graph
+
+
+def pair_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
+    """(B, 3, T) ids, types and places, 1 in the first text and 2 in the second, to (B, 2 E): the means over the tokens
+    of each of two texts that are read together."""
+    encoder = _Encoder(config, weights, arithmetic)
+    hidden = encoder.hidden()
+    means = [_mean(hidden, ops.convert(ops.equal(encoder.places, _integers(text)), "f32")) for text in (1, 2)]
+    return Model([ops.concat(means, 1)], [encoder.tokens])
+
+
+def _mean(hidden: Node, mask: Node) -> Node:
+    """(B, T, E) and (B, T) to (B, E): the mean over the tokens that the mask leaves."""
+    mask = ops.unsqueeze(mask, _integers(-1))  # (B, T, 1)
+    total = ops.reduce_sum(ops.multiply(hidden, mask), _integers(1))
+    return ops.divide(total, ops.reduce_sum(mask, _integers(1)))
 
 
 def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
@@ -93,7 +123,8 @@ class _Encoder:
         self.names = NAMES[kind]
         self.tokens = ops.parameter([-1, 3, -1], np.int32)
         self._ids, self._types = (ops.gather(self.tokens, _integers(row), _integers(1)) for row in (0, 1))  # (B, T)
-        self.mask = ops.convert(ops.gather(self.tokens, _integers(2), _integers(1)), "f32")
+        self.places = ops.gather(self.tokens, _integers(2), _integers(1))  # (B, T), 0 behind the end
+        self.mask = ops.convert(ops.minimum(self.places, _integers(1)), "f32")
         self._config = config
         self._layers: int = config["num_hidden_layers"]
         self._first = FIRST_POSITION[kind]
@@ -103,10 +134,16 @@ class _Encoder:
 
     def hidden(self) -> Node:
         """(B, T, E)"""
+        *_, hidden = self.states()
+        return hidden
+
+    def states(self) -> Iterator[Node]:
+        """(B, T, E) of the embeddings, and after each layer"""
         hidden, mask = self._embedded(), self._attention_mask()
+        yield hidden
         for layer in range(self._layers):
             hidden = self._layer(layer, hidden, hidden, mask)
-        return hidden
+            yield hidden
 
     def first(self) -> Node:
         """(B, 1, E), the first token's: in the last layer all others are only looked at."""

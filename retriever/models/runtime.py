@@ -18,24 +18,19 @@ import os
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retriever.models.folder import STEP, BertFolder, Ids, Texts
-from retriever.models.graph import Arithmetic
+from retriever.models.graph import Arithmetic, Graph
 from retriever.models.hardware import has_tiles
-from retriever.models.quantized import MappedWeights
 
 if TYPE_CHECKING:
-    from retriever.models.silent_openvino import Core, Model
+    from retriever.models.silent_openvino import Core
 
 Floats = NDArray[np.float32]
-
-
-class Graph(Protocol):
-    def __call__(self, config: dict[str, Any], weights: MappedWeights, arithmetic: Arithmetic, /) -> Model: ...
 
 
 CORES = min(os.cpu_count() or 1, 4)  # each costs 12 MB a model

@@ -1,0 +1,105 @@
+"""A reward model that scores paragraphs without torch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pearl.errors import InputError
+from retriever.models.encoder import encoder_option, encoder_source
+from retriever.models.files import folder_digest
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, read_reward, reward_folder
+from retriever.reward.head import ScoreHead
+from retriever.reward.vectors import PairVectors, ParagraphVectors, pair_vectors, paragraph_vectors
+
+Floats = NDArray[np.float64]
+
+LEAST, MOST, EVEN = 1e-7, 1.0, 0.5  # of a cosine; above EVEN the first text is the better one
+
+
+class RewardModel:
+    """Scores of writing quality; any number of threads may use it at once."""
+
+    def __init__(self, artifact: RewardArtifact, encoder: Path, head: ScoreHead | None) -> None:
+        """``encoder``: the folder of its weights."""
+        self.artifact = artifact
+        self._encoder = encoder
+        self._head = head
+        self._lock = threading.Lock()
+        self._paragraphs: ParagraphVectors | None = None
+        self._pairs: PairVectors | None = None
+
+    @classmethod
+    def load(cls, folder: str | Path) -> RewardModel:
+        """The model of an artifact's folder; ``embedded`` is the one that comes with the package.
+
+        Raises InputError for what is no reward model, for one with a missing, foreign or changed file, and for a base
+        that is not the one it was trained on.
+        """
+        from safetensors.numpy import load_file
+
+        folder = reward_folder(folder)
+        artifact = read_reward(folder)
+        head = ScoreHead.of(load_file(folder / HEAD)) if artifact.has_head else None
+        if artifact.has_encoder:
+            return cls(artifact, folder / ENCODER, head)
+        base = Path(encoder_source(encoder_option(artifact.base)))
+        if folder_digest(base) != artifact.base_digest:
+            raise InputError(
+                f"{folder}: was trained on another encoder than the '{artifact.base}' that is installed; install that "
+                "one, or train again.",
+                param="model",
+                code="other_encoder",
+            )
+        return cls(artifact, base, head)
+
+    @property
+    def scores_paragraphs(self) -> bool:
+        """False for a model that only decides pairs."""
+        return self._head is not None
+
+    def score(self, texts: Sequence[str]) -> Floats:
+        """(B,), from 1 to 10. Raises InputError for an empty text, and if the model only decides pairs."""
+        if self._head is None:
+            raise InputError(
+                f"{self.artifact.name}: was trained on pairs by their cosine and gives no scores; name a model trained "
+                "with --variant R or PR.",
+                param="model",
+                code="no_scores",
+            )
+        _check(texts)
+        return self._head.scores(self._ready().of(texts)) if texts else np.empty(0)
+
+    def prefer(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """(B,): above 0 where the first text of a pair is the better one, below where the second is, 0 for a tie.
+        Raises InputError for an empty text."""
+        if self.artifact.pairs != COSINE:
+            scores = self.score([*first, *second])
+            return scores[: len(first)] - scores[len(first) :]
+        _check([*first, *second])
+        return self._cosines(list(zip(first, second, strict=True))) - EVEN if first else np.empty(0)
+
+    def _cosines(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        with self._lock:
+            if self._pairs is None:
+                self._pairs = pair_vectors(self._encoder, self.artifact.max_tokens)
+        one, two = np.split(self._pairs.of_pairs(pairs).astype(float), 2, axis=1)
+        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+        cosines = np.nan_to_num((one * two).sum(axis=1) / np.maximum(lengths, LEAST))
+        return np.asarray(np.clip(cosines, LEAST, MOST))
+
+    def _ready(self) -> ParagraphVectors:
+        with self._lock:
+            if self._paragraphs is None:
+                self._paragraphs = paragraph_vectors(self._encoder, self.artifact.layers, self.artifact.max_tokens)
+            return self._paragraphs
+
+
+def _check(texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts, start=1):
+        if not text.strip():
+            raise InputError(f"paragraph {number} of {len(texts)} is empty.", param="texts", code="empty_text")

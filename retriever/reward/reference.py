@@ -1,0 +1,85 @@
+"""The same vectors under torch: the reference, and what runs where the runtime does not know an encoder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+AT_ONCE = 16  # texts of a batch
+
+
+class TorchVectors:
+    """Any encoder of transformers in float32; calls from several threads take turns."""
+
+    def __init__(self, folder: Path, layers: Sequence[int], max_tokens: int) -> None:
+        """Load the folder. Raises OSError or ValueError if it cannot be loaded."""
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self._layers = tuple(layers)
+        self._max_tokens = max_tokens
+        self._lock = threading.Lock()
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(B, V)"""
+        import torch
+
+        found: list[Any] = [None] * len(texts)
+        by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        with self._lock, torch.inference_mode():
+            for start in range(0, len(by_length), AT_ONCE):
+                some = by_length[start : start + AT_ONCE]
+                tokens = self._tokens([texts[place] for place in some])
+                for place, vector in zip(some, layer_means(self._model, tokens, self._layers).numpy(), strict=True):
+                    found[place] = vector
+        return np.stack(found)
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        """(B, 2 E)"""
+        import torch
+
+        found = []
+        with self._lock, torch.inference_mode():
+            for start in range(0, len(pairs), AT_ONCE):
+                firsts, seconds = zip(*pairs[start : start + AT_ONCE], strict=True)
+                tokens = self._tokens(firsts, seconds)
+                found.append(pair_means(self._model, tokens, token_places(tokens)).numpy())
+        return np.concatenate(found)
+
+    def _tokens(self, *texts: Sequence[str]) -> Any:
+        cut = {"truncation": "longest_first", "max_length": self._max_tokens, "padding": True, "return_tensors": "pt"}
+        return self._tokenizer(*(list(each) for each in texts), **cut)
+
+
+def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
+    """(B, V) of tokens (B, T), with gradients where they are wanted"""
+    import torch
+
+    states = model(**tokens, output_hidden_states=True).hidden_states
+    mask = tokens["attention_mask"].unsqueeze(-1)  # (B, T, 1)
+    return torch.cat([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], 1)
+
+
+def token_places(tokens: Any) -> Any:
+    """(B, T): 0 in the first text, 1 in the second, -1 in special tokens and padding"""
+    import torch
+
+    rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
+    return torch.tensor([[-1 if place is None else place for place in row] for row in rows])
+
+
+def pair_means(model: Any, tokens: Any, places: Any) -> Any:
+    """(B, 2 E): the mean over the tokens of each of two texts"""
+    import torch
+
+    hidden = model(**tokens).last_hidden_state
+    masks = [(places == text).unsqueeze(-1).to(hidden.dtype) for text in (0, 1)]
+    return torch.cat([(hidden * mask).sum(1) / mask.sum(1).clamp(min=1) for mask in masks], 1)

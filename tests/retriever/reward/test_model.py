@@ -1,0 +1,140 @@
+"""Scores and preferences, against the same model under torch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pearl.errors import InputError
+from retriever.reward.artifact import HEAD, MANIFEST
+from retriever.reward.head import ScoreHead
+from retriever.reward.model import RewardModel
+from retriever.reward.reference import TorchVectors
+from tests.retriever.reward.conftest import made_head
+
+MakeReward = Callable[..., Path]
+TEXTS = [
+    "The kettle sang, and nobody came.",
+    "x",
+    "Rain on the tin roof. " * 40,
+    "🍞🥖🧂",
+    "naïve café, Ångström ﬁne",
+    "a\tb\n\nc\x00d\x07",
+]
+TOLERANCE = 0.05  # points of a score: what bfloat16 may change
+
+
+@pytest.mark.parametrize("head", [made_head(32), made_head(32, 8, (0, 10))], ids=["linear", "mlp"])
+def test_scores_are_those_of_torch(make_reward: MakeReward, bert_folder: Path, head: ScoreHead) -> None:
+    found = RewardModel.load(make_reward(head)).score(TEXTS)
+    wanted = head.scores(TorchVectors(bert_folder, (0, 1), 64).of(TEXTS))
+    assert found.dtype == np.float64
+    assert found == pytest.approx(wanted, abs=TOLERANCE)
+    assert found.min() >= 1
+    assert found.max() <= 10
+    assert np.ptp(wanted) > 10 * TOLERANCE  # else any model would pass
+
+
+def test_a_score_does_not_depend_on_a_texts_company(make_reward: MakeReward) -> None:
+    model = RewardModel.load(make_reward(made_head(32), copied=True))
+    together = model.score(TEXTS)
+    assert [model.score([text])[0] for text in TEXTS] == pytest.approx(together, abs=1e-6)
+    assert len(model.score([])) == 0
+
+
+def test_threads_share_a_model(make_reward: MakeReward) -> None:
+    model = RewardModel.load(make_reward(made_head(32)))
+    found: list[float] = []
+    threads = [threading.Thread(target=lambda: found.append(model.score(TEXTS)[0])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == pytest.approx([found[0]] * 4, abs=1e-6)
+
+
+def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward: MakeReward, bert_folder: Path) -> None:
+    first, second = TEXTS[:3], TEXTS[3:]
+    model = RewardModel.load(make_reward())
+    found = model.prefer(first, second)
+    vectors = TorchVectors(bert_folder, (-1,), 64).of_pairs(list(zip(first, second, strict=True)))
+    one, two = vectors[:, :16], vectors[:, 16:]
+    cosines = (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
+    assert found == pytest.approx(np.clip(cosines, 1e-7, 1) - 0.5, abs=0.01)
+    assert not model.scores_paragraphs
+    with pytest.raises(InputError, match="gives no scores; name a model trained with --variant R or PR") as caught:
+        model.score(first)
+    assert caught.value.code == "no_scores"
+
+
+def test_preference_by_scores_is_their_difference(make_reward: MakeReward) -> None:
+    model = RewardModel.load(make_reward(made_head(32)))
+    scores = model.score(TEXTS)
+    assert model.prefer(TEXTS[:3], TEXTS[3:]) == pytest.approx(scores[:3] - scores[3:], abs=1e-6)
+    assert model.prefer(TEXTS[:1], TEXTS[:1]) == [0]
+
+
+def test_an_empty_paragraph_is_named(make_reward: MakeReward) -> None:
+    model = RewardModel.load(make_reward(made_head(32)))
+    with pytest.raises(InputError, match=r"paragraph 2 of 2 is empty"):
+        model.score(["fine", " \n"])
+
+
+def test_a_head_by_hand() -> None:
+    head = ScoreHead(
+        mean=np.array([1.0, 0.0]),
+        scale=np.array([2.0, 1.0]),
+        inner=np.zeros((0, 2)),
+        inner_bias=np.zeros(0),
+        outer=np.array([1.0, -1.0]),
+        bias=np.array([0.5]),
+        ends=np.array([1.0, 10.0]),
+    )
+    # (3 - 1) / 2 - 1 + .5 = .5
+    assert head.scores(np.array([[3.0, 1.0]])) == pytest.approx([1 + 9 / (1 + np.exp(-0.5))])
+    assert head.scores(np.array([[1e9, 0.0], [-1e9, 0.0]])) == pytest.approx([10, 1])
+
+
+class TestUnusableFolders:
+    @pytest.mark.parametrize("name", [HEAD, "encoder/model.safetensors"])
+    def test_a_changed_file(self, make_reward: MakeReward, name: str) -> None:
+        folder = make_reward(made_head(32), copied=True)
+        (folder / name).write_bytes((folder / name).read_bytes() + b"x")
+        with pytest.raises(InputError, match=f"'{name}' is not the one it was made with"):
+            RewardModel.load(folder)
+
+    def test_a_missing_and_a_foreign_file(self, make_reward: MakeReward) -> None:
+        folder = make_reward(made_head(32))
+        (folder / "more.txt").write_text("x")
+        with pytest.raises(InputError, match=r"'more\.txt' does not belong to it"):
+            RewardModel.load(folder)
+        (folder / HEAD).unlink()
+        with pytest.raises(InputError, match=f"'{HEAD}' is missing"):
+            RewardModel.load(folder)
+
+    def test_another_base(self, make_reward: MakeReward) -> None:
+        with pytest.raises(InputError, match="trained on another encoder"):
+            RewardModel.load(make_reward(made_head(32), base_digest="0" * 64))
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("{", "cannot be read"),
+            ("[]", "holds another artifact"),
+            ('{"kind": "reward", "format": 0}', "format is not 1"),
+            ('{"kind": "reward", "format": 1, "layers": [1]}', "does not have the fields"),
+        ],
+    )
+    def test_another_manifest(self, tmp_path: Path, content: str, message: str) -> None:
+        (tmp_path / MANIFEST).write_text(content)
+        with pytest.raises(InputError, match=message):
+            RewardModel.load(tmp_path)
+
+    def test_no_manifest(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="is not a reward model") as caught:
+            RewardModel.load(tmp_path)
+        assert caught.value.exit_status == 2
