@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.forensics import metrics
+from eval.commands.forensics import merge, metrics
 
 app = typer.Typer(
     add_completion=False,
@@ -13,6 +13,7 @@ app = typer.Typer(
     help="Find out what a model's, a person's or a feedback set's manner is made of.",
 )
 app.command(epilog=metrics.EXAMPLES)(metrics.metrics)
+app.command(epilog=merge.EXAMPLES)(merge.merge)
 
 
 @app.callback()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from json.decoder import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any
@@ -17,8 +17,8 @@ CHUNK = 1 << 22  # characters read at a time
 BLANK = " \t\r\n"
 
 
-def read_members(path: Path, streamed: str) -> Iterator[tuple[int, str, Any]]:
-    """Yield the line, the name and the value of each member of a file's object; those of each item of the array
+def read_members(path: Path, streamed: Collection[str]) -> Iterator[tuple[int, str, Any]]:
+    """Yield the line, the name and the value of each member of a file's object; those of each item of the arrays
     ``streamed``.
 
     Raises InputError that names the file and the line.
@@ -44,7 +44,7 @@ class _Cursor:
         self._line, self._counted = 1, 0  # the line of the place up to which line breaks are counted
         self._decoder = json.JSONDecoder(parse_constant=self._refuse_constant)
 
-    def members(self, streamed: str) -> Iterator[tuple[int, str, Any]]:
+    def members(self, streamed: Collection[str]) -> Iterator[tuple[int, str, Any]]:
         if self._next() == "":
             raise InputError(f"{self._path}: is empty.", code="empty_file")
         for _ in self._items("{", "}"):
@@ -52,7 +52,7 @@ class _Cursor:
                 raise self._fault("has no name for a field")
             name = self._value()
             self._expect(":")
-            if name == streamed and self._next() == "[":
+            if name in streamed and self._next() == "[":
                 for _ in self._items("[", "]"):
                     line = self._here()
                     yield line, name, self._value()

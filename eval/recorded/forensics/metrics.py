@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.measures import (
     MEASURES,
     Resampling,
@@ -88,8 +89,9 @@ def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()
     """The table, with the identity of a model where that is the reference, and the reference's place in it."""
     if not reference.startswith(MODEL):
         return table, table.place(reference)
-    added = model_identities(table, [reference.removeprefix(MODEL).strip()], against)
-    return added, len(added.annotators) - 1
+    model = reference.removeprefix(MODEL).strip()
+    added = model_identities(table, [model], against)
+    return added, added.place(identity_annotator(model).id)
 
 
 def rows_of(table: VoteTable, reference: int) -> list[int]:

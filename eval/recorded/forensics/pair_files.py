@@ -11,12 +11,14 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
 from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
+from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
 from pearl.errors import InputError
 from pearl.history import read_json_lines
 from pearl.options import writing
@@ -119,7 +121,16 @@ def _members(path: Path) -> Iterator[Member]:
     kind = kind_of(path)
     if kind == ".csv":
         return csv_members(path)
-    return read_members(path, PAIRS) if kind == ".json" else _lines(path)
+    return _parts(path) if kind == ".json" else _lines(path)
+
+
+def _parts(path: Path) -> Iterator[Member]:
+    """Members of a document, or the pairs in an export of the service."""
+    members = read_members(path, (PAIRS, *EXPORTED))
+    first = next(members, None)
+    if first and first[1:] == MARK:
+        return export_members(path, members)
+    return chain([first] if first else [], members)
 
 
 def _lines(path: Path) -> Iterator[Member]:

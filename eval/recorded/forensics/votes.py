@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.pair_files import ANNOTATORS, PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import (
-    MODEL_IDENTITY,
     AnnotatedPairs,
     Annotator,
     Pair,
     Vote,
     named,
-    short_id,
     vote_of,
 )
 from pearl.errors import InputError
@@ -105,7 +104,7 @@ def votes_of_pairs(data: AnnotatedPairs) -> VoteTable:
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
     """The table with an annotator for each target model, which prefers its responses to those of reference models; all
     models are targets, and references, where none are named. Raises InputError for an unknown model."""
-    known = sorted({model for models in table.models for model in models if model})
+    known = models_of_table(table)
     for model in (*targets, *references):
         if model not in known:
             raise InputError(f"there is no model '{model}'; there are {', '.join(known) or 'none'}.", param="models")
@@ -119,19 +118,13 @@ def model_identities(table: VoteTable, targets: Sequence[str] = (), references: 
         codes = np.full(len(sides), VOTES.index(Vote.NOT_APPLICABLE), np.int8)
         for side, code in ((0, A), (1, B)):
             codes[(sides[:, side] == places[model]) & counted[:, 1 - side]] = code
-        added.append((_identity(model, references), codes))
+        added.append((identity_annotator(model, references), codes))
     return table.with_columns(added)
 
 
-def _identity(model: str, references: Sequence[str]) -> Annotator:
-    others = [name for name in references if name != model]
-    fields = {
-        "name": f"model: {model}",
-        "description": f"Prefers {model} to {', '.join(others) or 'any other model'}",
-        "type": MODEL_IDENTITY,
-        "model": model,
-    }
-    return Annotator(short_id(f"model_identity_{model}_over_references"), fields)
+def models_of_table(table: VoteTable) -> list[str]:
+    """Every model that a pair names, sorted."""
+    return sorted({model for models in table.models for model in models if model})
 
 
 class _Collision(Exception):

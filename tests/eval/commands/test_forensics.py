@@ -66,3 +66,16 @@ def test_bad_files_are_one_line_and_status_2(forensics, tmp_path, content, messa
     path.write_text(content)
     run = forensics("metrics", "--pairs", path, "--reference", "human", "--json", "-")
     assert (run.status, run.out, run.err) == (2, "", message.format(path=path) + "\n")
+
+
+def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file, tmp_path):
+    first = pairs_file({"human": "aab", "is kind": "aa-"}, "first.json")
+    second = pairs_file({"person": "bbab"}, "second.json")
+    out = tmp_path / "both.jsonl.gz"
+    run = forensics("merge", first, second, "--out", out, "--json", "-")
+    assert (run.status, run.json["pairs"], run.json["annotators"]) == (0, 4, 3)
+    found = forensics("metrics", "--pairs", out, "--reference", "person", "--json", "-", "--resamples", 200).json
+    assert [row["votes"] for row in found["annotators"]] == [3, 3]
+    assert forensics("merge", out, "--out", tmp_path / "again.json").out.endswith("4 pairs, 3 annotators\n")
+    refused = forensics("merge", first, second, "--out", tmp_path / "both.xml")
+    assert (refused.status, "ends in .json, .jsonl, .csv" in refused.err) == (2, True)

@@ -173,9 +173,7 @@ def test_models_against_all_or_some_references(pairs_file):
             pair[f"response_{side}"]["model"] = model
     path.write_text(json.dumps(value))
     table = model_identities(read_votes(path))
-    codes = {
-        annotator.fields["model"]: table.codes[:, place] for place, annotator in enumerate(table.annotators) if place
-    }
+    codes = {annotator.name: table.codes[:, place] for place, annotator in enumerate(table.annotators) if place}
     assert {model: list(column) for model, column in codes.items()} == {
         "x": [A, B, NONE],
         "y": [B, NONE, NONE],

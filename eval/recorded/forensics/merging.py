@@ -1,0 +1,115 @@
+"""Data sets of annotated pairs put together.
+
+The order is stated and stable: the pairs of the first data set in their order, then those of the next that are new, and
+so on; annotators and metadata likewise. A pair that several have gets the votes of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, short_id
+from pearl.errors import InputError
+
+SHOWN = 5  # ids in a message
+KEYS = "available_metadata_keys_per_comparison"
+NAMES = ("dataset_name", "description")
+
+
+def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
+    """One data set of several, each with the name of its file.
+
+    Raises InputError that names the ids where two pairs or annotators of one id differ, or an annotator voted twice.
+    """
+    (first, whole), *others = datasets
+    whole = _without_repeats(first, whole)
+    for name, data in others:
+        where = f"{first} and {name}"
+        whole = _two(where, whole, _without_repeats(name, data))
+    return whole
+
+
+def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> AnnotatedPairs:
+    """The data set with its annotators of an id that is taken under another id and with the file's name behind theirs:
+    two people of one name stay two."""
+    new = {
+        id: Annotator(short_id(f"{name} {id}"), {**annotator.fields, "name": f"{annotator.name} ({name})"})
+        for id, annotator in data.annotators.items()
+        if id in taken
+    }
+    annotators = [new.get(id, annotator) for id, annotator in data.annotators.items()]
+    pairs = []
+    for pair in data.pairs:
+        votes = {new[id].id if id in new else id: vote for id, vote in pair.annotations.items()}
+        pairs.append(Pair({**pair.fields, "annotations": votes}))
+    return AnnotatedPairs({each.id: each for each in annotators}, tuple(pairs), data.metadata, data.more)
+
+
+def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> AnnotatedPairs:
+    _check_annotators(where, first, second)
+    pairs = {pair.id: pair for pair in first.pairs}
+    shared = [(pairs[pair.id], pair) for pair in second.pairs if pair.id in pairs]
+    _refuse(where, "pairs with different texts have the id", (a.id for a, b in shared if a.digest != b.digest))
+    _refuse(where, "an annotator votes differently on", (_conflict(a, b) for a, b in shared))
+    for pair in second.pairs:
+        pairs[pair.id] = _united(pairs[pair.id], pair) if pair.id in pairs else pair
+    return AnnotatedPairs(
+        {**first.annotators, **{id: each for id, each in second.annotators.items() if id not in first.annotators}},
+        tuple(pairs.values()),
+        _metadata(first.metadata, second.metadata),
+        {**second.more, **first.more},
+    )
+
+
+def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
+    """The data set with one pair an id, which has the votes of all its copies."""
+    pairs: dict[str, Pair] = {}
+    for pair in data.pairs:
+        before = pairs.setdefault(pair.id, pair)
+        if before is not pair:
+            _refuse(name, "pairs with different texts have the id", [pair.id] if before.digest != pair.digest else [])
+            _refuse(name, "an annotator votes differently on", [_conflict(before, pair)])
+            pairs[pair.id] = _united(before, pair)
+    return AnnotatedPairs(data.annotators, tuple(pairs.values()), data.metadata, data.more)
+
+
+def _united(first: Pair, second: Pair) -> Pair:
+    """The first pair with what the second has more: votes, metadata, unknown fields."""
+    more = {name: value for name, value in second.fields.items() if name not in first.fields}
+    parts: dict[str, Any] = {}
+    for name in ("annotations", "metadata"):
+        if name in second.fields and name in first.fields:
+            parts[name] = {**(second.fields[name] or {}), **(first.fields[name] or {})}
+    return Pair({**first.fields, **more, **parts})
+
+
+def _conflict(first: Pair, second: Pair) -> str:
+    """The pair and the annotators that voted differently on it; empty if none did."""
+    found = [id for id in second.annotations if id in first.annotations and first.vote(id) != second.vote(id)]
+    return f"{first.id} ({', '.join(found)})" if found else ""
+
+
+def _check_annotators(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> None:
+    both = [id for id in second.annotators if id in first.annotators]
+    differ = [id for id in both if first.annotators[id].name != second.annotators[id].name]
+    _refuse(where, "different annotators have the id", differ)
+
+
+def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
+    found = list(dict.fromkeys(filter(None, ids)))
+    if found:
+        more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+        apart = "; --apart keeps annotators of two files apart" if "annotator" in what else ""
+        raise InputError(f"{where}: {what} {', '.join(found[:SHOWN])}{more}{apart}.", code="colliding_ids")
+
+
+def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The first's metadata, and what the second has more; names joined, lists of keys united."""
+    found = {**second, **first}
+    for name in NAMES:
+        values = dict.fromkeys(str(part[name]) for part in (first, second) if part.get(name))
+        if values:
+            found[name] = " + ".join(values)
+    keys = dict.fromkeys([*first.get(KEYS, ()), *second.get(KEYS, ())])
+    return {**found, KEYS: list(keys)} if keys else found

@@ -1,0 +1,71 @@
+"""Pairs from what ``pearl export --json`` wrote: a draft against the text that was sent in its place.
+
+An edited draft is a pair, and the sent text is preferred; which text is a is drawn from the draft's id. Drafts that
+were sent unchanged or rejected show no direction and are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, pair_id, short_id
+from pearl.errors import InputError
+
+DOCUMENTS, DRAFTS, FEEDBACK = "documents", "drafts", "feedback"
+EXPORTED = (DOCUMENTS, DRAFTS, FEEDBACK)
+MARK = ("object", "export")
+DRAFTED, SENT = "drafted", "sent"
+KEPT = ("voice", "stage", "model")
+SENDER = Annotator(
+    short_id(SENT), {"name": SENT, "description": "Prefers the text that was sent to the draft", "type": HUMAN}
+)
+
+
+def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
+    """Yield the line, the name and the value of each part of the data set in an export, whose members are given.
+
+    Raises InputError where no draft was changed before it was sent.
+    """
+    texts: dict[str, str] = {}
+    drafts: dict[str, dict[str, Any]] = {}
+    yield 1, "metadata", {"version": "2.0", "available_metadata_keys_per_comparison": ["draft_id", *KEPT]}
+    yield 1, "annotators", {SENDER.id: dict(SENDER.fields)}
+    number = 0
+    for line, name, value in members:
+        if name not in EXPORTED or not isinstance(value, dict):
+            continue
+        try:
+            if name == DOCUMENTS:
+                texts[value["id"]] = value["text"]
+            elif name == DRAFTS:
+                drafts[value["id"]] = value
+            elif value.get("document_id") is not None:
+                draft, sent = drafts[value["draft_id"]], texts[value["document_id"]]
+                if draft["text"].strip() != sent.strip():
+                    number += 1
+                    yield line, "comparisons", _pair(draft, sent)
+        except KeyError as error:
+            raise InputError(f"{path}:{line}: {name}: {error.args[0]} is not there.", code="missing_field") from None
+    if number == 0:
+        raise InputError(
+            f"{path}: no draft was changed before it was sent, so there is no pair in it.", code="empty_file"
+        )
+
+
+def _pair(draft: dict[str, Any], sent: str) -> dict[str, Any]:
+    responses = [{"text": draft["text"], "model": DRAFTED}, {"text": sent, "model": SENT}]
+    swapped = hashlib.sha256(draft["id"].encode()).digest()[0] % 2
+    if swapped:
+        responses.reverse()
+    first, second = responses
+    return {
+        "id": pair_id(first, second, draft["request"]),
+        "prompt": draft["request"],
+        "response_a": first,
+        "response_b": second,
+        "annotations": {SENDER.id: annotation_of(Vote.A if swapped else Vote.B)},
+        "metadata": {"draft_id": draft["id"], **{name: draft[name] for name in KEPT if draft.get(name)}},
+    }
