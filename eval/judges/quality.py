@@ -28,7 +28,13 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, ver
 from eval.recorded.quality.benchmark import PairSet, QualityOptions, original_names, quality_report
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks
 from eval.recorded.quality.quality_tables import quality_tables
-from eval.recorded.quality.records import (
+from eval.report.checks import Check
+from eval.report.tables import Json, Table, checks_table, shown
+from pearl.chat.base import Message, Reply
+from pearl.errors import InputError
+from pearl.options import known
+from pearl.stats import Floats
+from retriever.reward.records import (
     HIGHEST_SCORE,
     LOWEST_SCORE,
     QualityPair,
@@ -37,12 +43,6 @@ from eval.recorded.quality.records import (
     read_pairs,
     read_quality,
 )
-from eval.report.checks import Check
-from eval.report.tables import Json, Table, checks_table, shown
-from pearl.chat.base import Message, Reply
-from pearl.errors import InputError
-from pearl.options import known
-from pearl.stats import Floats
 
 # what is asked
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.recorded.quality.checks import leaks, quality_findings
-from eval.recorded.quality.originals import underlying
-from eval.recorded.quality.records import QualityPair, QualityRecord, read_pairs, read_quality
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats
+from retriever.reward.originals import underlying
+from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
 
 EQUAL = 0.1  # lengths differ by at most this share of the longer text
 Part = NDArray[np.bool_]

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from eval.recorded.quality.originals import underlying
-from eval.recorded.quality.records import (
+from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
+from retriever.reward.originals import underlying
+from retriever.reward.records import (
     QualityPair,
     QualityRecord,
     ScoredParagraph,
     paragraphs,
 )
-from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
 
 NAMED = 5  # records of a leak in a message
 

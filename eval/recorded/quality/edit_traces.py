@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.quality.records import EditTrace, read_quality
 from pearl.editing.edits import (
     REPEATED,
     UNCHANGED,
@@ -23,6 +22,7 @@ from pearl.editing.edits import (
 )
 from pearl.editing.prompt import editor_prompt, reply_of
 from pearl.errors import InputError
+from retriever.reward.records import EditTrace, read_quality
 
 SAME, SPACES, MARKS, WORDS = "same", "spaces", "marks", "words"
 REACHES = (SAME, SPACES, MARKS, WORDS)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import check_fields
-from eval.recorded.quality.files import parse_objects
 from pearl.errors import InputError
 from pearl.texts import check_id, json_type
+from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
 RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from eval.recorded.quality.records import QualityPair
 from pearl.settings import EMBEDDED
 from pearl.stats import Floats
 from retriever.history.lexical import words
+from retriever.reward.records import QualityPair
 
 TOKENS = 512  # of a text, for the embedded model
 PROMPT = "A paragraph:\n\n"

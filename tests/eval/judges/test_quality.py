@@ -11,7 +11,7 @@ from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE
 from eval.asking.verdict import Answer, Given, Invalid, Score
 from eval.judges.judge import Trial
 from eval.judges.quality import JUDGE, JudgeQualityOptions, QualityItem, ask, read
-from eval.recorded.quality.records import QualityPair
+from retriever.reward.records import QualityPair
 
 FIRST, SECOND = Given(Answer.A), Given(Answer.B)
 TALES = [

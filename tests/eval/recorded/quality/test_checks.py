@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from eval.recorded.quality.checks import leaks, quality_findings
-from eval.recorded.quality.originals import underlying
-from eval.recorded.quality.records import EditTrace, QualityPair, ScoredParagraph
+from retriever.reward.originals import underlying
+from retriever.reward.records import EditTrace, QualityPair, ScoredParagraph
 
 DRAFT = (
     "The harbour was quiet that morning, and the gulls sat in a row along the wall while the old ferry waited with its "

@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
-from eval.recorded.quality.files import parse_objects
 from pearl.editing.edits import SpanEdit
 from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
 from pearl.texts import json_type
+from retriever.reward.record_files import parse_objects
 
 MAX_WORDS = 20_000  # the benchmark's longest text has 3,000; more is no paragraph
 LOWEST_SCORE, HIGHEST_SCORE = 1.0, 10.0
@@ -96,7 +96,7 @@ def paragraphs(record: QualityRecord) -> Iterator[str]:
 
 
 def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
-    """Raises InputError with ``param`` set to the field."""
+    """The record of a JSON object. Raises InputError with ``param`` set to the field."""
     if "messages" in value:
         return _chat(value["messages"], line)
     if "paragraph1" in value or "paragraph2" in value:

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from eval.recorded.quality.records import EditTrace, QualityPair, ScoredParagraph, read_pairs, read_quality
 from pearl.editing.edits import SpanEdit
 from pearl.errors import InputError
+from retriever.reward.records import EditTrace, QualityPair, ScoredParagraph, read_pairs, read_quality
 
 PAIR = {"paragraph1": "The sea was grey.", "paragraph2": "The sea lay flat and grey.", "reference_preference": "2"}
 FORM = "You must produce your answer in the following JSON format:"
