@@ -24,7 +24,7 @@ from benchmarks.processes import House, get_json, served
 
 NAME = "load"
 TITLE = "64 clients at once"
-CLIENTS = 64
+CLIENTS, QUICK_CLIENTS = 64, 8
 REPETITIONS, SECONDS = 3, 60.0
 QUICK_REPETITIONS, QUICK_SECONDS = 1, 0.5
 WARM_UP_S, QUICK_WARM_UP_S = 2.0, 0.1
@@ -34,21 +34,22 @@ PERCENTS = (50, 90, 99)
 
 def measure(quick: bool) -> Measured:
     repetitions, seconds = (QUICK_REPETITIONS, QUICK_SECONDS) if quick else (REPETITIONS, SECONDS)
+    clients = QUICK_CLIENTS if quick else CLIENTS
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
         person = one_user(corpus.lines(), QUICK_HISTORY if quick else HISTORY, REQUESTS)
         bodies = [{"request": request} for request in person.requests]
         drafted, alone = [], []
         with served(person, Path(folder)) as house:
-            load(on_pearl(house, bodies, CLIENTS, QUICK_WARM_UP_S if quick else WARM_UP_S))
+            load(on_pearl(house, bodies, clients, QUICK_WARM_UP_S if quick else WARM_UP_S))
             calls = [json.loads(call["body"]) for call in get_json(f"{house.mock}/calls")]
             for _ in range(repetitions):
-                drafted.append(load(on_pearl(house, bodies, CLIENTS, seconds)))
-                alone.append(load(_on_mock(house, calls, seconds)))
+                drafted.append(load(on_pearl(house, bodies, clients, seconds)))
+                alone.append(load(_on_mock(house, calls, clients, seconds)))
     described = {
         "corpus": corpus.source,
         "history_documents": len(person.history),
-        "clients": CLIENTS,
+        "clients": clients,
         "seconds": seconds,
         "worker_processes": 1,
         "errors": [outcome.errors for outcome in (*drafted, *alone)],
@@ -62,9 +63,9 @@ def on_pearl(house: House, bodies: list[dict[str, Any]], clients: int, seconds: 
     return Plan(f"{house.pearl}/v1/drafts", headers, bodies, WORDS, clients, seconds)
 
 
-def _on_mock(house: House, calls: list[dict[str, Any]], seconds: float) -> Plan:
+def _on_mock(house: House, calls: list[dict[str, Any]], clients: int, seconds: float) -> Plan:
     """The calls that the service made, made without it; the answer is a stream of tokens."""
-    return Plan(f"{house.mock}/v1/chat/completions", {}, calls, json.dumps(TOKENS[-1]), CLIENTS, seconds)
+    return Plan(f"{house.mock}/v1/chat/completions", {}, calls, json.dumps(TOKENS[-1]), clients, seconds)
 
 
 def load(plan: Plan) -> Outcome:

@@ -20,6 +20,8 @@ import psutil
 
 from benchmarks.corpus import Line, OneUser, write_lines
 from benchmarks.machine import ROOT
+from service.store.database import Database
+from service.store.keys import create_for_user
 
 PEARL = str(Path(sys.executable).parent / "pearl")
 PATIENCE_S = 300.0  # embedding a history takes half a minute, more on a machine at work
@@ -93,8 +95,9 @@ def moved_in(lines: Sequence[Line], users: Sequence[str], scratch: Path) -> tupl
     write_lines(history, lines)
     environment = {"PEARL_HOME": str(scratch / "home"), "PEARL_RATE_LIMIT": ""}
     run([PEARL, "import", "jsonl", str(history), "--json", "-"], environment)
-    create = [PEARL, "keys", "create", "--json", "-", "--user"]
-    return environment, [json.loads(run([*create, user], environment).output)["key"] for user in users]
+    # here and not by `pearl keys create`, which is another process a user
+    with closing(Database(f"sqlite:///{scratch / 'home' / 'pearl.db'}")) as database, database.write() as connection:
+        return environment, [create_for_user(connection, user) for user in users]
 
 
 def of_mock(mock: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ from retriever.models.hardware import has_bfloat16
 NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"
 STARTS, QUICK_STARTS = 5, 1
-CLIENTS, CALLS, QUICK_CALLS = 8, 40, 2  # calls of each client
+CLIENTS, CALLS, QUICK_CALLS = 8, 40, 1  # calls of each client
 
 
 @dataclass(frozen=True, slots=True)

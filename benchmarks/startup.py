@@ -18,7 +18,7 @@ from pearl.cli import COMMANDS
 NAME = "startup"
 TITLE = "Starting a command"
 REPETITIONS, QUICK_REPETITIONS = 3, 1
-QUICK_COMMANDS = 3
+QUICK_COMMANDS = 1
 HELP_S, SUBCOMMAND_HELP_S, WORK_S = 0.3, 0.8, 1.5  # goals
 TEXTS = (
     ("Kettle's on. Come by at nine.", "Tomas asks when to come"),
