@@ -59,8 +59,22 @@ def answers(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
-def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path):
-    run = generation("--k-shot", "--json", "-")
+def test_drafts_of_the_embedded_model_are_measured(generation, tmp_path):
+    run = generation("--k-shot", "--limit", 1, "--json", "-")
+    assert run.status == 0
+    assert "3 of 3" in run.err
+    assert [row["model"] for row in run.json["models"]] == ["zero-shot", "k-shot", "bm25"]
+    for row in run.json["models"]:
+        assert (row["failed"], row["cut_off"]) == (0, 1)
+    assert "SmolLM2" in run.json["llm"]
+    assert answers(tmp_path / "kept.sqlite") == 3
+    again = generation("--k-shot", "--limit", 1, "--json", "-")
+    assert (again.json, again.err) == (run.json, "")
+
+
+def test_drafts_are_measured_and_kept(generation, writer, tmp_path):
+    writer.finish_reason = "length"
+    run = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert run.status == 0
     assert "9 of 9" in run.err
     assert [row["model"] for row in run.json["models"]] == ["zero-shot", "k-shot", "bm25"]
@@ -72,22 +86,23 @@ def test_drafts_of_the_embedded_model_are_measured_and_kept(generation, tmp_path
             assert row[metric]["low"] <= row[metric]["value"] <= row[metric]["high"]
     assert run.json["command"].startswith("pearl eval generation --gains ")
     assert run.json["command"].endswith(" --k-shot")
-    assert "SmolLM2" in run.json["llm"]
+    assert "mock" in run.json["llm"]
     assert answers(tmp_path / "kept.sqlite") == 9
 
-    again = generation("--k-shot", "--json", "-")
+    again = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert (again.json, again.err) == (run.json, "")
     # as after a kill in the middle of the seventh answer
     with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as connection, connection:
         connection.execute("DELETE FROM replies WHERE key IN (SELECT key FROM replies LIMIT 3)")
-    resumed = generation("--k-shot", "--json", "-")
+    resumed = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert resumed.json == run.json
     assert "3 of 3" in resumed.err
 
 
-def test_random_documents_and_upr_stand_beside_the_others(generation, tmp_path):
+def test_random_documents_and_upr_stand_beside_the_others(embedded_once, generation, writer, tmp_path):
     models = ("bm25", "random", "likelihood")
-    run = generation("--no-zero-shot", "--seed", 3, "--drafts", tmp_path / "drafts.jsonl", "--json", "-", models=models)
+    words = ("--no-zero-shot", "--seed", 3, "--drafts", tmp_path / "drafts.jsonl", *ENDPOINT)
+    run = generation(*words, "--json", "-", models=models)
     assert run.status == 0
     assert [row["model"] for row in run.json["models"]] == list(models)
     assert [row["model"] for row in run.json["baselines"]] == [f"copy of {model}" for model in models]
@@ -96,25 +111,26 @@ def test_random_documents_and_upr_stand_beside_the_others(generation, tmp_path):
     assert [list(each) for each in drafts] == [list(models)] * 3
 
 
-def test_a_draft_may_be_as_long_as_the_services(pearl_eval, write_lines, tmp_path, monkeypatch):
+def test_a_draft_may_be_as_long_as_the_services(writer, pearl_eval, write_lines, tmp_path, monkeypatch):
     """About 300 words, unless an option or the setting says otherwise."""
     monkeypatch.setenv("PEARL_MAX_DRAFT_TOKENS", "16")
-    words = ("--gains", write_lines(LINES[:1]), "--model", "bm25", "--llm", "embedded", "--no-zero-shot", "--json", "-")
+    words = ("--gains", write_lines(LINES[:1]), "--model", "bm25", *ENDPOINT, "--no-zero-shot", "--json", "-")
     run = pearl_eval("generation", *words, "--generations", tmp_path / "kept.sqlite")
     assert (run.status, run.json["max_tokens"]) == (0, 16)
     assert " --max-tokens 16 " in run.json["command"]
+    assert [body["max_tokens"] for body in writer.bodies] == [16]
     monkeypatch.delenv("PEARL_MAX_DRAFT_TOKENS")
     assert load_settings().max_draft_tokens == 512
 
 
-def test_drafts_go_to_a_judge(generation, run_pearl, tmp_path):
+def test_drafts_go_to_a_judge(generation, writer, run_pearl, tmp_path):
     items = tmp_path / "drafts.jsonl"
-    assert generation("--drafts", items, "--json", "-").status == 0
+    assert generation("--drafts", items, "--json", "-", *ENDPOINT).status == 0
     lines = [json.loads(line) for line in items.read_text().splitlines()]
     assert [line["reference"] for line in lines] == [line["target"] for line in LINES]
     assert [line["user_id"] for line in lines] == ["user 0", "user 1", "user 0"]
     assert all(list(line["candidates"]) == ["zero-shot", "bm25"] for line in lines)
-    assert lines[0]["generators"] == dict.fromkeys(["zero-shot", "bm25"], "SmolLM2-135M-Instruct")
+    assert lines[0]["generators"] == dict.fromkeys(["zero-shot", "bm25"], "mock")
     words = ("--items", items, "--llm", "embedded", "--replies", tmp_path / "r.sqlite", "--max-tokens", 8, "--runs", 1)
     run = run_pearl("judge", "authorship", *words, "--limit", 1, "--json", "-")
     assert (run.status, run.json["n"], run.json["users"]) == (0, 2, 1)
@@ -127,11 +143,12 @@ def test_drafts_go_to_a_judge(generation, run_pearl, tmp_path):
 
 
 def test_revisions_start_from_the_same_drafts(generation, pearl_eval, write_lines, tmp_path):
-    generation("--no-zero-shot", "--json", tmp_path / "out.json")
-    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--generations", tmp_path / "kept.sqlite")
+    generation("--no-zero-shot", "--limit", 2, "--json", tmp_path / "out.json")
+    words = ("--gains", write_lines(LINES), "--model", "bm25", *SMALL, "--limit", 2)
+    words = (*words, "--generations", tmp_path / "kept.sqlite")
     run = pearl_eval("revision", *words, "--picture", tmp_path / "curve.svg", "--json", "-")
     assert run.status == 0
-    assert "revisions: 3 of 3" in run.err
+    assert "revisions: 2 of 2" in run.err
     assert "drafts" not in run.err
     (found,) = run.json["models"]
     assert found["threshold"] is None
