@@ -496,24 +496,43 @@ class JudgeEndpoint:
         return {"choices": choices, **({"usage": self.usage} if self.usage else {})}
 
 
-@pytest.fixture
-def judge_endpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[JudgeEndpoint]:
-    """The endpoint, and the settings that lead to it."""
-    endpoint = JudgeEndpoint()
+@dataclass
+class Switchboard:
+    """An application that passes every call on to the endpoint of the test that runs."""
+
+    address: str
+    endpoint: JudgeEndpoint | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        assert self.endpoint is not None, "a call came when no test waited for one"
+        await self.endpoint(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def switchboard() -> Iterator[Switchboard]:
+    """A server for all endpoints: to stop one takes a fifth of a second."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     # with a log_config it would close every handler there is, and absl's closes with it what pytest captures into
-    config = uvicorn.Config(endpoint, log_config=None, log_level="error", ws="none", lifespan="off")
+    board = Switchboard(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+    config = uvicorn.Config(board, log_config=None, log_level="error", ws="none", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    endpoint.address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    yield board
+    server.should_exit = True
+    thread.join(10)
+    listener.close()
+
+
+@pytest.fixture
+def judge_endpoint(switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[JudgeEndpoint]:
+    """The endpoint, and the settings that lead to it."""
+    switchboard.endpoint = endpoint = JudgeEndpoint(address=switchboard.address)
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PEARL_LLM_BASE_URL", endpoint.address)
     monkeypatch.setenv("PEARL_LLM_MODEL", "mock")
     yield endpoint
-    server.should_exit = True
-    thread.join(10)
-    listener.close()
+    switchboard.endpoint = None
