@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import Connection
 
 from pearl.history import format_line
-from service.store import calibrations, documents, drafts, feedback, voices
+from service.store import calibrations, documents, drafts, feedback, profiles, voices
 from service.store.users import User
 
 
@@ -27,7 +27,8 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
         "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
         "calibrations": (each.to_json() for each in calibrations.of_user(connection, user.id)),
-        "feedback": ({"object": "feedback", **asdict(given)} for given in feedback.all_of_user(connection, user.id)),
+        "feedback": map(_feedback_line, feedback.all_of_user(connection, user.id)),
+        "profiles": (profile.to_json() for profile in profiles.of_user(connection, user.id)),
     }
     for name, items in lists.items():
         yield b',"' + name.encode() + b'":['
@@ -35,6 +36,13 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
             yield (b"," if position else b"") + orjson.dumps(item)
         yield b"]"
     yield b"}\n"
+
+
+def _feedback_line(given: feedback.Feedback) -> dict[str, Any]:
+    """Feedback without its edit, which draft and document say again."""
+    line = {"object": "feedback", **asdict(given)}
+    del line["edit"]
+    return {name: value for name, value in line.items() if name != "mine" or value is not None}
 
 
 def history_lines(connection: Connection, user: User) -> Iterator[str]:

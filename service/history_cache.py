@@ -158,7 +158,7 @@ class HistoryCache:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
-            found = tuple(documents.all_of_user(connection, user_id, voice))
+            found = tuple(documents.samples(connection, user_id, voice))
         with self._lock:
             previous = self._kept.get(key)
         missing = Clock(clock.limit_ms, started=clock.started)

@@ -1,4 +1,4 @@
-"""An export read again: documents like those of any import, then voices, drafts and feedback."""
+"""An export read again: documents like those of any import, then voices, drafts, feedback and profiles."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import check_characters, check_id
 from service.importers.base import Found, Items, LeftOut, Options
 from service.importers.json_arrays import as_object, read_members
-from service.store import drafts, feedback, users, voices
+from service.store import drafts, feedback, profiles, users, voices
 from service.store.voices import WHOLE_HISTORY, Voice
 
-KINDS = ("voices", "drafts", "feedback")
+KINDS = ("voices", "drafts", "feedback", "profiles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ExportReader:
 
 
 def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, Restored]:
-    """Bring back voices, drafts and feedback of an export whose documents are there; by kind, what became of them.
+    """Bring back what else an export has, whose documents are there; by kind, what became of it.
 
     What is there already stays as it is, except for a voice that nothing was ever set of.
     """
@@ -97,6 +97,7 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
         "voices": partial(_restore_voice, connection, owner),
         "drafts": partial(drafts.restore, connection, owner),
         "feedback": partial(feedback.restore, connection, owner),
+        "profiles": partial(profiles.restore, connection, owner),
     }
     return {kind: _restore_each(kind, others[kind], put) for kind, put in restorers.items()}
 

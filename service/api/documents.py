@@ -18,8 +18,9 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
 from service.api.pages import EntryPage, ListedEntry
+from service.api.sent_drafts import SentDraftOut, sent_draft_out
 from service.services import Services
-from service.store import documents, imports, voices
+from service.store import documents, feedback, imports, voices
 from service.store.documents import Addition, Outcome
 from service.store.idempotency import Answer
 from service.store.ids import new_id
@@ -96,6 +97,12 @@ class DocumentOut(ListedEntry):
     timestamp: float = Field(description="When it was written, Unix seconds.", examples=[1772357400])
     request: str | None = Field(description="The message it answered.", examples=["When do we meet?"])
     voice: str | None = Field(description="The register it belongs to.", examples=["email"])
+    sent_draft: SentDraftOut | None = Field(
+        None,
+        description="For a text that was sent from a draft alone: how much of it is the machine's.",
+        examples=[None],
+        exclude_if=lambda sent: sent is None,
+    )
 
 
 class AddedDocument(BaseModel):
@@ -210,15 +217,15 @@ async def list_documents(
     ] = None,
 ) -> DocumentPage:
     wanted = PageQuery(limit, after, order == "desc", query)
-    page = await in_thread(_page, services, caller.user.id, wanted, voice)
-    return DocumentPage.of([_out(document) for document in page.documents], page.has_more)
+    return await in_thread(_page, services, caller.user.id, wanted, voice)
 
 
-def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> documents.Page:
+def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None) -> DocumentPage:
     with services.database.read() as connection:
         if voice is not None:
             voices.get(connection, user_id, voice)
-        return documents.page(connection, user_id, wanted, voice)
+        page = documents.page(connection, user_id, wanted, voice)
+        return DocumentPage.of(_marked(connection, user_id, page.documents), page.has_more)
 
 
 class BulkDeletion(BaseModel):
@@ -282,12 +289,12 @@ DocumentId = Annotated[Name, Path(description="The document's id.", examples=["m
 
 @router.get("/{id:path}", summary="Get a document")
 async def get_document(services: ServicesDep, caller: Caller, id: DocumentId) -> DocumentOut:
-    return _out(await in_thread(_get, services, caller.user.id, id))
+    return await in_thread(_get, services, caller.user.id, id)
 
 
-def _get(services: Services, user_id: int, document_id: str) -> Document:
+def _get(services: Services, user_id: int, document_id: str) -> DocumentOut:
     with services.database.read() as connection:
-        return documents.get(connection, user_id, document_id)
+        return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
 
 
 class DocumentChange(BaseModel):
@@ -295,20 +302,34 @@ class DocumentChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    voice: Name | None = Field(description="The register it belongs to; null for none.", examples=["email"])
+    voice: Name | None = Field(
+        None, description="The register it belongs to; null for none; unchanged if absent.", examples=["email"]
+    )
+    mine: bool | None = Field(
+        None,
+        description="For a text that was sent from a draft: true if drafts shall learn from it though the machine "
+        "wrote most of it, false if they shall not.",
+        examples=[None],
+    )
 
 
-@router.patch("/{id:path}", summary="Move a document to another voice")
+@router.patch("/{id:path}", summary="Move a document to another voice, or say that a sent draft is yours")
 async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
     """The voice stays what you made it when the document is imported again. A new voice is made."""
     if body.voice == WHOLE_HISTORY:
         raise InputError(f"'{WHOLE_HISTORY}' is the model id of the whole history, no voice.", param="voice")
-    return _out(await in_thread(_change, services, caller.user.id, id, body.voice))
+    if "voice" not in body.model_fields_set and body.mine is None:
+        raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
+    return await in_thread(_change, services, caller.user.id, id, body)
 
 
-def _change(services: Services, user_id: int, document_id: str, voice: str | None) -> Document:
+def _change(services: Services, user_id: int, document_id: str, body: DocumentChange) -> DocumentOut:
     with services.database.write() as connection:
-        return documents.change_voice(connection, user_id, document_id, voice)
+        if body.mine is not None:
+            feedback.claim(connection, user_id, document_id, mine=body.mine)
+        if "voice" in body.model_fields_set:
+            documents.change_voice(connection, user_id, document_id, body.voice)
+        return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
 
 
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
@@ -323,7 +344,13 @@ def _delete(services: Services, user_id: int, document_id: str) -> bool:
     return services.forget_deleted(user_id)
 
 
-def _out(document: Document) -> DocumentOut:
+def _marked(connection: Connection, user_id: int, found: list[Document]) -> list[DocumentOut]:
+    """The documents, those with their mark that were sent from drafts."""
+    sent = feedback.sent_drafts(connection, user_id, [document.id for document in found])
+    return [_out(document, sent.get(document.id)) for document in found]
+
+
+def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:
     assert document.timestamp is not None, "the store dates every document"
     return DocumentOut(
         id=document.id,
@@ -332,4 +359,5 @@ def _out(document: Document) -> DocumentOut:
         timestamp=document.timestamp,
         request=document.request,
         voice=document.voice,
+        sent_draft=sent_draft_out(sent),
     )

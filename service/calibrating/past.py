@@ -36,17 +36,19 @@ def past_texts(
     retriever: Retriever,
     most: int,
     drafted: Set[str] = frozenset(),
+    machine: Set[str] = frozenset(),
     advance: Callable[[], None] = lambda: None,
 ) -> tuple[list[PastText], Counter[str]]:
     """At most so many texts, the latest first, and the number of those left out by reason; ``documents`` are oldest
-    first. Texts that a model ``drafted``, given by their ids, would be measured against themselves."""
+    first. Texts that a model ``drafted``, given by their ids, would be measured against themselves; those that are
+    mostly the ``machine``'s are in no ranking."""
     found: list[PastText] = []
     left_out: Counter[str] = Counter()
     for place in reversed(range(len(documents))):
         if len(found) == most:
             break
         document = documents[place]
-        before = [each for each in documents[:place] if each.text != document.text]
+        before = [each for each in documents[:place] if each.text != document.text and each.id not in machine]
         if document.id in drafted:
             left_out[DRAFTED] += 1
         elif not (document.request or "").strip():

@@ -114,10 +114,11 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
     services.embed(user.id)
     with services.database.read() as connection:
         history = documents.all_of_user(connection, user.id, subject.key.voice)
+        own = {each.id for each in documents.samples(connection, user.id, subject.key.voice)}
         sent = {each.document_id for each in feedback.all_of_user(connection, user.id) if each.document_id}
     retriever = services.retriever_of(user.id)
     with console.status("Ranking what lay before each text..."):
-        past, left_out = past_texts(history, retriever, session.texts, sent)
+        past, left_out = past_texts(history, retriever, session.texts, sent, {each.id for each in history} - own)
     if len(past) < LEAST_TEXTS:
         why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(left_out.items()))
         where = f"the voice '{subject.key.voice}'" if subject.key.voice else "the history"

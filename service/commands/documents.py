@@ -13,7 +13,7 @@ from pearl.settings import load_settings
 from pearl.texts import counted
 from service.commands.common import erase, open_database
 from service.commands.shown import confirm, excerpt, moment, show_fields, show_table
-from service.store import documents, imports, users, voices
+from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 
@@ -153,3 +153,15 @@ def delete(
                     documents.remove(connection, owner.id, each)
         erase(database)
     typer.echo(f"Deleted {counted(removed, 'document')}.", err=True)
+
+
+@app.command(epilog="Example:\n\n\b\n  pearl documents mine draft_0192f0c4b1aa7d0e5c2f9b1c\n")
+def mine(
+    id: str = typer.Argument(metavar="ID", help="The document's id, which is that of the draft."),
+    no: bool = typer.Option(False, "--not", help="Say that it is not: drafts do not learn from it."),
+    user: str | None = USER_OPTION,
+) -> None:
+    """Say that a sent draft is yours: drafts learn from it though the machine wrote most of it."""
+    with open_database(load_settings()) as database, database.write() as connection:
+        feedback.claim(connection, users.chosen(connection, user).id, id, mine=not no)
+    typer.echo(f"Drafts {'do not learn' if no else 'learn'} from '{id}'.", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
 
 from pearl.errors import NotFound
+from pearl.manner.edits import MOSTLY
 from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
@@ -228,6 +230,31 @@ def all_of_user(connection: Connection, user_id: int, voice: str | None = None) 
     if voice is not None:
         query = query.where(documents.c.voice == voice)
     return [_document(row) for row in connection.execute(query)]
+
+
+def samples(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
+    """The history, or one voice of it, oldest first, without texts that are mostly the machine's.
+
+    A style must not learn itself: a draft that was sent with few changes is left out until its owner says that it is
+    theirs, and so is every later document with the same text, such as the sent mail in an import.
+    """
+    machine = _machine_texts(connection, user_id)
+    found = all_of_user(connection, user_id, voice)
+    if not machine:
+        return found
+    return [each for each in found if (each.timestamp or 0.0) < machine.get(digest(each.text), math.inf)]
+
+
+def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
+    """The digests of texts that are mostly the machine's, with the time of the first document of each."""
+    rows = connection.execute(
+        select(documents.c.text_digest, func.min(documents.c.timestamp))
+        .join(feedback, feedback.c.document_seq == documents.c.seq)
+        .where(documents.c.user_id == user_id)
+        .where(feedback.c.mine.is_(False) | (feedback.c.mine.is_(None) & (feedback.c.machine_share > MOSTLY)))
+        .group_by(documents.c.text_digest)
+    )
+    return {bytes(text): since for text, since in rows}
 
 
 def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[Document]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy import Connection, Select, insert, select, update
 
 from pearl.errors import Conflict, InputError
+from pearl.manner.edits import Edit, edit_between
 from pearl.records import Document
 from pearl.texts import check_id, check_text
 from service.store import documents, drafts, users
@@ -22,13 +24,16 @@ ACCEPTED, EDITED, REJECTED = "accepted", "edited", "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """``document_id`` names the sent text in the history; None for a rejected draft."""
+    """``document_id`` names the sent text in the history; None for a rejected draft. ``edit`` is how it differs from
+    the draft; ``mine`` is its owner's word on whether it is a sample, None where they gave none."""
 
     id: str
     draft_id: str
     outcome: str
     document_id: str | None
     created_at: float
+    edit: dict[str, Any] | None = None
+    mine: bool | None = None
 
 
 def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final_text: str | None) -> Feedback:
@@ -42,10 +47,10 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
     before = _find(connection, user_id, draft_id)
     if before is not None:
         return _same(connection, user_id, before, outcome, sent)
-    seq = None
-    if sent is not None:
-        seq = _remember(connection, user_id, draft, sent)
-    given = Feedback(new_id("feedback"), draft_id, outcome, draft_id if seq is not None else None, time.time())
+    seq = None if sent is None else _remember(connection, user_id, draft, sent)
+    edit = None if sent is None else edit_between(draft.text, sent)
+    document_id = None if seq is None else draft_id
+    given = Feedback(new_id("feedback"), draft_id, outcome, document_id, time.time(), edit.to_json() if edit else None)
     connection.execute(
         insert(feedback).values(
             id=given.id,
@@ -54,9 +59,32 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
             outcome=outcome,
             document_seq=seq,
             created_at=given.created_at,
+            **_measured(edit),
         )
     )
     return given
+
+
+def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
+    """Keep its owner's word on whether a sent draft is a sample of their style.
+
+    Raises NotFound for an unknown document, InputError for one that was never a draft.
+    """
+    users.lock(connection, {user_id})
+    seq = _seq(connection, user_id, document_id)
+    changed = connection.execute(update(feedback).where(feedback.c.document_seq == seq).values(mine=mine))
+    if not changed.rowcount:
+        raise InputError(
+            f"'{document_id}' was not sent from a draft, so it is yours already.", param="mine", code="not_a_draft"
+        )
+    users.touch_history(connection, {user_id})
+
+
+def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
+    """The feedback by which each of these documents was sent, for those that were."""
+    mine = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
+    given = (Feedback(*row) for row in connection.execute(_select().where(*mine)))
+    return {str(each.document_id): each for each in given}
 
 
 def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:
@@ -73,16 +101,24 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     """
     if line.get("outcome") not in (ACCEPTED, EDITED, REJECTED):
         raise InputError("'outcome' must be accepted, edited or rejected.", param="outcome")
+    if line.get("mine") not in (None, True, False):
+        raise InputError("'mine' must be true, false or null.", param="mine")
     values = column_values(feedback, {**line, "user_id": user_id, "document_seq": None})
-    drafts.get(connection, user_id, values["draft_id"])
+    draft = drafts.get(connection, user_id, values["draft_id"])
     if _find(connection, user_id, values["draft_id"]) is not None:
         return False
     if line.get("document_id") is not None:
-        values["document_seq"] = _seq(connection, user_id, check_id(line["document_id"], param="document_id"))
+        sent = documents.get(connection, user_id, check_id(line["document_id"], param="document_id"))
+        values["document_seq"] = _seq(connection, user_id, sent.id)
+        values |= _measured(edit_between(draft.text, sent.text))
     if connection.scalar(select(feedback.c.id).where(feedback.c.id == values["id"])) is not None:
         values["id"] = new_id("feedback")  # another user's, of an import of the same export
     connection.execute(insert(feedback).values(**values))
     return True
+
+
+def _measured(edit: Edit | None) -> dict[str, Any]:
+    return {} if edit is None else {"edit": edit.to_json(), "machine_share": edit.machine_share}
 
 
 def _seq(connection: Connection, user_id: int, document_id: str) -> int:
@@ -131,5 +167,11 @@ def _find(connection: Connection, user_id: int, draft_id: str) -> Feedback | Non
 
 def _select() -> Select[Any]:
     return select(
-        feedback.c.id, feedback.c.draft_id, feedback.c.outcome, documents_table.c.document_id, feedback.c.created_at
+        feedback.c.id,
+        feedback.c.draft_id,
+        feedback.c.outcome,
+        documents_table.c.document_id,
+        feedback.c.created_at,
+        feedback.c.edit,
+        feedback.c.mine,
     ).outerjoin(documents_table, documents_table.c.seq == feedback.c.document_seq)

@@ -162,6 +162,9 @@ feedback = Table(
     # what was sent is this document of the history: request and text are a training pair
     Column("document_seq", RowId, ForeignKey("documents.seq", ondelete="SET NULL"), nullable=True, index=True),
     Column("created_at", Float, nullable=False),
+    Column("edit", JSON, nullable=True),  # words and sentences kept, added and removed; None where nothing was sent
+    Column("machine_share", Float, nullable=True),  # of the sent text's words, those that were the draft's
+    Column("mine", Boolean, nullable=True),  # its owner's word on whether it is a sample of theirs; None: none given
 )
 
 calibrations = Table(
@@ -176,6 +179,16 @@ calibrations = Table(
     Column("figures", JSON, nullable=False),
     Column("created_at", Float, nullable=False),
     UniqueConstraint("user_id", "voice", "retriever", "model"),
+)
+
+profiles = Table(
+    "profiles",
+    metadata,
+    _owned_by_user(primary_key=True),
+    Column("voice", String(200), primary_key=True),  # empty for the whole history
+    Column("standing", Boolean, nullable=False),  # True: its lines are standing instructions
+    Column("lines", JSON, nullable=False),  # by the line's name, its state and text as the person set them
+    Column("changed_at", Float, nullable=False),
 )
 
 jobs = Table(

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from pearl.errors import NotFound
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import erasures
-from service.store.tables import calibrations, documents, voices
+from service.store.tables import calibrations, documents, profiles, voices
 from service.store.upsert import upsert
 from service.store.users import touch_history
 
@@ -102,6 +102,7 @@ def remove(connection: Connection, user_id: int, name: str) -> None:
     connection.execute(
         update(documents).where(documents.c.user_id == user_id, documents.c.voice == name).values(voice=None)
     )
-    connection.execute(delete(calibrations).where(calibrations.c.user_id == user_id, calibrations.c.voice == name))
+    for of_voice in (calibrations, profiles):
+        connection.execute(delete(of_voice).where(of_voice.c.user_id == user_id, of_voice.c.voice == name))
     touch_history(connection, {user_id})
     erasures.owe(connection)

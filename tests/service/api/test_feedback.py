@@ -39,7 +39,7 @@ def test_what_was_sent_becomes_history(
     kept = ann.get(f"/v1/documents/{draft['id']}").json()
     assert (kept["text"], kept["request"], kept["voice"]) == (sent, "May I swap?", "email")
     shown = ann.post("/v1/drafts", {"request": "swap", "voice": "email"}).json()["retrieval"]["documents"]
-    assert [document["id"] for document in shown] == [draft["id"]]
+    assert [document["id"] for document in shown] == ([draft["id"]] if outcome == "edited" else [])
 
 
 def test_a_rejected_draft_leaves_no_document(pearl: Any, ann: Any, draft: Any) -> None:
@@ -112,3 +112,61 @@ def test_questions_cannot_be_accepted(pearl: Any, ann: Any, fixed_retriever: Any
         ann.post("/v1/feedback", {"draft_id": asked["id"], "outcome": "edited", "final_text": "Mine."}).status_code
         == 201
     )
+
+
+def samples(ann: Any) -> list[str]:
+    shown = ann.post("/v1/drafts", {"request": "swap", "voice": "email", "k": 20}).json()["retrieval"]["documents"]
+    return [document["id"] for document in shown]
+
+
+def test_an_unchanged_draft_is_no_sample_until_its_owner_says_so(pearl: Any, ann: Any, draft: Any) -> None:
+    """A style must not learn itself."""
+    ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"})
+    kept = ann.get(f"/v1/documents/{draft['id']}").json()
+    mark = {"draft_id": draft["id"], "machine_share": 1.0, "mine": None, "sample": False}
+    assert kept["sent_draft"] == mark
+    assert ann.get("/v1/documents").json()["data"][0]["sent_draft"] == mark
+    assert samples(ann) == []
+    said = ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": True}).json()
+    assert said["sent_draft"] == mark | {"mine": True, "sample": True}
+    assert said["voice"] == "email"
+    assert samples(ann) == [draft["id"]]
+    assert ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": False}).json()["sent_draft"]["sample"] is False
+    assert samples(ann) == []
+
+
+def test_the_same_text_from_an_import_is_none_either(pearl: Any, ann: Any, draft: Any) -> None:
+    before = {"id": "old", "text": "Yes, swap away.", "timestamp": 1000.0, "voice": "email"}
+    ann.post("/v1/documents", before)
+    ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"})
+    ann.post("/v1/documents", {"id": "sent-mail", "text": "Yes, swap away.", "voice": "email"})
+    assert samples(ann) == ["old"]  # what was written before the draft is no copy of it
+
+
+@pytest.mark.parametrize(
+    ("sent", "share", "sample"),
+    [
+        ("Yes, swap away!", 1.0, False),
+        ("yes", 1.0, False),
+        ("Yes, swap it with Bea then.", 2 / 6, True),
+        ("Yes, swap now, Bea", 0.5, True),
+        ("Swap away, all of you", 2 / 5, True),
+        ("Well yes, swap away", 3 / 4, False),
+    ],
+)
+def test_the_share_of_the_machine_decides(
+    pearl: Any, ann: Any, draft: Any, sent: str, share: float, sample: bool
+) -> None:
+    ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "edited", "final_text": sent})
+    mark = ann.get(f"/v1/documents/{draft['id']}").json()["sent_draft"]
+    assert (mark["machine_share"], mark["sample"]) == (pytest.approx(share), sample)
+    assert samples(ann) == ([draft["id"]] if sample else [])
+
+
+def test_a_text_that_was_never_a_draft_has_no_mark(pearl: Any, ann: Any) -> None:
+    ann.post("/v1/documents", {"id": "a", "text": "Own words."})
+    assert "sent_draft" not in ann.get("/v1/documents/a").json()
+    answer = ann("PATCH", "/v1/documents/a", {"mine": True})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "not_a_draft")
+    assert ann("PATCH", "/v1/documents/b", {"mine": True}).status_code == 404
+    assert pearl.as_user("ben")("PATCH", "/v1/documents/a", {"mine": True}).status_code == 404

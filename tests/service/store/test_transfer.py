@@ -19,6 +19,7 @@ from service.store import (
     idempotency,
     imports,
     keys,
+    profiles,
     transfer,
     users,
     voices,
@@ -56,6 +57,8 @@ def fill(database: Database, draft: Any) -> None:
         ]
         documents.add(connection, additions, template="message")
         documents.change_voice(connection, ann, "a", "letters")
+        choice = profiles.LineChoice(profiles.CORRECTED, "Dashes, never semicolons.")
+        profiles.put(connection, ann, profiles.StoredProfile("email", True, {"dashes": choice}))
         note = imports.ImportNote("import_1", ann, {"imported": 1})
         imports.record(connection, [note], importer="jsonl", source="/ä.jsonl")
         voices.put(connection, ann, "email", {"instructions": "Briefly.", "k": 3})

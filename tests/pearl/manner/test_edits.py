@@ -1,0 +1,36 @@
+"""Edits between drafts and sent texts, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pearl.manner.edits import Edit, edit_between
+
+DRAFT = "Yes, swap away. Bea takes Saturday the 17th. Best regards"
+
+
+@pytest.mark.parametrize(
+    ("sent", "words", "sentences"),
+    [
+        (DRAFT, (10, 0, 0), (3, 0, 0, 0)),
+        (DRAFT.upper() + "!", (10, 0, 0), (3, 0, 0, 0)),
+        ("Yes, swap away.", (3, 0, 7), (1, 0, 0, 2)),
+        ("Yes, swap away. Pim takes Saturday the 17th. Otti", (7, 2, 3), (1, 1, 1, 1)),
+        ("No.", (0, 1, 10), (0, 0, 1, 3)),
+        ("Bea takes Saturday the 17th. Yes, swap away.", (5, 3, 5), (1, 1, 0, 1)),
+    ],
+)
+def test_words_and_sentences_are_kept_changed_added_and_removed(sent, words, sentences):
+    assert edit_between(DRAFT, sent) == Edit(*words, *sentences)
+
+
+def test_shares():
+    edit = Edit(7, 2, 3, 1, 1, 1, 1)
+    assert edit.machine_share == 7 / 9
+    assert edit.distance == 5 / 19
+    assert edit.to_json()["distance"] == edit.distance
+
+
+@pytest.mark.parametrize(("draft", "sent", "share"), [("👍", "👍 ", 1), ("👍", "👎", 0), ("", "", 1), ("", "Yes", 0)])
+def test_texts_without_words(draft, sent, share):
+    assert edit_between(draft, sent).machine_share == share
