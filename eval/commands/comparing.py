@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +14,9 @@ from rich.console import Console
 
 from eval.asking.bench import Asking, Bench, bench
 from eval.asking.json_lines import write_lines
-from eval.asking.verdict import Failed
 from eval.commands.compare import CompareOptions
 from eval.commands.options import DraftingOptions, WritingOptions
-from eval.commands.writing import Plan, kept_answers, retrieval_systems
+from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
 from eval.drafts.held_back import held_back
 from eval.drafts.items import case_ids, items_of
 from eval.drafts.systems import Case, sample
@@ -32,16 +30,10 @@ from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Report
 from eval.report.tables import Json, Table
-from pearl.asking.ask import AskedModel
 from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
-from pearl.asking.patience import asking
-from pearl.asking.write import Written, draft_of
-from pearl.chat.base import Decoding, Reply
-from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES, calls_at_once, make_chat_model
-from pearl.errors import ContextExceeded
-from pearl.marks import CLOSING
-from pearl.prompts import Brief, draft_prompt
+from pearl.asking.write import Written
+from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES
 from pearl.templates import load_template
 
 if TYPE_CHECKING:
@@ -77,25 +69,9 @@ def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     if options.labels:
         people = labels_for(case_ids(found), {*case_ids(every), *case_ids(found)}, options.labels)
     systems = retrieval_systems(plan, found, console)
-    model = make_chat_model(plan.settings, in_flight=options.max_in_flight)
-    decoding = Decoding(plan.longest, stop=(CLOSING,))
-
-    def question(brief: Brief) -> Question | None:
-        try:
-            return Question(draft_prompt(brief, model, plan.longest).messages)
-        except ContextExceeded:
-            return None
-
-    questions = [[question(brief) for brief in plan.briefs(found, system)] for system in systems]
-    terms = replace(
-        asking_of(options), in_flight=calls_at_once(plan.settings, options.max_in_flight), refuse_empty=True
-    )
-    writer = AskedModel(asking(model), plan.writer, decoding, model.count_tokens, model.name)
-    with asyncio.Runner() as runner, kept_answers(plan) as kept:
-        try:
-            yield Desks(plan, found, people, questions, Bench(terms, writer, kept, console, runner))
-        finally:
-            runner.run(model.close())
+    with writer(plan, asking_of(options), console) as writes:
+        questions = [[writes.question(brief) for brief in plan.briefs(found, system)] for system in systems]
+        yield Desks(plan, found, people, questions, writes.bench)
 
 
 def asking_of(options: CompareOptions) -> Asking:
@@ -119,7 +95,8 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
     """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
     console = Console(stderr=True)
     with desks(options, console) as at, bench(asking_of(options), console) as judging:
-        written = drafts_of(at, at.writer.kept(at.fitting))
+        kept = at.writer.kept(at.fitting)
+        written = [drafts_of(mine, kept) for mine in at.questions]
         count, longest = at.writer.model.count_tokens, at.plan.longest
         words = math.ceil(longest * 100 / count("word " * 100)) * "word "
         stand_in = [
@@ -149,7 +126,8 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     console = Console(stderr=True)
     with desks(options, console) as at:
         asked = at.writer.ask("drafts", at.fitting)
-        written = drafts_of(at, asked.replies())
+        replies = asked.replies()
+        written = [drafts_of(mine, replies) for mine in at.questions]
         items, told = judged(options, at, written, drafts)
         terms = asking_of(options)
         if terms.cap is not None:
@@ -169,14 +147,6 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
     first, second = options.systems
     return Report(head, figures, compare_tables, f"{first} against {second}", rates_figure)
-
-
-def drafts_of(at: Desks, replies: Iterator[Reply | Failed]) -> list[list[Written]]:
-    """The draft of each question, system by system."""
-    return [
-        [draft_of(next(replies)) if question else draft_of(Failed(ContextExceeded.default_code)) for question in mine]
-        for mine in at.questions
-    ]
 
 
 def judged(

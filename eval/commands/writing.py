@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from rich.console import Console
 
+from eval.asking.bench import Asking, Bench
 from eval.commands.options import WritingOptions
 from eval.commands.scored import check_named_once
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
@@ -18,15 +20,18 @@ from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.overlap import THRESHOLD
 from eval.retrieval.scoring import RememberingEncoder
-from pearl.asking.kept import ReplyStore, open_replies
+from pearl.asking.ask import AskedModel
+from pearl.asking.cost import Purse
+from pearl.asking.kept import Question, ReplyStore, open_replies
+from pearl.asking.patience import Failed, asking
 from pearl.asking.progress import watched
-from pearl.asking.write import Desk
+from pearl.asking.write import Desk, Written, draft_of, prompt_or_none
 from pearl.budget import Budget
-from pearl.chat.base import ChatModel, Decoding
+from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-from pearl.errors import InputError
+from pearl.errors import ContextExceeded, InputError
 from pearl.marks import CLOSING
-from pearl.prompts import Brief
+from pearl.prompts import Brief, draft_prompt
 from pearl.settings import Settings, load_settings
 from pearl.templates import load_template
 from retriever.models.bertscore import BertScore
@@ -170,6 +175,41 @@ def write(plan: Plan, kept: ReplyStore, model: ChatModel, console: Console, work
         in_flight = calls_at_once(plan.settings, plan.options.max_in_flight)
         budget = Budget(plan.options.budget_minutes)  # from now on: what was done before is no writing
         return asyncio.run(run(Desk(model, plan.writer, decoding, kept, watch, budget, in_flight)))
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model that drafts, asked as a judge is: with an estimate, a cap and kept answers; open it with
+    :func:`writer`."""
+
+    bench: Bench
+    model: ChatModel
+    longest: int
+
+    def question(self, brief: Brief) -> Question | None:
+        """The question for a draft; None where the request by itself does not fit the model."""
+        prompt = prompt_or_none(partial(draft_prompt, brief, self.model, self.longest))
+        return Question(prompt.messages) if prompt else None
+
+
+@contextmanager
+def writer(plan: Plan, terms: Asking, console: Console) -> Iterator[Writer]:
+    """Raises InputError for settings and files that cannot be used."""
+    Purse(terms.prices, terms.cap)  # a cap without prices is an error before anything is loaded
+    model = make_chat_model(plan.settings, in_flight=terms.in_flight)
+    decoding = Decoding(plan.longest, stop=(CLOSING,))
+    terms = replace(terms, in_flight=calls_at_once(plan.settings, terms.in_flight), refuse_empty=True)
+    asked = AskedModel(asking(model), plan.writer, decoding, model.count_tokens, model.name)
+    with asyncio.Runner() as runner, kept_answers(plan) as kept:
+        try:
+            yield Writer(Bench(terms, asked, kept, console, runner), model, plan.longest)
+        finally:
+            runner.run(model.close())
+
+
+def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Failed]) -> list[Written]:
+    """The draft of each question; one that does not fit the model failed."""
+    return [draft_of(next(replies) if question else Failed(ContextExceeded.default_code)) for question in questions]
 
 
 @dataclass(frozen=True, slots=True)
