@@ -11,7 +11,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +24,7 @@ from eval.asking.votes import read_votes
 from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial
+from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.pair_files import read_pairs
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, short_id, trait_annotator
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
@@ -285,8 +285,7 @@ def orders(options: TraitOptions) -> list[list[int]]:
 
 def is_swapped(pair: Pair, vote: int, seed: int) -> bool:
     """A coin for the pair and the vote; the same wherever the pair stands in a file."""
-    content = "\0".join((str(seed), str(vote), pair.prompt or "", *pair.texts))
-    return sha256(content.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
+    return coin(seed, vote, pair.prompt or "", *pair.texts)
 
 
 def trials(items: Sequence[TraitItem], options: TraitOptions) -> Iterator[Trial[TraitItem]]:

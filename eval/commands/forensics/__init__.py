@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.forensics import merge, metrics
+from eval.commands.forensics import annotate, merge, metrics, pairs
+from eval.commands.judge.made import GroupedCommand
 
 app = typer.Typer(
     add_completion=False,
@@ -12,6 +13,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Find out what a model's, a person's or a feedback set's manner is made of.",
 )
+app.command(epilog=pairs.EXAMPLES)(pairs.pairs)
+app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
 app.command(epilog=metrics.EXAMPLES)(metrics.metrics)
 app.command(epilog=merge.EXAMPLES)(merge.merge)
 

@@ -1,0 +1,175 @@
+"""The run of ``pearl forensics annotate``: by rule, by the models that wrote, then by a chat model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from eval.asking.bench import bench
+from eval.asking.json_lines import write_lines
+from eval.asking.verdict import counts
+from eval.commands.forensics.asking import PairsAsked
+from eval.judges.judge import Questions, run
+from eval.judges.traits import JUDGE, PRESETS, PUBLISHED, TraitOptions, annotated, items_of, longest_reply, read_traits
+from eval.recorded.forensics.by_rule import BY_RULE, diction, with_rules, with_words_of, words_json
+from eval.recorded.forensics.identity import with_models
+from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
+from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Vote, named
+from eval.report.head import Head
+from eval.report.report import Outputs, Report
+from eval.report.tables import Json, Table
+from pearl.errors import InputError
+from pearl.options import check_writable, write_json
+
+EVERY = "all"  # of the target models
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The pairs to annotate, and the annotators. ``votes`` None: the preset's number."""
+
+    traits: TraitOptions
+    asking: PairsAsked
+    out: Path
+    votes: int | None
+    rules: bool
+    words_of: str | None
+    targets: tuple[str, ...]
+    references: tuple[str, ...]
+
+    @property
+    def judges(self) -> bool:
+        """True when a chat model is asked."""
+        by_rule = self.rules or self.words_of or self.targets
+        return bool(self.traits.traits) or not by_rule
+
+    def options(self) -> TraitOptions:
+        """The judge's options as they hold. Raises InputError for unknown choices and unusable traits."""
+        chosen: dict[str, Any] = PRESETS.chosen(self.asking.preset, self.asking.choose)
+        chosen["preset"] = self.asking.preset
+        chosen["votes"] = self.votes or int(chosen["votes"])
+        rules = read_traits(self.traits.traits or [PUBLISHED]) if self.judges else ()
+        return replace(self.traits, **chosen, seed=self.asking.seed, rules=rules)
+
+    def head(self, options: TraitOptions, judge: str | None) -> Head:
+        asking = self.asking
+        asked: dict[str, Any] = {}
+        if self.judges:
+            asked = {
+                "traits": options.traits,
+                "per_call": options.per_call,
+                "votes": options.votes,
+                "preset": options.preset,
+                "choose": list(asking.choose),
+                "temperature": asking.temperature,
+                "top_p": asking.top_p,
+                "max_tokens": asking.max_tokens,
+                "limit": asking.limit,
+            }
+        return Head.of(
+            "forensics",
+            "annotate",
+            judge=judge,
+            pairs=asking.items,
+            out=self.out,
+            rules=self.rules,
+            words_of=self.words_of,
+            target_model=list(self.targets),
+            reference_model=list(self.references),
+            **asked,
+            seed=asking.seed,
+        )
+
+
+def run_task(task: Task) -> None:
+    """Annotate, write the pairs and the figures. Raises InputError for options and files that cannot be used."""
+    outputs = Outputs(task.asking.json)
+    outputs.check()
+    kind_of(task.out)
+    for option, target in (("--out", task.out), ("--judgements", task.asking.judgements)):
+        check_writable(option, target)
+    if task.references and not task.targets:
+        raise InputError("--reference-model needs --target-model.", param="reference_model")
+    options = task.options()
+    data, figures = by_rule(task, read_pairs(task.asking.items))
+    if task.judges:
+        judge_pairs(task, options, data, figures, outputs)
+        return
+    write_pairs(task.out, data)
+    outputs.write(Report(task.head(options, None), figures, rule_tables))
+
+
+def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
+    """The data set with the annotators that ask nobody, and how they voted."""
+    added: dict[str, Annotator] = {}
+    words: dict[str, Any] = {}
+    if task.rules:
+        data = with_rules(data)
+    if task.words_of:
+        reference = named(data.annotators, task.words_of, "--words-of: ")
+        data, found = with_words_of(data, reference), diction(data.pairs, reference.id)
+        words = {"words": {"of": reference.name, "more": words_json(found.more), "less": words_json(found.less)}}
+    if task.targets:
+        data = with_models(data, () if EVERY in task.targets else task.targets, task.references)
+    added = {
+        annotator.id: annotator
+        for annotator in data.annotators.values()
+        if BY_RULE in annotator.fields or annotator.kind == MODEL_IDENTITY
+    }
+    votes = [
+        {"id": each.id, "name": each.name, "pairs": counts(v.value for pair in data.pairs if (v := pair.vote(each.id)))}
+        for each in added.values()
+    ]
+    return data, {"n": len(data.pairs), "by_rule": votes, **words}
+
+
+def judge_pairs(
+    task: Task, options: TraitOptions, data: AnnotatedPairs, figures: dict[str, Any], outputs: Outputs
+) -> None:
+    """Ask the model for what is not kept, and write everything; a dry run writes its estimate alone."""
+    console = Console(stderr=True)
+    every = items_of(data, str(task.asking.items))
+    items = every.sampled(task.asking.limit, options.seed)
+    asking = replace(task.asking, max_tokens=task.asking.max_tokens or longest_reply(options))
+    with bench(asking.asking(), console) as at:
+        head = task.head(options, at.model.identity)
+        if asking.dry_run:
+            write_json(asking.json or "-", head.to_json() | at.estimate(Questions(JUDGE, items.every, options)))
+            return
+        judgements = run(JUDGE, items, options, at)
+        judged = JUDGE.figures(judgements, options)
+        if asking.judgements:
+            lines = JUDGE.lines(judgements, options)
+            write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
+    write_pairs(task.out, annotated(data, judgements, options))
+    if failed := sum(judged["single_votes"]["failed"].values()):
+        console.print(
+            f"{failed:,} votes are missing, for calls failed; repeat the command to ask again.", soft_wrap=True
+        )
+    whole = {**figures, **judged, "elicitation": dict(judgements.elicitation)}
+    outputs.write(Report(head, whole, annotation_tables))
+
+
+def annotation_tables(result: Json) -> Iterator[Table]:
+    yield from JUDGE.tables(result)
+    yield from rule_tables(result)
+
+
+def rule_tables(result: Json) -> Iterator[Table]:
+    """The votes by rule, and the words that tell the texts of an annotator from the others."""
+    names = [vote.value for vote in Vote if vote is not Vote.INVALID]
+    rows = tuple((row["name"], *(f"{row['pairs'].get(name, 0):,}" for name in names)) for row in result["by_rule"])
+    if rows:
+        yield Table(f"{result['n']:,} pairs, annotated by rule.", ("annotator", *names), rows, result["command"])
+    words = result.get("words", {"more": (), "less": ()})
+    for way, what in (("more", "more"), ("less", "less")):
+        cells = tuple(
+            (use["word"], f"{use['rate']:.2f}", f"{use['other_rate']:.2f}", f"{use['z']:+.1f}") for use in words[way]
+        )
+        if cells:
+            caption = f"Words that the texts chosen by {words['of']} have {what} often than the others."
+            yield Table(caption, ("word", "in 100 words", "in the others", "z"), cells)

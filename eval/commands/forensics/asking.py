@@ -1,0 +1,25 @@
+"""The options of the forensic commands that ask a model: those of every judge, about a file of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from eval.commands.judge.shared import SharedOptions, option
+from eval.judges.traits import PRESETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsAsked(SharedOptions):
+    """``items`` is the file of pairs. A vote is drawn at temperature 0: several have their orders to differ by."""
+
+    items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
+    preset: Annotated[str, option("--preset", help="Preset of the choices below.")] = PRESETS.default
+    temperature: Annotated[float, option("--temperature", min=0, max=2, help="Temperature of the model.")] = 0.0
+    top_p: Annotated[
+        float | None, option("--top-p", min=0.01, max=1, help="Draw from the likeliest tokens of this share.")
+    ] = None
+    judgements: Annotated[
+        Path | None, option("--judgements", metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
+    ] = None

@@ -1,0 +1,97 @@
+"""The run of ``pearl forensics pairs``: requests of a history, drafts by a model, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+from eval.asking.bench import Asking
+from eval.commands.forensics.pairs import MannerOptions
+from eval.commands.options import WritingOptions
+from eval.commands.writing import Plan, drafts_of, writer
+from eval.drafts.generation import counts
+from eval.drafts.manner_pairs import answered, manner_pairs
+from eval.recorded.forensics.pair_files import kind_of, write_pairs
+from eval.report.head import Head
+from eval.report.report import Outputs, Report
+from eval.report.tables import Json, Table
+from pearl.asking.cost import Prices
+from pearl.errors import ChatError
+from pearl.options import check_writable, write_json
+from pearl.prompts import Brief
+from pearl.templates import load_template
+
+
+def pair_history(options: MannerOptions, json: str | None) -> None:
+    """Draft what is not kept, and write the pairs. Raises InputError for options and files that cannot be used,
+    ChatError where no request has a draft."""
+    outputs, console = Outputs(json), Console(stderr=True)
+    outputs.check()
+    kind_of(options.out)
+    check_writable("--out", options.out)
+    writing = WritingOptions(
+        gains=[],
+        model=[],
+        template=options.template,
+        llm=options.llm,
+        max_tokens=options.max_tokens,
+        max_in_flight=options.max_in_flight,
+        generations=options.generations,
+        seed=options.seed,
+    )
+    plan, template = Plan.of(writing), load_template(options.template)
+    cases = answered(options.history, options.user, options.targets)
+    terms = Asking(
+        options.llm,
+        options.max_in_flight,
+        options.generations,
+        replay=False,
+        temperature=0.0,
+        max_tokens=plan.longest,
+        prices=Prices(options.price_in, options.price_out),
+        cap=options.max_cost,
+    )
+    with writer(plan, terms, console) as writes:
+        questions = [writes.question(Brief(template, case.request)) for case in cases]
+        fitting = [question for question in questions if question]
+        if options.dry_run:
+            write_json(json or "-", head_of(options, plan).to_json() | writes.bench.estimate(fitting))
+            return
+        asked = writes.bench.ask("drafts", fitting)
+        drafts = drafts_of(questions, asked.replies())
+        model = writes.model.name
+    data = manner_pairs(cases, [draft.text for draft in drafts], model, options.seed)
+    if not data.pairs:
+        raise ChatError(f"No request has a draft: {counts(drafts)['failures']}.", code="nothing_generated")
+    write_pairs(options.out, data)
+    users = {case.user: 0 for case in cases}
+    for pair in data.pairs:
+        users[pair.metadata["user"]] += 1
+    figures = {"writer": plan.writer, "n": len(data.pairs), **counts(drafts), "elicitation": asked.to_json()}
+    outputs.write(Report(head_of(options, plan), {**figures, "users": users}, pairing_tables))
+
+
+def head_of(options: MannerOptions, plan: Plan) -> Head:
+    return Head.of(
+        "forensics",
+        "pairs",
+        history=options.history,
+        out=options.out,
+        user=list(options.user),
+        targets=options.targets,
+        template=options.template,
+        llm=plan.settings.llm,
+        max_tokens=plan.longest,
+        seed=options.seed,
+    )
+
+
+def pairing_tables(result: Json) -> Iterator[Table]:
+    """The pairs of each user."""
+    rows = tuple((user, f"{count:,}", result["writer"]) for user, count in result["users"].items())
+    failed: dict[str, Any] = result["failures"]
+    without = ", ".join(f"{count} without a draft ({reason})" for reason, count in failed.items())
+    caption = f"{result['n']:,} pairs; {result['cut_off']} drafts cut off{', ' + without if without else ''}."
+    yield Table(caption, ("user", "pairs", "against drafts of"), rows, result["command"])

@@ -1,0 +1,103 @@
+"""``pearl forensics pairs``: a history against a model's drafts, through the real command line and a real server."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.recorded.forensics.pair_files import read_pairs
+from eval.recorded.forensics.pairs import Vote
+
+
+def history(user, count, **fields):
+    return [
+        {
+            "user_id": user,
+            "id": f"{user}{number}",
+            "timestamp": 1_700_000_000 + number,
+            "text": f"Aye, {user} says {number}: it is so; and so be it.",
+            "request": f"{user} request {number}",
+            **fields,
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def pair(run_pearl, judge_endpoint, write_lines, tmp_path):
+    judge_endpoint.says = lambda body: f"Dear all, this answers {body['messages'][-1]['content'][-12:]}."
+    out = tmp_path / "pairs.json"
+
+    def run(*more, lines=None):
+        source = write_lines(lines or [*history("ann", 6), *history("bob", 3)], "history.jsonl")
+        words = ("--history", source, "--out", out, "--generations", tmp_path / "g.sqlite")
+        return run_pearl("forensics", "pairs", *words, *more), out
+
+    return run
+
+
+def test_the_texts_of_people_against_drafts_for_the_same_requests(pair, judge_endpoint, run_pearl):
+    run, out = pair("--json", "-", "--targets", 4)
+    assert run.status == 0
+    assert (run.json["n"], run.json["users"], run.json["failed"]) == (7, {"ann": 4, "bob": 3}, 0)
+    data = read_pairs(out)
+    named = {annotator.name: annotator.id for annotator in data.annotators.values()}
+    assert set(named) == {"person", "ann", "bob"}
+    orders = set()
+    for each in data.pairs:
+        own = 0 if each.texts[0].startswith("Aye") else 1
+        orders.add(own)
+        assert each.models[own] == each.metadata["user"]
+        assert each.models[1 - own] == "mock"
+        assert each.texts[1 - own].startswith("Dear all, this answers")
+        assert each.vote(named["person"]) is (Vote.B if own else Vote.A)
+        votes = {user: each.vote(named[user]).chooses for user in ("ann", "bob")}
+        assert votes == {user: user == each.metadata["user"] for user in ("ann", "bob")}
+    assert orders == {0, 1}
+    # the most recent ones, each asked for once
+    assert [each.metadata["document"] for each in data.pairs] == [
+        "ann2",
+        "ann3",
+        "ann4",
+        "ann5",
+        "bob0",
+        "bob1",
+        "bob2",
+    ]
+    before = out.read_bytes()
+    assert pair("--targets", 4)[0].status == 0
+    assert (len(judge_endpoint.bodies), out.read_bytes()) == (7, before)
+    # the rules tell both apart: the person never greets, the model always does
+    run_pearl("forensics", "annotate", "--pairs", out, "--out", out, "--rules")
+    shown = run_pearl("forensics", "metrics", "--pairs", out, "--reference", "person", "--json", "-")
+    strength = {row["name"]: row["strength"]["value"] for row in shown.json["annotators"]}
+    assert strength["use more semicolons (by rule)"] == 1.0
+    assert strength["greet more often (by rule)"] == -1.0
+
+
+def test_users_and_requests_that_are_not_there(pair, judge_endpoint):
+    run, out = pair("--user", "carl")
+    assert (run.status, out.exists(), judge_endpoint.bodies) == (2, False, [])
+    assert "--user carl: " in run.err
+    assert "has no text of this user" in run.err
+    lines = [{name: line[name] for name in line if name != "request"} for line in history("ann", 3)]
+    run, _ = pair(lines=lines)
+    assert (run.status, "no text answers a request" in run.err) == (2, True)
+
+
+def test_one_user_and_an_estimate(pair, judge_endpoint):
+    run, out = pair("--user", "bob", "--dry-run", "--price-in", 1, "--price-out", 1)
+    assert (run.json["estimate"]["calls"], judge_endpoint.bodies, out.exists()) == (3, [], False)
+    assert run.json["estimate"]["cost_at_most"] > 0
+    run, out = pair("--user", "bob")
+    assert [each.metadata["user"] for each in read_pairs(out).pairs] == ["bob"] * 3
+    assert "3 pairs; 0 drafts cut off." in run.out
+
+
+def test_a_draft_that_failed_makes_no_pair(pair, judge_endpoint):
+    judge_endpoint.refuses = lambda number: (400, {}) if number == 2 else None
+    run, out = pair("--max-in-flight", 1, "--json", "-")
+    assert (run.status, run.json["failed"], run.json["n"], len(read_pairs(out).pairs)) == (0, 1, 8, 8)
+    judge_endpoint.says = lambda body: " "
+    run, out = pair("--template", "post")
+    assert run.status == 1
+    assert "No request has a draft: {'empty_answer': 9}" in run.err
