@@ -96,9 +96,50 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedEdit:
+    """An edit that was executed: ``span`` stood at ``start`` of the draft, and ``rewrite`` took its place."""
+
+    start: int
+    span: str
+    rewrite: str
+    category: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class TextScores:
+    """``quality`` is from 1 to 10. ``likeness`` is None where it is not measured, or the text is too short to say."""
+
+    quality: float
+    likeness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """The choice among edits of a draft: how many were asked for, and how many failed or were dropped, by reason.
+
+    ``refused`` counts proposed edits that could not be executed. Where one was ``chosen``, its ``edits`` in
+    ``first_text`` make the draft's text and its scores are those of the ``choice``; else they are the draft's.
+    """
+
+    candidates: int
+    failed: dict[str, int]
+    dropped: dict[str, int]
+    refused: dict[str, int]
+    chosen: bool
+    draft: TextScores
+    choice: TextScores
+    first_text: str
+    edits: tuple[PlacedEdit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A result of the drafting pipeline. ``timings`` are milliseconds by stage; ``decided_by`` is None where no history
-    was asked."""
+    was asked, ``quality`` without a reward model, ``editing`` where no candidates were asked for."""
 
     id: str
     text: str
@@ -110,3 +151,5 @@ class Draft:
     timings: dict[str, float] = field(default_factory=dict)
     finish_reason: str = "stop"
     decided_by: DecidedBy | None = None
+    quality: float | None = None
+    editing: Editing | None = None

@@ -124,6 +124,32 @@ class Settings(BaseSettings):
         default=True, description="Compute missing embeddings after an import, while no request waits."
     )
 
+    reward_model: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Reward model that scores the writing quality of every draft: `embedded`, or a folder that `pearl "
+        "train reward` wrote. Without it drafts have no `quality`, and `candidates` is an error.",
+    )
+    candidates_budget_s: float = Field(
+        default=30.0,
+        gt=0,
+        description="Longest time for writing the `candidates` of a draft, seconds; those that are not there by then "
+        "count as failed. PEARL_LLM_BUDGET_S holds for all of a draft as well.",
+    )
+    likeness_weight: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Weight of likeness beside quality, each from 0 to 1, in the choice among candidates.",
+    )
+    likeness_margin: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="Likeness that a candidate may lose: one that is less likely the user's than the draft by more is "
+        "never chosen.",
+    )
+
     rate_limit: str = Field(
         default=DEFAULT_RATE_LIMIT,
         description="Requests allowed per key, in the notation of the `limits` library; empty for none.",

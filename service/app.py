@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from pearl import __version__
 from pearl.chat.base import ChatModel
+from pearl.editing.best_of import Rewards
 from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.models.encoder import Encoder
@@ -47,12 +48,19 @@ EXPOSED_HEADERS = [
 ]
 
 
-def create_app(settings: Settings, *, model: ChatModel | None = None, encoder: Encoder | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    *,
+    model: ChatModel | None = None,
+    encoder: Encoder | None = None,
+    rewards: Rewards | None = None,
+) -> FastAPI:
     """The service as an ASGI application. The schema must be up to date (``pearl migrate``, or ``pearl serve``).
 
-    ``model`` and ``encoder`` take the place of those the settings name. Raises InputError for unusable settings.
+    ``model``, ``encoder`` and the scores of ``rewards`` take the place of those the settings name. Raises InputError
+    for unusable settings.
     """
-    services = Services(settings, model=model, encoder=encoder)
+    services = Services(settings, model=model, encoder=encoder, rewards=rewards)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The drafting pipeline: retrieve, prompt, generate, decide on revision, revise, record."""
+"""The drafting pipeline: retrieve, prompt, generate, decide on revision, revise, polish, record."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from pearl.texts import counted, storable
 from retriever.base import Calibration, choose
 from service.deciding import DecisionPoint, decision_point
 from service.history_cache import HistoryCache
+from service.polishing import Polisher, Wish, check_wish
 from service.reading import Reading, read_text
 from service.repetition import Repetitions
 from service.store import calibrations, drafts, voices
@@ -49,13 +50,14 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 @dataclass(frozen=True, slots=True)
 class Commission:
     """An order to the pipeline. ``k`` None leaves the number of documents to the voice's template; the draft
-    ends before any of the texts in ``stop``."""
+    ends before any of the texts in ``stop``, and is the best of ``candidates`` edits where there are any."""
 
     request: str
     voice: str | None = None
     instructions: str = ""
     k: int | None = None
     revise: str = AUTO
+    candidates: int = 0
     before: Conversation = NOTHING_BEFORE
     stop: tuple[str, ...] = ()
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
@@ -99,14 +101,17 @@ class Drafter:
         *,
         retrieval_budget_ms: float | None = None,
         revise_below: str | None = None,
+        polisher: Polisher | None = None,
     ) -> None:
         """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
-        ``revise_below``: theta in words, in place of the retriever's."""
+        ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
+        edits of them."""
         self._database = database
         self._histories = histories
         self._threads = threads
         self._budget_ms = retrieval_budget_ms
         self._revise_below = revise_below
+        self._polisher = polisher
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
@@ -119,6 +124,7 @@ class Drafter:
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
         generation.
         """
+        check_wish(commission.candidates, self._polisher)
         clock, draft_id = Clock(), new_id("draft")
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
         retrieving = Clock(self._budget_ms)
@@ -155,6 +161,7 @@ class Drafter:
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, ranking, retrieval, calibration)
+        wish = Wish(commission.candidates, brief.instructions, commission.decoding.began)
         draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(brief, draft, commission, clock)
@@ -169,13 +176,16 @@ class Drafter:
                         usage=draft.usage + (piece.usage or Usage()),
                         finish_reason=piece.finish_reason or draft.finish_reason,
                     )
-                    if piece.text and not decision.applied:
+                    if piece.text and not decision.applied and not wish.candidates:
                         yield Delta(piece.text)
             if decision.applied:
                 draft = await self._revise(brief, draft, commission, clock)
-                yield Delta(draft.text)
             if draft.stage == "draft":
                 draft = _noted(draft, reading.cut)
+            if self._polisher:
+                draft = await self._polisher.polish(self.model, draft, wish, clock)
+            if decision.applied or wish.candidates:
+                yield Delta(draft.text)
 
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):

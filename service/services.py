@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import make_chat_model
 from pearl.clock import Clock
+from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import Settings
 from retriever.base import Retriever
@@ -20,6 +21,7 @@ from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
 from service.model_watch import WatchedModel
+from service.polishing import make_polisher
 from service.store import embeddings
 from service.store.database import Database
 from service.threads import FairThreads, in_thread
@@ -35,9 +37,17 @@ ALL = 10_000_000  # texts: more than any history has
 
 
 class Services:
-    """The parts, and their start and end. ``model`` and ``encoder`` replace those of the settings in tests."""
+    """The parts, and their start and end. ``model``, ``encoder`` and ``rewards`` replace those of the settings in
+    tests."""
 
-    def __init__(self, settings: Settings, *, model: ChatModel | None = None, encoder: Encoder | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        model: ChatModel | None = None,
+        encoder: Encoder | None = None,
+        rewards: Rewards | None = None,
+    ) -> None:
         """Put the parts together. Raises InputError for settings that cannot be used."""
         self.settings = settings
         self.database = Database(
@@ -62,6 +72,7 @@ class Services:
             self.ranking,
             retrieval_budget_ms=settings.retrieval_budget_ms,
             revise_below=settings.revise_below,
+            polisher=make_polisher(settings, rewards),
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

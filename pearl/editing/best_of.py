@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pearl.records import TextScores
 from pearl.stats import Floats
 
 Rewards = Callable[[Sequence[str]], Floats]  # quality from 1 to 10, higher is better
@@ -27,14 +28,6 @@ class Balance:
 
     weight: float = 0.3
     margin: float = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class TextScores:
-    """``likeness`` is None where it is not measured, or the text is too short to say."""
-
-    quality: float
-    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import regex
 
+from pearl.records import PlacedEdit
+
 EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
 MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"
 NO_REWRITE, NOT_LISTED = "no_rewrite", "not_listed"
@@ -34,20 +36,6 @@ class SpanEdit:
     span: str
     rewrite: str
     category: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedEdit:
-    """An edit that was executed: ``span`` stood at ``start`` of the draft, and ``rewrite`` took its place."""
-
-    start: int
-    span: str
-    rewrite: str
-    category: str = ""
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,56 @@ class RevisionOut(_OfRecord):
     )
 
 
+class TextScoresOut(_OfRecord):
+    """The scores of a text."""
+
+    quality: float = Field(description="The reward model's score, from 1 to 10.", examples=[6.4])
+    likeness: float | None = Field(
+        description="The probability that you wrote it; null where it is not measured or the text is too short.",
+        examples=[0.81],
+    )
+
+
+class EditOut(_OfRecord):
+    """An edit that was executed."""
+
+    start: int = Field(description="Its place in `first_text`, in characters (Unicode code points).", examples=[0])
+    span: str = Field(description="The words that stood there.", examples=["I hope this finds you well. "])
+    rewrite: str = Field(description="The words in their place; empty where they were deleted.", examples=[""])
+    category: str = Field(description="The weakness that the editor saw.", examples=["Cliche"])
+
+
+class EditingOut(_OfRecord):
+    """The choice among several edits of the draft."""
+
+    candidates: int = Field(description="The number asked for.", examples=[8])
+    failed: dict[str, int] = Field(
+        description="Candidates without a usable edit by reason: `no_parts`, `no_edit`, `not_executed`, `out_of_time`, "
+        "or the chat model's error.",
+        examples=[{"no_parts": 2}],
+    )
+    dropped: dict[str, int] = Field(
+        description="Candidates that may not be chosen by reason: `below_draft`, `less_likely_theirs`.",
+        examples=[{"below_draft": 3}],
+    )
+    refused: dict[str, int] = Field(
+        description="Proposed edits, of all candidates, that were not executed by reason: `missing`, `several_times`, "
+        "`overlaps`, `inside_character`, `empty_span`, `unchanged`, `repeated`, `no_rewrite` or `not_listed`.",
+        examples=[{"missing": 4}],
+    )
+    chosen: bool = Field(description="True when `text` is an edited candidate.", examples=[True])
+    draft: TextScoresOut = Field(description="Scores of the draft before it.")
+    choice: TextScoresOut = Field(description="Scores of `text`.")
+    first_text: str = Field(
+        description="The draft before the edits.", examples=["I hope this finds you well. Kettle's on."]
+    )
+    edits: list[EditOut] = Field(
+        description="The edits that made `text` from `first_text`, in their order; empty when the draft stayed."
+    )
+
+
 class UsageOut(_OfRecord):
-    """Tokens of the chat model, revision included."""
+    """Tokens of the chat model, revision and candidates included."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
     completion_tokens: int = Field(examples=[115], description="Tokens written.")
@@ -112,7 +160,13 @@ class DraftOut(ListedEntry):
     questions: list[str] = Field(description="Questions to answer first, when `stage` is `needs_input`.", examples=[[]])
     retrieval: RetrievalOut
     revision: RevisionOut
-    quality: float | None = Field(description="A reward model's score; null without one.", examples=[None])
+    quality: float | None = Field(
+        description="The reward model's score of `text`, from 1 to 10; null without one (PEARL_REWARD_MODEL).",
+        examples=[6.4],
+    )
+    editing: EditingOut | None = Field(
+        description="The choice among `candidates`; null where none were asked for.", examples=[None]
+    )
     usage: UsageOut
     timings: dict[str, float] = Field(
         description="Milliseconds by stage, and in all.", examples=[{"retrieve_ms": 11.8}]
@@ -134,7 +188,8 @@ class DraftOut(ListedEntry):
             "retrieval": RetrievalOut.of(draft.retrieval),
             "revision": draft.revision,
             "calibration": draft.decided_by,
-            "quality": None,
+            "quality": draft.quality,
+            "editing": draft.editing,
             "usage": draft.usage,
             "timings": draft.timings,
         }

@@ -64,6 +64,14 @@ class DraftIn(BaseModel):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
+    candidates: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="Edits of the draft to choose the best of, by quality and likeness; the draft stays where none is "
+        "better. 0: no edits. Needs a reward model on the server (PEARL_REWARD_MODEL); `editing` says what was done.",
+        examples=[0],
+    )
     stream: bool = Field(
         False,
         description="Server-sent events: `retrieval`, `delta`..., `draft`; `error` if it fails.",
@@ -78,6 +86,7 @@ class DraftIn(BaseModel):
             self.instructions,
             self.k,
             self.revise,
+            self.candidates,
             decoding=Decoding(longest, stop=(CLOSING,)),
         )
 
@@ -88,8 +97,8 @@ async def create_draft(
 ) -> Response | DraftOut:
     """Retrieves from your history, prompts the model with what it found, and revises where the score says so.
 
-    With `stream`, the text comes as `delta` events; when a revision is due, only the revision is sent. An
-    Idempotency-Key is for answers in one piece.
+    With `stream`, the text comes as `delta` events; when a revision is due or candidates are wished for, only the final
+    text is sent. An Idempotency-Key is for answers in one piece.
     """
     commission = body.commission(services.settings.max_draft_tokens)
     if idempotency_key is not None:

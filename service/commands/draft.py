@@ -20,6 +20,7 @@ EXAMPLES = """Examples:
   pearl draft "Ask Nan for the costume rails again"
   pearl draft - --voice email < message.txt > reply.txt
   pearl draft "Tomas asks for my Saturday" --user me --instructions "At most five lines."
+  PEARL_REWARD_MODEL=embedded pearl draft "Tomas asks for my Saturday" --candidates 8
   pearl draft "reset: say why the index is kept" --user ada --json - | jq -r .text
 """
 
@@ -36,6 +37,9 @@ def draft(
     ),
     k: int | None = typer.Option(None, "-k", min=1, max=20, help="Documents to show the model."),
     revise: str = typer.Option("auto", "--revise", help="Revise the draft: auto, never or always."),
+    candidates: int = typer.Option(
+        0, "--candidates", min=0, max=20, help="Edits of the draft to choose the best of; needs PEARL_REWARD_MODEL."
+    ),
     llm: str | None = LLM_OPTION,
     encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
@@ -58,6 +62,7 @@ def draft(
         check_characters(instructions, param="instructions"),
         k,
         known("revise", revise, (AUTO, NEVER, ALWAYS)),
+        candidates,
         decoding=Decoding(settings.max_draft_tokens, stop=(CLOSING,)),
     )
     with open_database(settings):

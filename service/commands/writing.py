@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 
 import typer
 
+from pearl.editing.shown import editing_lines
 from pearl.errors import PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
@@ -102,6 +103,8 @@ def _show_evidence(written: Draft) -> None:
     lines += [note.message for note in written.retrieval.notes]
     if written.revision.applied:
         lines.append(written.revision.message)
+    if written.editing is not None:
+        lines += editing_lines(written.editing)
     if not written.questions:
         lines.append(f"What became of it? pearl feedback {written.id} --accepted | --edited FILE | --rejected")
     typer.echo("\n".join(lines), err=True)

@@ -10,7 +10,19 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from pearl.errors import Conflict, NotFound
-from pearl.records import DecidedBy, Document, Draft, Note, Retrieval, Revision, ScoredDocument, Usage
+from pearl.records import (
+    DecidedBy,
+    Document,
+    Draft,
+    Editing,
+    Note,
+    PlacedEdit,
+    Retrieval,
+    Revision,
+    ScoredDocument,
+    TextScores,
+    Usage,
+)
 from service.store import users
 from service.store.lines import column_values
 from service.store.paging import PageQuery, page_of
@@ -36,6 +48,8 @@ class StoredDraft:
     questions: tuple[str, ...] = ()
     usage: dict[str, int] | None = None
     timings: dict[str, float] | None = None
+    quality: float | None = None
+    editing: dict[str, Any] | None = None
 
     @property
     def evidence(self) -> list[str]:
@@ -57,6 +71,8 @@ class StoredDraft:
             Usage(**(self.usage or {})),
             self.timings or {},
             decided_by=DecidedBy(**kept["calibration"]) if kept.get("calibration") else None,
+            quality=self.quality,
+            editing=None if self.editing is None else _editing(self.editing),
         )
 
 
@@ -104,6 +120,8 @@ def add(
             questions=list(draft.questions),
             usage=asdict(draft.usage),
             timings=draft.timings,
+            quality=draft.quality,
+            editing=None if draft.editing is None else asdict(draft.editing),
             created_at=time.time(),
         )
     )
@@ -186,4 +204,17 @@ def _stored(row: Any) -> StoredDraft:
         tuple(row.questions or ()),
         row.usage,
         row.timings,
+        row.quality,
+        row.editing,
+    )
+
+
+def _editing(kept: dict[str, Any]) -> Editing:
+    return Editing(
+        **kept
+        | {
+            "draft": TextScores(**kept["draft"]),
+            "choice": TextScores(**kept["choice"]),
+            "edits": tuple(PlacedEdit(**edit) for edit in kept["edits"]),
+        }
     )

@@ -150,6 +150,8 @@ drafts = Table(
     Column("revision", JSON, nullable=True),  # these three are None in drafts of before migration 0003
     Column("questions", JSON, nullable=True),
     Column("usage", JSON, nullable=True),
+    Column("quality", Float, nullable=True),  # None without a reward model
+    Column("editing", JSON, nullable=True),  # None where no candidates were asked for
 )
 
 feedback = Table(

@@ -197,14 +197,16 @@ def house(tmp_path: Path, sqlite_template: Path, word_encoder: type[Encoder]) ->
     """Make a running service; keyword arguments are settings, UNTRAINED where they do not say otherwise."""
     with ExitStack() as stack:
 
-        def make(model: ChatModel | None = None, encoder: Encoder | None = None, **options: Any) -> House:
+        def make(
+            model: ChatModel | None = None, encoder: Encoder | None = None, rewards: Any = None, **options: Any
+        ) -> House:
             home = tmp_path / f"home{len(list(tmp_path.iterdir()))}"
             home.mkdir()
             shutil.copy(sqlite_template, home / "pearl.db")
             options = {**UNTRAINED, **options}
             settings = load_settings(home=home, **options)
             chat, words = model or FakeChatModel(), encoder or word_encoder()
-            app = create_app(settings, model=chat, encoder=words)
+            app = create_app(settings, model=chat, encoder=words, rewards=rewards)
             client = stack.enter_context(TestClient(app))
             return House(app, settings, app.state.services, chat, words, client)
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from eval.recorded.quality.edit_traces import ExecutedTrace
-from pearl.editing.edits import PlacedEdit, replaced
+from pearl.editing.edits import replaced
+from pearl.records import PlacedEdit
 from pearl.stats import Bootstrap, Floats
 
 Scores = Callable[[Sequence[str]], Sequence[float] | Floats]

@@ -14,7 +14,6 @@ from pearl.editing.edits import (
     REPEATED,
     UNCHANGED,
     Execution,
-    PlacedEdit,
     RefusedEdit,
     execute,
     occurrences,
@@ -22,6 +21,7 @@ from pearl.editing.edits import (
 )
 from pearl.editing.prompt import editor_prompt, reply_of
 from pearl.errors import InputError
+from pearl.records import PlacedEdit
 from retriever.reward.records import EditTrace, read_quality
 
 SAME, SPACES, MARKS, WORDS = "same", "spaces", "marks", "words"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pearl.editing.best_of import Balance, TextScores, select
+from pearl.editing.best_of import Balance, select
+from pearl.records import TextScores
 
 
 def rewards(**scores):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.editing.edits import REASONS, PlacedEdit, SpanEdit, execute, refusals, replaced
+from pearl.editing.edits import REASONS, SpanEdit, execute, refusals, replaced
+from pearl.records import PlacedEdit
 
 DRAFT = "The sea was grey. The sky was grey, and the gulls were loud."
 

@@ -1,0 +1,34 @@
+"""The choice among edits of a draft, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pearl.editing.edits import REASONS
+from pearl.records import Editing, TextScores
+
+
+def editing_lines(editing: Editing) -> Iterator[str]:
+    """Yield the scores before and after, the edits as a diff, and what failed; model words quoted and escaped."""
+    if editing.chosen:
+        yield f"Edited: {_scores(editing.draft)} became {_scores(editing.choice)}."
+    else:
+        yield f"Not edited: no candidate of {editing.candidates} is better than the draft ({_scores(editing.draft)})."
+    for edit in editing.edits:
+        yield f"  - {edit.span!r}"
+        yield f"  + {edit.rewrite!r}" + (f"  ({edit.category})" if edit.category.isprintable() else "")
+    if editing.failed:
+        yield f"Candidates that failed: {_counts(editing.failed)} of {editing.candidates}."
+    if editing.dropped:
+        yield f"Candidates dropped: {_counts(editing.dropped)} of {editing.candidates}."
+    for reason, number in editing.refused.items():
+        yield f"Edits not executed: {number}, {REASONS[reason]}."
+
+
+def _scores(found: TextScores) -> str:
+    likeness = "" if found.likeness is None else f", likeness {found.likeness:.2f}"
+    return f"quality {found.quality:.2f}{likeness}"
+
+
+def _counts(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {reason}" for reason, number in counted.items())
