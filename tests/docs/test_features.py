@@ -23,9 +23,10 @@ CHOICES = {
     "public reddit ⚠": {"distractor"},
     "decoding ⚠": {"top_p"},
     "ablations ⚠": {"key"},
+    "cross-vote ⚠": {"cross_vote"},
 }
 # where the choice is a number
-OPTIONS = {"high certainty ⚠": "--threshold"}
+OPTIONS = {"high certainty ⚠": "--threshold", "metrics ⚠": "--figure", "uncertainty ⚠": "--prior"}
 
 
 @pytest.fixture(scope="module")

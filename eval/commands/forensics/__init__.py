@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.forensics import annotate, merge, metrics, pairs
+from eval.commands.forensics import annotate, compare, merge, metrics, pairs
 from eval.commands.judge.made import GroupedCommand
+from pearl.options import bundled
 
 app = typer.Typer(
     add_completion=False,
@@ -15,7 +16,8 @@ app = typer.Typer(
 )
 app.command(epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
-app.command(epilog=metrics.EXAMPLES)(metrics.metrics)
+app.command(epilog=metrics.EXAMPLES)(bundled(metrics.metrics))
+app.command(epilog=compare.EXAMPLES)(bundled(compare.compare))
 app.command(epilog=merge.EXAMPLES)(merge.merge)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.options import AGAINST_OPTION, PriorVotes, Resamples, Seed
+from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
 from pearl.options import JSON_OPTION
 
 EXAMPLES = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
@@ -24,19 +25,16 @@ Examples:
 
 
 def metrics(
+    bootstrap: ResamplingOptions,
     pairs: Path = typer.Option(..., "--pairs", metavar="PAIRS", help="Annotated pairs."),
     reference: str = typer.Option(
         ..., "--reference", metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
     ),
     against: list[str] = AGAINST_OPTION,
     pairwise: bool = typer.Option(False, "--pairwise", help="Compare every two traits, too."),
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    prior: PriorVotes = 1.0,
     json: str | None = JSON_OPTION,
 ) -> None:
     """Measure how far each annotator agrees with a reference: relevance, agreement, kappa, strength."""
-    from eval.recorded.forensics.measures import Resampling
     from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
     from eval.recorded.forensics.tables import metrics_tables
     from eval.report.head import Head
@@ -44,15 +42,13 @@ def metrics(
 
     outputs = Outputs(json)
     outputs.check()
-    options = ForensicsOptions(reference, against, pairwise, Resampling(resamples, seed, prior))
+    options = ForensicsOptions(reference, against, pairwise, bootstrap.resampling())
     head = Head.of(
         *("forensics", "metrics"),
         pairs=pairs,
         reference=reference,
         against=against,
         pairwise=pairwise,
-        resamples=resamples,
-        seed=seed,
-        prior=prior,
+        **asdict(bootstrap),
     )
     outputs.write(Report(head, metrics_of_file(pairs, options), metrics_tables))

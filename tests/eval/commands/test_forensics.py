@@ -79,3 +79,17 @@ def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file,
     assert forensics("merge", out, "--out", tmp_path / "again.json").out.endswith("4 pairs, 3 annotators\n")
     refused = forensics("merge", first, second, "--out", tmp_path / "both.xml")
     assert (refused.status, "ends in .json, .jsonl, .csv" in refused.err) == (2, True)
+
+
+def test_compare_writes_json_csv_and_latex(forensics, pairs_file, tmp_path):
+    path = pairs_file({"ann": "aabb" * 10, "ben": "abab" * 10, "is kind": "aabb" * 10})
+    csv, latex = tmp_path / "out.csv", tmp_path / "out.tex"
+    words = ("compare", "--pairs", path, "--reference", "ann", "--reference", "ben", "--resamples", 200)
+    run = forensics(*words, "--csv", csv, "--latex", latex, "--json", "-")
+    assert (run.status, run.err) == (0, "")
+    assert run.json["annotators"][0]["max_difference"]["strength"]["value"] == 1.0
+    assert csv.read_text().startswith("annotator,id,column,n,strength,low,high")
+    assert latex.read_text().startswith(r"\begin{tabular}{lccr}")
+    shown = forensics(*words, "--figure", "relevance")
+    assert "Max diff" in shown.out
+    assert forensics(*words, "--figure", "length").status == 2
