@@ -31,7 +31,7 @@ class Request:
 class ScoredDocument:
     """A candidate and its score; scores of one ranking are comparable with each other, higher is better.
 
-    ``relatedness`` says, in a short history, how much the document has to do with the request; None: not known.
+    ``relatedness`` says how much the document has to do with the request; None: not known.
     """
 
     document: Document

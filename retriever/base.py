@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from pearl.clock import Clock
 from pearl.records import Document, Request, ScoredDocument
 
-MARGIN_FROM = 8  # documents: in shorter histories no margin was tried; relatedness counts in its place
+MARGIN_FROM = 8  # documents: in shorter histories no margin was tried; what each has to do with the request counts
 RELATED_FROM = 0.12  # cosine: below it a document counts as unrelated; chosen in docs/experiments.md
+RELATED = 3  # documents, the most related ones, whose mean says what a longer history has to do with a request
 
 Scores = NDArray[np.float32]  # (C,)
 Positions = NDArray[np.intp]  # (C,)
@@ -42,10 +44,11 @@ class Calibration:
     """The meaning of a retriever's scores, as far as training has set it.
 
     ``threshold`` is theta: s1 below it, and the draft is revised. ``floor``: a document below it is not worth a place
-    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply. ``margin``: a
-    document that scores more than this below the best one is not worth a place either, where there are enough. None:
-    never. ``helps``: with which probability a document helps; None where no training said so. ``thresholds``: theta by
-    the name of the chat model that it was measured with.
+    in the prompt. ``ask_below``: s1 below it, and the user is asked for what the history cannot supply;
+    ``ask_unrelated``: relatedness of the history below it, which counts in place of s1 where both are there.
+    ``margin``: a document that scores more than this below the best one is not worth a place either, where there are
+    enough. None: never. ``helps``: with which probability a document helps; None where no training said so.
+    ``thresholds``: theta by the name of the chat model that it was measured with.
     """
 
     threshold: float | None = None
@@ -54,6 +57,7 @@ class Calibration:
     margin: float | None = None
     helps: Helps | None = None
     thresholds: Mapping[str, float | None] | None = None
+    ask_unrelated: float | None = None
 
     def with_model(self, name: str) -> Calibration:
         """The calibration for drafts by the chat model of this name: theta is that of a model that was measured, never
@@ -72,15 +76,33 @@ class Calibration:
         return self.threshold is not None and top_score is not None and top_score < self.threshold
 
     def asks(self, ranking: Sequence[ScoredDocument]) -> bool:
-        """True when the history cannot supply what a request needs: s1 lies below the second floor, or, in a short
-        history, no document has to do with it. Never without a second floor."""
-        if self.ask_below is None or not ranking:
+        """True when the history cannot supply what a request needs: it has too little to do with it, or s1 lies below
+        the second floor, or, in a short history, no document has to do with it. Never without a second floor."""
+        if not ranking or (self.ask_below is None and self.ask_unrelated is None):
             return False
-        unrelated = (found.relatedness is not None and found.relatedness < RELATED_FROM for found in ranking)
-        return ranking[0].score < self.ask_below or all(unrelated)
+        if len(ranking) < MARGIN_FROM and all(is_unrelated(found) for found in ranking):
+            return True
+        related = relatedness_of(ranking)
+        if self.ask_unrelated is not None and related is not None:
+            return len(ranking) >= MARGIN_FROM and related < self.ask_unrelated
+        return self.ask_below is not None and ranking[0].score < self.ask_below
 
 
 UNCALIBRATED = Calibration()
+
+
+def is_unrelated(found: ScoredDocument) -> bool:
+    """True where it is known that the document has nothing to do with the request."""
+    return found.relatedness is not None and found.relatedness < RELATED_FROM
+
+
+def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
+    """The mean relatedness of the documents that have most to do with the request; None where it is not known of
+    all documents."""
+    known = [found.relatedness for found in ranking if found.relatedness is not None]
+    if not known or len(known) < len(ranking):
+        return None
+    return fmean(sorted(known)[-RELATED:])
 
 
 class Index(Protocol):
@@ -136,9 +158,9 @@ class Retriever(ABC):
 def ranked(
     documents: Sequence[Document], index: Index, request: Request, clock: Clock | None = None
 ) -> list[ScoredDocument]:
-    """Every document with its score, best first; in a short history with its relatedness, where the index knows it."""
+    """Every document with its score, best first, and with its relatedness, where the index knows it."""
     scores = index.scores(request, clock)
-    if len(documents) >= MARGIN_FROM or not isinstance(index, RelatingIndex):
+    if not isinstance(index, RelatingIndex):
         return order(documents, scores)
     return order(documents, scores, index.relatedness(request))
 
@@ -173,11 +195,12 @@ def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
 ) -> list[ScoredDocument]:
     """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so neither the margin counts
-    nor what a document has to do with the request; in a history of fewer than MARGIN_FROM documents only the latter
-    does."""
+    nor what a document has to do with the request; the latter does in a history of fewer than MARGIN_FROM documents,
+    and the former in a longer one."""
     least = [] if calibration.floor is None else [calibration.floor]
     if not so_many:
         if calibration.margin is not None and len(ranking) >= MARGIN_FROM:
             least.append(ranking[0].score - calibration.margin)
-        ranking = [found for found in ranking if found.relatedness is None or found.relatedness >= RELATED_FROM]
+        if len(ranking) < MARGIN_FROM:
+            ranking = [found for found in ranking if not is_unrelated(found)]
     return [found for found in ranking[:k] if all(found.score >= each for each in least)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pearl.prompts import Prompt
 from pearl.records import Note, Retrieval, ScoredDocument
 from pearl.texts import counted
-from retriever.base import Calibration
+from retriever.base import MARGIN_FROM, Calibration
 
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
 NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age alone. It goes on."
@@ -63,7 +63,7 @@ def _notes(
         yield Note("unrelated", f"No document in {where} has to do with the request: the draft is generic.")
     elif not chosen:
         yield Note("below_floor", f"No document in {where} is close enough to help: the draft is generic.")
-    elif any(found.relatedness is not None for found in left_out):  # a short history, where no margin counts
+    elif left_out and len(ranking) < MARGIN_FROM:  # a short history, where no margin counts
         yield Note("unrelated", f"Left out {counted(len(left_out), 'document')} unrelated to the request.")
     elif left_out:
         yield Note("far_behind", f"Left out {counted(len(left_out), 'document')} far behind the best one.")

@@ -21,19 +21,32 @@ def questions(
     history: list[Path] = typer.Option(..., "--history", metavar="H.jsonl.gz", help="History file; repeatable."),
     model: str = typer.Option("embedded", "--model", metavar="MODEL", help="Retriever whose second floor is measured."),
     ask_below: float | None = typer.Option(None, "--ask-below", help="Second floor in place of the retriever's own."),
+    ask_unrelated: float | None = typer.Option(
+        None, "--ask-unrelated", help="Least relatedness of a history in place of the retriever's own."
+    ),
     users: int = typer.Option(40, "--users", min=2, help="Users of each history at most."),
     seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of users."),
     encoder: str | None = ENCODER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Measure how often a history ends in a question: its own person's requests, and another person's."""
+    """Measure how often a history ends in a question: its own person's requests, and another person's.
+
+    With several histories also requests of the next one, which are of another kind.
+    """
     from dataclasses import replace
 
     from rich.console import Console
 
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
-    from eval.retrieval.questions import questions_figures, questions_tables, requests_of, sampled_users, users_of
+    from eval.retrieval.questions import (
+        last_requests,
+        questions_figures,
+        questions_tables,
+        requests_of,
+        sampled_users,
+        users_of,
+    )
     from eval.retrieval.scoring import RememberingEncoder
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
@@ -45,11 +58,17 @@ def questions(
     calibration = retriever.calibration
     if ask_below is not None:
         calibration = replace(calibration, ask_below=ask_below)
+    if ask_unrelated is not None:
+        calibration = replace(calibration, ask_unrelated=ask_unrelated)
     console, found = Console(stderr=True), []
-    for path in history:
-        sampled = sampled_users(users_of(path), users, seed)
+    sampled = [sampled_users(users_of(path), users, seed) for path in history]
+    for place, path in enumerate(history):
+        elsewhere = last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
         with console.status(f"Ranking for {path.name}..."):
-            found.append(questions_figures(path.name, list(requests_of(sampled, retriever, calibration))))
-    told: dict[str, Any] = {"history": history, "model": model, "ask_below": ask_below, "users": users, "seed": seed}
-    figures = {"model": model, "ask_below": calibration.ask_below, "histories": found}
+            asked = list(requests_of(sampled[place], retriever, calibration, elsewhere))
+        found.append(questions_figures(path.name, asked))
+    told: dict[str, Any] = {"history": history, "model": model, "ask_below": ask_below}
+    told |= {"ask_unrelated": ask_unrelated, "users": users, "seed": seed}
+    floors = {"ask_below": calibration.ask_below, "ask_unrelated": calibration.ask_unrelated}
+    figures = {"model": model, **floors, "histories": found}
     outputs.write(Report(Head.of("eval", "questions", **told, encoder=encoder), figures, questions_tables))

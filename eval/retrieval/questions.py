@@ -1,7 +1,7 @@
 """The figures of ``pearl eval questions``: how often the second floor ends in a question to the user.
 
 A history can serve its own person's next request; one of another person of the same corpus, asked at the same moment,
-it was not written for.
+it was not written for, and still less one of a person of another corpus.
 """
 
 from __future__ import annotations
@@ -20,19 +20,24 @@ from pearl.history import parse_document, parse_lines
 from pearl.records import Document, Request
 from pearl.stats import Bootstrap
 from pearl.texts import check_id
-from retriever.base import Calibration, Retriever, ranked
+from retriever.base import Calibration, Retriever, ranked, relatedness_of
 
 LEAST_DOCUMENTS = 8  # before a request: fewer are a short history, where relatedness decides as well
 MOST_DOCUMENTS = 200
+OWN, FOREIGN, ELSEWHERE = "own", "foreign", "elsewhere"
+WHOSE = {OWN: "own requests", FOREIGN: "others' requests", ELSEWHERE: "requests of another kind"}
+ASKED = 0.05  # of own requests may at most end in a question
 
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """A request, its own person's or ``foreign``, and what the history made of it: s1, and whether it was asked."""
+    """A request, ``whose`` it is, and what the history made of it: s1, its relatedness, if the retriever knows it, and
+    whether it was asked."""
 
     user: str
-    foreign: bool
+    whose: str
     top_score: float
+    related: float | None
     asked: bool
 
 
@@ -63,46 +68,68 @@ def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed:
     return {user: usable[user] for user in chosen}
 
 
+def last_requests(histories: Mapping[str, Sequence[Document]]) -> list[str]:
+    """The last request of each user."""
+    return [documents[-1].request or "" for documents in histories.values()]
+
+
 def requests_of(
     histories: Mapping[str, Sequence[Document]],
     retriever: Retriever,
     calibration: Calibration,
+    elsewhere: Sequence[str] = (),
 ) -> Iterator[AskedFor]:
-    """The last request of each user to their own history, and the next user's last one to the same."""
+    """The last request of each user to their own history, the next user's last one to the same, and one that was asked
+    ``elsewhere``, if there are any."""
     names = list(histories)
     for place, user in enumerate(names):
         *before, last = histories[user][-MOST_DOCUMENTS - 1 :]
         before = [document for document in before if document.text != last.text]
         index = retriever.index(before)
         other = histories[names[(place + 1) % len(names)]][-1]
-        for foreign, text in ((False, last.request or ""), (True, other.request or "")):
+        texts = {OWN: last.request or "", FOREIGN: other.request or ""}
+        if elsewhere:
+            texts[ELSEWHERE] = elsewhere[place % len(elsewhere)]
+        for whose, text in texts.items():
             ranking = ranked(before, index, Request(text, last.timestamp))
-            yield AskedFor(user, foreign, ranking[0].score, calibration.asks(ranking))
+            yield AskedFor(user, whose, ranking[0].score, relatedness_of(ranking), calibration.asks(ranking))
 
 
 def questions_figures(name: str, asked: Sequence[AskedFor]) -> dict[str, Any]:
-    """The shares that end in a question, of own requests and of others', with the medians of s1."""
+    """The shares that end in a question, of own requests and of others', with the medians of s1 and relatedness.
+
+    ``ask_unrelated``: the highest relatedness that at most ASKED of the own requests lie below.
+    """
     figures: dict[str, Any] = {"history": name}
-    for kind, foreign in (("own", False), ("foreign", True)):
-        mine = [each for each in asked if each.foreign is foreign]
+    for whose in WHOSE:
+        mine = [each for each in asked if each.whose == whose]
+        if not mine:
+            continue
         bootstrap = Bootstrap([each.user for each in mine])
-        figures[kind] = {
+        figures[whose] = {
             "requests": len(mine),
             "asked": bootstrap.mean([float(each.asked) for each in mine]).to_json(),
             "median_top_score": round(float(np.median([each.top_score for each in mine])), 4),
         }
+        related = sorted(each.related for each in mine if each.related is not None)
+        if len(related) == len(mine):
+            figures[whose]["median_relatedness"] = round(float(np.median(related)), 4)
+            if whose == OWN:
+                figures["ask_unrelated"] = round(related[int(ASKED * len(related))], 4)
     return figures
 
 
 def questions_tables(result: Json) -> Iterator[Table]:
     """Yield the table of the shares."""
+    kinds = [kind for kind in WHOSE if all(kind in each for each in result["histories"])]
     rows = tuple(
         (
             each["history"],
-            *(cell for kind in ("own", "foreign") for cell in (each[kind]["requests"], shown(each[kind]["asked"], 3))),
+            *(cell for kind in kinds for cell in (str(each[kind]["requests"]), shown(each[kind]["asked"], 3))),
         )
         for each in result["histories"]
     )
-    columns = ("history", "own requests", "asked", "others' requests", "asked")
-    title = f"Requests of {result['model']} that end in a question (second floor {result['ask_below']})."
+    columns = ("history", *(column for kind in kinds for column in (WHOSE[kind], "asked")))
+    floors = f"second floor {result['ask_below']}, of relatedness {result.get('ask_unrelated')}"
+    title = f"Requests of {result['model']} that end in a question ({floors})."
     yield Table(title, columns, rows, result["command"])

@@ -40,8 +40,8 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """The contents of ``artifact.json``. ``y0`` and ``tau`` are nats; ``threshold``, ``margin``, ``reach`` and floors
-    are scores. ``reranked``, ``weight`` and ``reach`` are the cascade's. ``own_requests``: the cross-encoder reads
-    documents with the requests that they answered.
+    are scores, but for ``ask_unrelated``, a cosine. ``reranked``, ``weight`` and ``reach`` are the cascade's.
+    ``own_requests``: the cross-encoder reads documents with the requests that they answered.
 
     ``thresholds``: theta by the chat model that it was measured with; None where that is not said.
 
@@ -65,6 +65,7 @@ class Artifact:
     margin: float | None = None
     helps: Helps | None = None
     thresholds: dict[str, float | None] | None = None
+    ask_unrelated: float | None = None
     reranked: int = MOST
     weight: float = 1.0
     reach: float | None = None
@@ -76,7 +77,15 @@ class Artifact:
 
     @property
     def calibration(self) -> Calibration:
-        return Calibration(self.threshold, self.floor, self.ask_below, self.margin, self.helps, self.thresholds)
+        return Calibration(
+            self.threshold,
+            self.floor,
+            self.ask_below,
+            self.margin,
+            self.helps,
+            self.thresholds,
+            self.ask_unrelated,
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -119,6 +119,7 @@ class SignalIndex:
         self._letters = Postings(*letter_triples(self._readings.requests), len(documents))
         self._different_letters = self._letters.different()
         self._copies = CopyIndex(self._readings.words)
+        self._latest: tuple[str | None, Floats] = None, np.empty(0, np.float32)
 
     def _read(self, previous: SignalIndex | None) -> Readings:
         """Read the documents that ``previous`` does not know, each text with its request once."""
@@ -136,8 +137,16 @@ class SignalIndex:
         assert readings is not None, "there is at least one document"
         return readings.take(np.array([rows[content(document)] for document in self._documents]))
 
+    def _vector(self, request: Request) -> Floats:
+        """(E,); that of the latest request is kept, for the signals and the relatedness of one both need it."""
+        text, vector = self._latest
+        if text != request.text:
+            vector = self._encoder.encode_request(request.text)[0]
+            self._latest = request.text, vector  # in one step, for requests come from several threads
+        return vector
+
     def features(self, request: Request) -> Features:
-        vector = self._encoder.encode_request(request.text)[0]  # (E,)
+        vector = self._vector(request)  # (E,)
         own = self._readings
         texts, requests = own.text_vectors, own.request_vectors
         if not own.embedded.all():
@@ -147,7 +156,7 @@ class SignalIndex:
     def relatedness(self, request: Request) -> Floats:
         """The better of the request's cosines with each text and with its own request, (C,), in the documents' order;
         NaN where an embedding is not there yet."""
-        vector = self._encoder.encode_request(request.text)[0]  # (E,)
+        vector = self._vector(request)  # (E,)
         found = np.empty(len(self._order), np.float32)
         found[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
         return found

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pearl.records import Document, ScoredDocument
-from retriever.base import RELATED_FROM, UNCALIBRATED, Calibration, choose
+from retriever.base import MARGIN_FROM, RELATED_FROM, UNCALIBRATED, Calibration, choose
 
 RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0)]
 
@@ -54,6 +54,12 @@ def test_in_a_short_history_what_is_unrelated_is_not_shown(
     assert [found.score for found in choose(ranking, k, Calibration(), so_many=True)] == [3.0, 2.5, 1.0][:k]
 
 
+def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
+    ranking = [replace(found, relatedness=0.0) for found in RANKING]
+    assert len(ranking) >= MARGIN_FROM
+    assert [found.score for found in choose(ranking, 2, Calibration())] == [3.0, 2.5]
+
+
 def test_nothing_to_choose_from() -> None:
     assert choose([], 4, Calibration(margin=0.5)) == []
 
@@ -69,6 +75,13 @@ def test_nothing_to_choose_from() -> None:
         (Calibration(ask_below=-9.0), (0.0, None), False),  # not known yet
         (Calibration(ask_below=-9.0), (0.0, 0.1), True),
         (Calibration(ask_below=3.1), (), False),
+        (Calibration(ask_unrelated=0.3), (0.0, 0.1), True),  # a short history: no document has to do with it
+        (Calibration(ask_unrelated=0.3), (0.2, 0.2), False),
+        (Calibration(ask_unrelated=0.3), (0.1,) * 5 + (0.2, 0.3, 0.3), True),  # the mean of three is below
+        (Calibration(ask_unrelated=0.3), (0.1,) * 5 + (0.31, 0.3, 0.3), False),
+        (Calibration(ask_unrelated=0.3, ask_below=3.1), (0.4,) * 8, False),  # s1 does not count beside it
+        (Calibration(ask_unrelated=0.3, ask_below=3.1), (0.4,) * 7 + (None,), True),  # but where it is not known
+        (Calibration(ask_unrelated=0.3), (0.1,) * 7 + (None,), False),
     ],
 )
 def test_when_the_user_is_asked(calibration: Calibration, relatedness: tuple[float | None, ...], asks: bool) -> None:

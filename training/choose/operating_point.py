@@ -1,8 +1,9 @@
-"""The operating point of an artifact: the margin and theta, each chosen on a curve that ``pearl eval`` measures on dev.
+"""The operating point of an artifact: margin, theta and question floor, chosen on what ``pearl eval`` measures on dev.
 
 The margin is how far below the best document's score one may lie and still be shown: a score in nats says how much
 worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
-rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3).
+rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). The floor is the
+relatedness of a history below which the user is asked.
 """
 
 from __future__ import annotations
@@ -84,6 +85,29 @@ def set_operating_point(setting: Setting, folder: Path, report: Path, metric: st
         changed["thresholds"] = (artifact.thresholds or {}) | {chat_model: chosen.number}
     write_manifest(folder, replace(artifact, **changed))
     return chosen
+
+
+def set_question_floor(folder: Path, report: Path) -> float:
+    """Write the relatedness below which the user is asked into the artifact: the least of the report's histories, for
+    what is enough in one kind of text must be enough in all.
+
+    Raises InputError for an artifact that is not whole, for a report of another command, and where the retriever does
+    not know what a history has to do with a request.
+    """
+    artifact = read_whole(folder)
+    try:
+        histories = json.loads(report.read_text(encoding="utf-8"))["histories"]
+        floors = {str(each["history"]): float(each["ask_unrelated"]) for each in histories}
+        floor = min(floors.values())
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{report}: is not a report of 'pearl eval questions --json' with relatedness "
+            f"({type(error).__name__}: {error}).",
+            code="not_a_report",
+        ) from error
+    training = artifact.training | {"ask_unrelated": floors}
+    write_manifest(folder, replace(artifact, ask_unrelated=floor, training=training))
+    return floor
 
 
 def choose_margin(curve: Curve, metric: str) -> OperatingPoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from training.commands import fit, margin, requests, retriever, score, select, sets, threshold
+from training.commands import fit, floor, margin, requests, retriever, score, select, sets, threshold
 
 app = typer.Typer(
     add_completion=False,
@@ -18,6 +18,7 @@ app.command(epilog=sets.EXAMPLES)(sets.sets)
 app.command(epilog=select.EXAMPLES)(select.select)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=margin.EXAMPLES)(margin.margin)
+app.command(epilog=floor.EXAMPLES)(floor.floor)
 app.command(epilog=threshold.EXAMPLES)(threshold.threshold)
 app.command(epilog=retriever.EXAMPLES)(retriever.retriever)
 

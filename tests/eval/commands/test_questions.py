@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from retriever.calibrated.artifact import SHIPPED, read_manifest
 
 
 @pytest.fixture
@@ -24,6 +28,63 @@ def test_own_requests_are_served_and_anothers_end_in_a_question(pearl_eval: Any,
     (figures,) = found["histories"]
     assert found["ask_below"] == 0
     assert {kind: figures[kind]["requests"] for kind in ("own", "foreign")} == {"own": 2, "foreign": 2}
+
+
+def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
+    pearl_eval: Any, run_pearl: Any, write_lines: Any, tmp_path: Path
+) -> None:
+    """Four write of boats and bread, and two of the weather: their requests are of another kind."""
+
+    def history(name: str, **nouns: str) -> Path:
+        return write_lines(
+            [
+                {
+                    "user_id": user,
+                    "id": f"{n}",
+                    "timestamp": 10.0 + n,
+                    "text": f"The {noun} {n}.",
+                    "request": f"{noun} {n}?",
+                }
+                for user, noun in nouns.items()
+                for n in range(10)
+            ],
+            name,
+        )
+
+    first = history("first.jsonl", ann="boats", ben="bread", cid="yachts", dan="loaves")
+    second = history("second.jsonl", eve="rain", fay="snow")
+    folder, report = tmp_path / "artifact", tmp_path / "questions.json"
+    shutil.copytree(SHIPPED, folder)
+    words = ["questions", "--history", first, "--history", second, "--model", folder]
+    done = pearl_eval(*words, "--json", report)
+    assert done.status == 0, done.err
+    found = json.loads(report.read_text())["histories"]
+    for figures in found:
+        assert figures["elsewhere"]["requests"] == figures["own"]["requests"]
+        assert figures["own"]["median_relatedness"] > figures["elsewhere"]["median_relatedness"]
+
+    ran = run_pearl("train", "floor", "--model", folder, "--questions", report)
+    assert ran.status == 0, ran.err
+    floor = min(figures["ask_unrelated"] for figures in found)
+    assert ran.err == f"asks below a relatedness of {floor:.3f}\n"
+    artifact = read_manifest(folder)
+    assert artifact.ask_unrelated == artifact.calibration.ask_unrelated == floor
+    assert artifact.training["ask_unrelated"] == {f["history"]: f["ask_unrelated"] for f in found}
+
+    assert "elsewhere" not in pearl_eval(*words).out  # a table, in words
+    between = (found[0]["own"]["median_relatedness"] + found[0]["elsewhere"]["median_relatedness"]) / 2
+    figures = pearl_eval(*words, "--ask-unrelated", between, "--json", "-").json["histories"][0]
+    assert figures["own"]["asked"]["value"] < 0.5 < figures["elsewhere"]["asked"]["value"]
+
+
+def test_a_report_without_relatedness_sets_no_floor(
+    pearl_eval: Any, run_pearl: Any, make_artifact: Any, two_people: Any, tmp_path: Path
+) -> None:
+    report = tmp_path / "questions.json"
+    assert pearl_eval("questions", "--history", two_people, "--model", "bm25", "--json", report).status == 0
+    ran = run_pearl("train", "floor", "--model", make_artifact(), "--questions", report)
+    assert ran.status == 2
+    assert "is not a report of 'pearl eval questions --json' with relatedness" in ran.err
 
 
 def test_a_retriever_without_a_second_floor_never_asks(pearl_eval: Any, two_people: Any) -> None:
