@@ -56,7 +56,7 @@ def declared_choices() -> dict[str, Presets]:
     from eval.benchmarks import choices as items
     from eval.commands.judge.made import presets_of
     from eval.drafts import stance
-    from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write, traits
+    from eval.judges import authorship, discover, personalized, quality, style_detect, style_rank, style_write, traits
     from eval.recorded.personalized import presets as recorded
     from eval.recorded.quality import compose
     from eval.recorded.quality import expert_choices as experts
@@ -66,7 +66,7 @@ def declared_choices() -> dict[str, Presets]:
     judges = (authorship, personalized, quality, style_detect, style_rank, style_write)
     declared = {f"`pearl judge {each.JUDGE.name}` ({each.JUDGE.source})": presets_of(each.JUDGE) for each in judges}
     return declared | {
-        f"`pearl forensics annotate` ({traits.JUDGE.source})": traits.PRESETS,
+        f"`pearl forensics discover`, and all but the last two `annotate` ({traits.JUDGE.source})": discover.PRESETS,
         "`pearl judge style-pairs`": PERSONA_PRESETS,
         "`pearl judge persona-items`": items.PRESETS,
         "`pearl judge quality-items`": compose.PRESETS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.forensics import annotate, compare, merge, metrics, pairs
+from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs
 from eval.commands.judge.made import GroupedCommand
 from pearl.options import bundled
 
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 app.command(epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
+app.command(cls=GroupedCommand, epilog=discover.EXAMPLES)(discover.discover)
 app.command(epilog=metrics.EXAMPLES)(bundled(metrics.metrics))
 app.command(epilog=compare.EXAMPLES)(bundled(compare.compare))
 app.command(epilog=merge.EXAMPLES)(merge.merge)

@@ -1,0 +1,160 @@
+"""The run of ``pearl forensics discover``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from eval.asking.bench import Bench, bench
+from eval.asking.json_lines import write_lines
+from eval.commands.forensics.asking import PairsAsked
+from eval.commands.forensics.discover import DiscoverOptions
+from eval.judges import traits
+from eval.judges.discover import (
+    PRESETS,
+    Discovered,
+    Discovery,
+    decided_items,
+    discover,
+    merge_question,
+    proposal_questions,
+    split,
+    to_json,
+)
+from eval.judges.items import sampled
+from eval.judges.judge import Questions
+from eval.judges.traits import JUDGE, TraitItem, TraitOptions, annotated, instruction, items_of, longest_reply
+from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
+from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, named
+from eval.report.head import Head
+from eval.report.report import Outputs, Report
+from eval.report.tables import Json, Table
+from pearl.errors import ChatError, InputError
+from pearl.options import check_writable, write_json, writing
+from pearl.settings import load_settings
+from retriever.models.encoder import SentenceEncoder
+
+LEAST_PAIRS = 2
+
+
+def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
+    """Ask for what is not kept, and write the candidates. Raises InputError for options and files that cannot be used,
+    ChatError where no proposal could be read."""
+    outputs, console = Outputs(asking.json), Console(stderr=True)
+    outputs.check()
+    if options.out:
+        kind_of(options.out)
+    for option, target in (("--out", options.out), ("--traits", options.traits), ("--judgements", asking.judgements)):
+        check_writable(option, target)
+    discovery = discovery_of(options, asking)
+    data = read_pairs(asking.items)
+    reference = named(data.annotators, options.reference, "--reference: ")
+    items = sampled(decided_items(items_of(data, str(asking.items)).every, reference), asking.limit, asking.seed)
+    if len(items) < LEAST_PAIRS:
+        raise InputError(
+            f"{asking.items}: '{reference.name}' chooses a text of {len(items)} pairs; it takes {LEAST_PAIRS} to learn "
+            "from.",
+            code="too_few_pairs",
+        )
+    asking = replace(asking, max_tokens=asking.max_tokens or longest_reply(discovery.voting))
+    encoder = SentenceEncoder(load_settings(encoder=options.embed).encoder)
+    with bench(asking.asking(), console) as at:
+        head = head_of(options, asking, at.model.identity)
+        if asking.dry_run:
+            parts = estimate(at, items, reference, discovery)
+            write_json(asking.json or "-", head.to_json() | {"estimate": parts})
+            return
+        found = discover(items, reference, discovery, at, encoder.encode_documents)
+        if found is None:
+            raise ChatError("No reply proposes a rule that can be read; try another model.", code="nothing_proposed")
+        if asking.judgements:
+            lines = JUDGE.lines(found.judgements, found.voting)
+            write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
+    write_found(options, data, found, discovery)
+    figures = {
+        "reference": reference.name,
+        "preset": asking.preset,
+        "choices": {**traits.choices_of(found.voting), "voted": discovery.voted, "share_of": discovery.share_of},
+        "votes": found.voting.votes,
+        "n": len(items),
+        **to_json(found, discovery),
+    }
+    outputs.write(Report(head, figures, discovery_tables))
+
+
+def discovery_of(options: DiscoverOptions, asking: PairsAsked) -> Discovery:
+    """Raises InputError for unknown choices."""
+    chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
+    voted, share_of = chosen.pop("voted"), chosen.pop("share_of")
+    chosen["votes"] = options.votes or int(chosen["votes"])
+    voting = TraitOptions(preset=asking.preset, seed=asking.seed, per_call=options.per_call, **chosen)
+    return Discovery(options.proposals, options.clusters, options.least, voted, share_of, voting)
+
+
+def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discovery: Discovery) -> dict[str, Any]:
+    """The calls and the highest cost of each step. Rules that nobody has proposed yet count as a dozen words."""
+    proposing, voting = split(items, discovery.voted)
+    rules = tuple(
+        instruction(f"has more of the quality {number} than others do, by far") for number in range(discovery.clusters)
+    )
+    voted = replace(discovery.voting, rules=rules)
+    merging = [merge_question((rule, *rules)) for rule in rules]
+    return {
+        "proposals": at.estimate(proposal_questions(proposing, reference, discovery.proposals))["estimate"],
+        "merging": at.estimate(merging)["estimate"],
+        "votes": at.estimate(Questions(JUDGE, voting, voted))["estimate"],
+    }
+
+
+def write_found(options: DiscoverOptions, data: AnnotatedPairs, found: Discovered, discovery: Discovery) -> None:
+    """Write the pairs with the votes, and the traits that stay."""
+    if options.out:
+        write_pairs(options.out, annotated(data, found.judgements, found.voting))
+    if options.traits:
+        kept = [rule.cluster.rule for rule in found.rules if not rule.faults(discovery)]
+        with writing(f"--traits {options.traits}"):
+            options.traits.write_text("".join(f"{rule}\n" for rule in kept), encoding="utf-8")
+
+
+def head_of(options: DiscoverOptions, asking: PairsAsked, judge: str) -> Head:
+    return Head.of(
+        "forensics",
+        "discover",
+        judge=judge,
+        pairs=asking.items,
+        reference=options.reference,
+        out=options.out,
+        traits=options.traits,
+        embed=options.embed,
+        proposals=options.proposals,
+        clusters=options.clusters,
+        least=options.least,
+        votes=options.votes,
+        per_call=options.per_call,
+        preset=asking.preset,
+        choose=list(asking.choose),
+        temperature=asking.temperature,
+        top_p=asking.top_p,
+        max_tokens=asking.max_tokens,
+        limit=asking.limit,
+        seed=asking.seed,
+    )
+
+
+def discovery_tables(result: Json) -> Iterator[Table]:
+    """The candidates with their votes, those that stay first."""
+    names = ("for", "against", "abstain", "both", "neither", "invalid", "without")
+    rows = tuple(
+        (row["trait"], "yes" if row["kept"] else ", ".join(row["faults"]), *(f"{row[name]:,}" for name in names))
+        for row in result["candidates"]
+    )
+    unread = sum(result["unread"].values())
+    caption = (
+        f"Rules that explain the choices of {result['reference']}: {result['proposed']:,} proposals by "
+        f"{result['judge']}, {result['distinct']:,} of them different, {unread:,} replies without one; voted on by "
+        f"{result['voted_on']:,} pairs."
+    )
+    yield Table(caption, ("trait", "stays", *names), rows, result["command"])
