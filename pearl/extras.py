@@ -7,7 +7,7 @@ from pearl.errors import InputError
 # extra -> the modules that the base does without and that it brings
 EXTRAS = {
     "train": (
-        *("accelerate", "datasets", "gguf", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
+        *("accelerate", "datasets", "gguf", "peft", "pyarrow", "scipy", "sentence_transformers", "sklearn"),
         *("torch", "transformers"),
     ),
     "eval": (

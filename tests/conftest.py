@@ -253,6 +253,12 @@ def sqlite_database(sqlite_url: str) -> Iterator[Database]:
 TINY_VOCABULARY = 260
 
 
+CHAT_TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
 def byte_tokenizer() -> Any:
     """A token a byte, which any text survives."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -291,6 +297,19 @@ def save_tiny_causal(folder: Path, window: int) -> Path:
 def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny decoder-only model, saved."""
     return save_tiny_causal(tmp_path_factory.mktemp("causal"), window=2048)
+
+
+@pytest.fixture(scope="session")
+def chat_folder(causal_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a chat template, in a folder called tiny."""
+    from transformers import AutoTokenizer
+
+    folder = tmp_path_factory.mktemp("chat") / "tiny"
+    shutil.copytree(causal_folder, folder)
+    tokenizer: Any = AutoTokenizer.from_pretrained(causal_folder)
+    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

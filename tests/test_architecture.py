@@ -29,7 +29,7 @@ ROOMS = {
     ),
     "training": (
         *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit"),
-        *("requests", "account", "recipe", "finish", "commands"),
+        *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }
 # modules that start a program: git, the documentation's generator, and the command line itself

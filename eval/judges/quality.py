@@ -202,15 +202,22 @@ ASKED: Mapping[str, str] = {
 def ask(trial: Trial[QualityItem], options: JudgeQualityOptions) -> Messages:
     """Every example with its answer, then the question."""
     turns = [Message("system", ASKED[options.scheme])]
-    texts: tuple[str, ...]
     for example in options.shown:
-        if isinstance(example, QualityPair):
-            texts, answer = (example.first, example.second), f'{{"preference": "{example.preferred}"}}'
-        else:
-            texts, answer = (example.text,), f'{{"score": {round(example.score)}}}'
-        turns += [Message("user", _marked(texts)), Message("assistant", answer)]
-    asked = trial.shown(trial.item.texts)[: 2 if options.scheme == PAIR else 1]
-    return *turns, Message("user", _marked(asked))
+        turns += [Message("user", question(example)), Message("assistant", answer(example))]
+    texts = trial.shown(trial.item.texts)
+    return *turns, Message("user", _marked(texts if options.scheme == PAIR else texts[:1]))
+
+
+def question(record: QualityPair | ScoredParagraph) -> str:
+    """The texts of a record as the judge is shown them."""
+    return _marked((record.first, record.second) if isinstance(record, QualityPair) else (record.text,))
+
+
+def answer(record: QualityPair | ScoredParagraph) -> str:
+    """The answer that people's word on a record comes to, in the form that is asked for."""
+    if isinstance(record, QualityPair):
+        return f'{{"preference": "{record.preferred}"}}'
+    return f'{{"score": {round(record.score)}}}'
 
 
 def _marked(texts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pearl.chat.base import ChatModel
+from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from pearl.settings import Settings
@@ -42,9 +43,18 @@ def _embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> Chat
     return EmbeddedChatModel(context_tokens=settings.embedded_context_tokens, undisturbed=undisturbed, copies=copies)
 
 
+def _local(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.chat.local import LocalChatModel
+
+    if not settings.llm_model:
+        raise InputError("PEARL_LLM=transformers needs PEARL_LLM_MODEL, a folder or a hub's name.", code="no_model")
+    return LocalChatModel(settings.llm_model)
+
+
 ENGINES = (
     Engine(EMBEDDED_ENGINE, "SmolLM2 on this machine", _embedded),
     Engine(ENDPOINT_ENGINE, "any OpenAI-compatible endpoint", _endpoint),
+    Engine("transformers", "a folder or hub model in PEARL_LLM_MODEL, for measuring", _local),
 )
 
 

@@ -130,4 +130,4 @@ def _tokenizer(fields: Mapping[str, Any]) -> Any:
     tokenizer.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in control])
     special = {name: words[of[f"{id}_token_id"]] for name, id in SPECIAL.items()}
     fast: Any = PreTrainedTokenizerFast
-    return fast(tokenizer_object=tokenizer, **special)
+    return fast(tokenizer_object=tokenizer, chat_template=fields.get("tokenizer.chat_template"), **special)

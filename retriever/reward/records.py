@@ -33,13 +33,14 @@ ASKED = re.compile(r"\n+You must produce your answer in the following JSON forma
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """``preferred`` is 1 or 2."""
+    """``preferred`` is 1 or 2; ``rationale``: why, where the record says it."""
 
     line: int
     first: str
     second: str
     preferred: int
     origin: str = UNSTATED
+    rationale: str = ""
 
     @property
     def better(self) -> str:
@@ -53,6 +54,7 @@ class ScoredParagraph:
     line: int
     text: str
     score: float
+    rationale: str = ""
 
     @property
     def off_scale(self) -> bool:
@@ -102,10 +104,11 @@ def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
     if "paragraph1" in value or "paragraph2" in value:
         first, second = (_paragraph(value.get(field), field) for field in ("paragraph1", "paragraph2"))
         preferred = _preference(value.get("reference_preference"), "reference_preference")
-        return QualityPair(line, first, second, preferred, _origin(value.get("origin")))
+        return QualityPair(line, first, second, preferred, _origin(value.get("origin")), _rationale(value))
     if "paragraph" in value:
         field = next((field for field in ("zscore", "score", "zscore_int") if field in value), "score")
-        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), _score(value.get(field), field))
+        score = _score(value.get(field), field)
+        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), score, _rationale(value))
     has = ", ".join(sorted(value)) or "no field"
     needs = "needs paragraph1 and paragraph2, paragraph, or messages"
     raise InputError(f"{needs}; the record has {has}.", code="missing_field")
@@ -182,6 +185,13 @@ def _paragraph(value: Any, field: str) -> str:
     if words > MAX_WORDS:
         raise InputError(f"has {words:,} words; a paragraph has at most {MAX_WORDS:,}.", param=field, code="too_long")
     return value
+
+
+def _rationale(value: dict[str, Any]) -> str:
+    reasons = value.get("rationale", "")
+    if not isinstance(reasons, str):
+        raise InputError(f"must be a string, not {json_type(reasons)}.", param="rationale", code="wrong_type")
+    return reasons.strip()
 
 
 def _preference(value: Any, field: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from training.commands import fit, floor, margin, requests, retriever, score, select, sets, threshold
+from training.commands import chat, fit, floor, margin, requests, retriever, score, select, sets, threshold
 
 app = typer.Typer(
     add_completion=False,
@@ -21,6 +21,7 @@ app.command(epilog=margin.EXAMPLES)(margin.margin)
 app.command(epilog=floor.EXAMPLES)(floor.floor)
 app.command(epilog=threshold.EXAMPLES)(threshold.threshold)
 app.command(epilog=retriever.EXAMPLES)(retriever.retriever)
+app.command(epilog=chat.EXAMPLES)(chat.chat)
 
 
 @app.callback()

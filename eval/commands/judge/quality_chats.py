@@ -1,0 +1,113 @@
+"""``pearl judge quality-chats``"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, check_writable, known
+
+if TYPE_CHECKING:
+    from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
+
+NONE, INPUT, OUTPUT = "none", "input", "output"
+RATIONALES = {
+    NONE: "the question, and the verdict",
+    INPUT: "the reasons stand below the question, and the verdict is learned; none are there when it is asked",
+    OUTPUT: "the reasons are learned, too, and stand before the verdict",
+}
+VARIANTS = ("P", "R", "PR")
+
+EXAMPLES = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
+With --rationale a record needs "rationale", the reasons that somebody gave for its label:
+
+\b
+@RATIONALES
+
+Examples:
+
+\b
+  pearl judge quality-chats --data lamp_PRE.json --variant P --out chats.jsonl
+  pearl judge quality-chats --data reasoned.jsonl --rationale input --out chats.jsonl --json -
+  pearl train chat --data chats.jsonl --base embedded --out work/judge
+""".replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))
+
+
+def quality_chats(
+    data: list[Path] = typer.Option(..., "--data", metavar="F.json", help="Pairs and scored texts; repeatable."),
+    out: Path = typer.Option(..., "--out", metavar="CHATS.jsonl", help="Write a conversation a line."),
+    variant: str = typer.Option("PR", "--variant", help="P for pairs, R for scored texts, PR for both."),
+    rationale: str = typer.Option(NONE, "--rationale", help="Place of the reasons: none, input or output, see below."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Write the conversations that `pearl train chat` makes a judge of writing quality from."""
+    from eval.asking.json_lines import write_lines
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+    from eval.report.tables import Json, Table
+    from retriever.reward.records import read_quality
+
+    check_writable("--out", out)
+    outputs = Outputs(json)
+    outputs.check()
+    known("variant", variant, VARIANTS)
+    known("rationale", rationale, RATIONALES)
+    records = [record for path in data for record in read_quality(path)]
+    counts: Counter[str] = Counter()
+    chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
+    if not chats:
+        raise InputError("no record is left: see --variant and --rationale.", param="data", code="no_records")
+    write_lines(out, chats, called=f"--out {out}")
+
+    def tables(result: Json) -> Iterator[Table]:
+        rows = tuple((name, f"{count:,}") for name, count in result["records"].items())
+        yield Table(f"{result['conversations']:,} conversations.", ("records", "number"), rows, result["command"])
+
+    head = Head.of("judge", "quality-chats", data=data, variant=variant, rationale=rationale)
+    outputs.write(Report(head, {"conversations": len(chats), "records": dict(counts)}, tables))
+
+
+def _conversations(
+    records: Sequence[QualityRecord], variant: str, rationale: str, counts: Counter[str]
+) -> Iterator[list[dict[str, Any]]]:
+    """The turns of each; what is left out is counted."""
+    from retriever.reward.records import QualityPair, ScoredParagraph
+
+    for record in records:
+        if isinstance(record, QualityPair) and "P" in variant:
+            other = replace(record, first=record.second, second=record.first, preferred=3 - record.preferred)
+            shown: tuple[QualityPair | ScoredParagraph, ...] = (record, other)
+        elif isinstance(record, ScoredParagraph) and "R" in variant and not record.off_scale:
+            shown = (record,)
+        else:
+            off_scale = isinstance(record, ScoredParagraph) and record.off_scale
+            counts["score off the scale" if off_scale else "not of the variant"] += 1
+            continue
+        if rationale != NONE and not record.rationale:
+            counts["without a rationale"] += 1
+            continue
+        counts["pairs" if len(shown) == 2 else "scored texts"] += 1
+        # reasons name the texts by their places, so a pair with reasons keeps its order
+        yield from (_turns(each, rationale) for each in (shown if rationale == NONE else shown[:1]))
+
+
+def _turns(record: QualityPair | ScoredParagraph, rationale: str) -> list[dict[str, Any]]:
+    from eval.judges.quality import ASKED, PAIR, POINTS, answer, question
+    from retriever.reward.records import QualityPair
+
+    asked, said = question(record), answer(record)
+    if rationale == INPUT:
+        asked = f"{asked}\n\nThe reasons that an editor gave:\n{record.rationale}"
+    elif rationale == OUTPUT:
+        said = f"{record.rationale}\n{said}"
+    return [
+        {"role": "system", "content": ASKED[PAIR if isinstance(record, QualityPair) else POINTS]},
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": said},
+    ]

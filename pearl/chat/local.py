@@ -1,0 +1,108 @@
+"""A causal model of transformers on this machine: a folder, such as one that `pearl train chat` wrote, or a hub's name.
+
+For measuring models that no endpoint serves. It answers one question at a time; to serve drafts, an inference server is
+many times as fast.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pearl.chat.base import Chunk, Decoding, Message
+from pearl.errors import ChatError, ContextExceeded
+from pearl.records import Usage
+
+
+class LocalChatModel:
+    """Loaded on first use."""
+
+    continues = False
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+        self.name = Path(model).name or model
+
+    @property
+    def identity(self) -> str:
+        """The name, and for a folder the size and time of every file, on which kept answers depend."""
+        files = (path for path in sorted(Path(self._model).glob("*")) if path.is_file())
+        found = (f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+        return "; ".join((self._model, *found))
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        """The model and its tokenizer. Raises ChatError."""
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self._model)
+            model: Any = AutoModelForCausalLM.from_pretrained(self._model, dtype="auto")
+        except (OSError, ValueError) as error:
+            raise ChatError(
+                f"{self._model}: is no causal model with its tokenizer: {error}", code="model_not_found"
+            ) from error
+        if not tokenizer.chat_template:
+            raise ChatError(
+                f"{self._model}: its tokenizer has no chat template; name a model that was trained to chat.",
+                code="no_chat_template",
+            )
+        return model.eval(), tokenizer
+
+    @property
+    def context_tokens(self) -> int:
+        return int(self._loaded[0].config.max_position_embeddings)
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._loaded[1](text, add_special_tokens=False)["input_ids"])
+
+    async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
+        left = threading.Event()
+        try:
+            text, finish_reason, usage = await asyncio.to_thread(self._answer, list(messages), decoding, left)
+        finally:
+            left.set()
+        yield Chunk(text)
+        yield Chunk(finish_reason=finish_reason, usage=usage)
+
+    def _answer(self, messages: list[Message], decoding: Decoding, left: threading.Event) -> tuple[str, str, Usage]:
+        import torch
+
+        with self._lock, torch.inference_mode():
+            model, tokenizer = self._loaded
+            turns = [{"role": message.role, "content": message.content} for message in messages]
+            prompt = tokenizer.apply_chat_template(
+                turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            )
+            asked = int(prompt["input_ids"].shape[1])
+            if asked + decoding.max_tokens > self.context_tokens:
+                raise ContextExceeded(
+                    f"The prompt has {asked} tokens; with {decoding.max_tokens} for the answer it does not fit the "
+                    f"window of {self.context_tokens} of {self.name}; shorten it."
+                )
+            torch.manual_seed(decoding.seed)
+            draws = {"do_sample": True, "temperature": decoding.temperature, "top_p": decoding.top_p}
+            tokens = model.generate(
+                **prompt,
+                max_new_tokens=decoding.max_tokens,
+                stopping_criteria=[lambda *_: torch.tensor([left.is_set()])],
+                pad_token_id=tokenizer.pad_token_id,
+                **(draws if decoding.temperature else {"do_sample": False}),
+            )[0, asked:]
+        ends = {model.generation_config.eos_token_id, tokenizer.eos_token_id}
+        whole = len(tokens) < decoding.max_tokens or int(tokens[-1]) in ends
+        text = tokenizer.decode(tokens, skip_special_tokens=True).strip()
+        places = [place for stop in decoding.stop if (place := text.find(stop)) >= 0]
+        text = text[: min(places)] if places else text
+        return text, "stop" if whole or places else "length", Usage(asked, len(tokens))
+
+    async def check(self) -> None:
+        """Return at once: the model is in this process."""
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,64 @@
+"""A causal model of transformers as a chat model: it answers, stops, and says what it cannot do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pearl.chat.base import Decoding, Message, complete
+from pearl.chat.choose import make_chat_model
+from pearl.chat.local import LocalChatModel
+from pearl.errors import ChatError, ContextExceeded, InputError
+from pearl.settings import load_settings
+
+ASKED = (Message("system", "Be brief."), Message("user", "Tea?"))
+
+
+def answered(model, **decoding):
+    return asyncio.run(complete(model, ASKED, Decoding(**decoding)))
+
+
+@pytest.fixture(scope="module")
+def model(chat_folder):
+    return LocalChatModel(str(chat_folder))
+
+
+def test_an_answer_and_its_tokens(model):
+    reply = answered(model, max_tokens=8)
+    assert (reply.finish_reason, reply.usage.completion_tokens) == ("length", 8)
+    assert reply.usage.prompt_tokens == len("<system>Be brief.") + len("<user>Tea?") + 2 + len("<assistant>")
+    assert reply == answered(model, max_tokens=8)
+    assert model.count_tokens("Tea?") == 4
+
+
+def test_draws_follow_their_seed(model):
+    one, again, other = (answered(model, max_tokens=8, temperature=1.5, seed=seed).text for seed in (1, 1, 2))
+    assert one == again != other
+
+
+def test_a_stop_ends_the_answer(model):
+    text = answered(model, max_tokens=8).text
+    reply = answered(model, max_tokens=8, stop=(text[2],))
+    assert (reply.text, reply.finish_reason) == (text[: text.index(text[2])], "stop")
+
+
+def test_the_window_is_kept(model):
+    with pytest.raises(ContextExceeded, match="window of 2048"):
+        answered(model, max_tokens=2048)
+
+
+def test_what_is_no_chat_model(causal_folder, tmp_path):
+    with pytest.raises(ChatError, match="no chat template"):
+        answered(LocalChatModel(str(causal_folder)))
+    with pytest.raises(ChatError, match="no causal model"):
+        answered(LocalChatModel(str(tmp_path)))
+    with pytest.raises(InputError, match="needs PEARL_LLM_MODEL"):
+        make_chat_model(load_settings(llm="transformers"))
+
+
+def test_another_model_in_the_folder_is_another_identity(chat_folder, tmp_path):
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    before = LocalChatModel(str(tmp_path)).identity
+    (tmp_path / "config.json").write_text('{"new": 1}', encoding="utf-8")
+    assert LocalChatModel(str(tmp_path)).identity != before

@@ -1,0 +1,107 @@
+"""``pearl train chat``: from pairs to a judge of one's own, by every command on the way."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TEXTS = ("The tide went out", "A kettle sang", "Nobody moved the stone")
+RECORDS = [
+    {"paragraph1": text, "paragraph2": f"{text} like a dream", "reference_preference": "1", "rationale": "It is plain."}
+    for text in TEXTS
+] + [{"paragraph": TEXTS[0], "score": 8.0}, {"paragraph": TEXTS[1], "score": 0.0}]
+
+
+@pytest.fixture
+def chats(run_pearl, tmp_path):
+    """``pearl judge quality-chats`` and the conversations that it writes."""
+
+    def run(*more, records=RECORDS):
+        data, out = tmp_path / "records.json", tmp_path / "chats.jsonl"
+        data.write_text(json.dumps(records), encoding="utf-8")
+        ran = run_pearl("judge", "quality-chats", "--data", data, "--out", out, "--json", "-", *more)
+        lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+        return ran, [[turn["content"] for turn in json.loads(line)["messages"]] for line in lines]
+
+    return run
+
+
+def test_pairs_in_both_orders_and_scored_texts(chats):
+    ran, turns = chats()
+    assert ran.json["records"] == {"pairs": 3, "scored texts": 1, "score off the scale": 1}
+    assert [answer for _, _, answer in turns[:2]] == ['{"preference": "1"}', '{"preference": "2"}']
+    assert turns[-1][2] == '{"score": 8}'
+    assert ran.json["conversations"] == 7
+
+
+def test_reasons_in_the_question_or_before_the_verdict(chats):
+    _, shown = chats("--variant", "P", "--rationale", "input")
+    assert len(shown) == 3, "reasons name the texts by their places"
+    assert shown[0][1].endswith("It is plain.")
+    assert shown[0][2] == '{"preference": "1"}'
+    _, learned = chats("--variant", "P", "--rationale", "output")
+    assert learned[0][2] == 'It is plain.\n{"preference": "1"}'
+    ran, _ = chats("--variant", "R", "--rationale", "output")
+    assert (ran.status, ran.err.count("\n")) == (2, 1)
+
+
+def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_path, monkeypatch):
+    chats("--variant", "P")
+    data, model = tmp_path / "chats.jsonl", tmp_path / "judge"
+    ran = train("chat", data=data, dev=data, base=chat_folder, out=model, epochs=2, rate=0.05, accumulate=2, json="-")
+    assert ran.status == 0, ran.err
+    figures = ran.json
+    assert (figures["conversations"], figures["too_long"], len(figures["dev_loss"])) == (6, 0, 2)
+    assert figures["dev_loss"][1] < figures["dev_loss"][0], "it learns"
+    assert figures["trained_weights"] > 0
+
+    # what it wrote is a judge that transformers run; random weights say nothing that can be read
+    monkeypatch.setenv("PEARL_LLM_MODEL", str(model))
+    asked = ("--items", tmp_path / "pairs.json", "--replies", tmp_path / "r.sqlite", "--json", "-", "--max-tokens", 24)
+    (tmp_path / "pairs.json").write_text(json.dumps(RECORDS[:2]), encoding="utf-8")
+    judged = run_pearl("judge", "quality", "--llm", "transformers", *asked)
+    assert judged.status == 0, judged.err
+    assert (judged.json["judge"].partition(";")[0], judged.json["n"]) == (str(model), 2)
+    assert sum(judged.json["verdicts"].values()) == 4
+
+
+def test_a_checkpoint_is_gone_on_from(chats, train, chat_folder, tmp_path):
+    chats("--variant", "R")
+    data = tmp_path / "chats.jsonl"
+    shared = {"data": data, "base": chat_folder, "work": tmp_path / "work", "accumulate": 1}
+    assert train("chat", out=tmp_path / "one", epochs=1, **shared).status == 0
+    assert train("chat", out=tmp_path / "two", epochs=2, **shared).status == 0
+    assert sorted(path.name for path in (tmp_path / "work").glob("checkpoint-*")) == ["checkpoint-1", "checkpoint-2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"messages": []}, "messages: must be a list of turns."),
+        (
+            {"messages": [{"role": "user", "content": "hi"}]},
+            "the last turn, which is learned, must be the assistant's.",
+        ),
+        ({"messages": [{"role": "critic", "content": "hi"}]}, "each turn needs a role"),
+        (None, "there is no conversation in it."),
+    ],
+)
+def test_bad_conversations_are_named(train, write_lines, chat_folder, tmp_path, line, message):
+    data = write_lines([line] if line else [], "chats.jsonl")
+    ran = train("chat", data=data, base=chat_folder, out=tmp_path / "m")
+    assert (ran.status, (tmp_path / "m").exists()) == (2, False)
+    assert message in ran.err
+
+
+def test_what_cannot_be_trained_is_refused_before_the_work(chats, train, causal_folder, chat_folder, tmp_path):
+    chats("--variant", "R")
+    data = tmp_path / "chats.jsonl"
+    assert "no chat template" in train("chat", data=data, base=causal_folder, out=tmp_path / "m").err
+    assert "cannot be loaded" in train("chat", data=data, base=tmp_path / "none", out=tmp_path / "m").err
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "novel.txt").write_text("mine", encoding="utf-8")
+    assert "there is something already" in train("chat", data=data, base=chat_folder, out=full).err
+    assert (full / "novel.txt").exists()
+    assert "raise --max-tokens" in train("chat", data=data, base=chat_folder, out=tmp_path / "m", max_tokens=16).err

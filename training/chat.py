@@ -1,0 +1,229 @@
+"""Fine-tuning of a chat model on conversations, by low-rank adapters (papers/writing-quality-rewards.txt, section 3).
+
+What it learns is the last turn of each conversation: a verdict on writing, with its reasons or without, or an edit.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+from typer import Option
+
+from pearl.errors import InputError
+from pearl.history import parse_numbered_lines
+from pearl.settings import EMBEDDED
+from training.progress import progress_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from torch import Tensor
+
+WARM_UP = 0.05  # share of the steps
+IGNORED = -100  # the label of a token that is not learned
+ROLES = ("system", "user", "assistant")
+Turns = list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTraining:
+    """The adapter, and the way it is fitted."""
+
+    rank: Annotated[int, Option(min=1, help="Rank of the adapter's matrices.")] = 16
+    alpha: Annotated[int, Option(min=1, help="Weight of the adapter, in ranks: alpha / rank.")] = 32
+    dropout: Annotated[float, Option(min=0.0, max=0.9, help="Dropout before the adapter.")] = 0.05
+    epochs: Annotated[int, Option(min=1, help="Passes over the conversations at most.")] = 3
+    rate: Annotated[float, Option(min=1e-8, help="Highest learning rate.")] = 2e-4
+    batch: Annotated[int, Option(min=1, help="Conversations computed at once.")] = 1
+    accumulate: Annotated[int, Option(min=1, help="Batches before a step.")] = 8
+    max_tokens: Annotated[int, Option(min=16, help="Longest conversation, tokens; longer ones are left out.")] = 2048
+    patience: Annotated[int, Option(min=1, help="Epochs without a lower loss on --dev before it stops.")] = 1
+    seed: Annotated[int, Option(min=0, help="Seed of the adapter and of the order.")] = 0
+
+
+def read_conversations(path: Path) -> list[Turns]:
+    """The conversations of JSON Lines with ``messages``. Raises InputError that names file, line and field."""
+
+    def parse(value: dict[str, Any], number: int) -> Turns:
+        turns = value.get("messages")
+        if not isinstance(turns, list) or not turns:
+            raise InputError("must be a list of turns.", param="messages", code="missing_field")
+        for turn in turns:
+            role, content = (turn.get(name) if isinstance(turn, dict) else None for name in ("role", "content"))
+            if role not in ROLES or not isinstance(content, str) or not content.strip():
+                raise InputError(f"each turn needs a role ({', '.join(ROLES)}) and content.", param="messages")
+        if turns[-1]["role"] != "assistant" or len(turns) < 2:
+            raise InputError("the last turn, which is learned, must be the assistant's.", param="messages")
+        return [{"role": turn["role"], "content": turn["content"]} for turn in turns]
+
+    found = list(parse_numbered_lines(path, parse))
+    if not found:
+        raise InputError(f"{path}: there is no conversation in it.", code="empty_file")
+    return found
+
+
+def load_base(name: str) -> tuple[Any, Any]:
+    """The model in float32 and its tokenizer. Raises InputError for anything that is no chat model."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if name == EMBEDDED:
+        from pearl.chat.embedded import embedded_model_file
+        from retriever.models.smollm2 import load_smollm2
+
+        model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)
+    else:
+        try:
+            model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(name)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"--base {name}: cannot be loaded: {error}", param="base", code="model_not_found"
+            ) from error
+    if not tokenizer.chat_template:
+        raise InputError(f"--base {name}: its tokenizer has no chat template; name a chat model.", param="base")
+    return model, tokenizer
+
+
+def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:
+    """Tokens and labels of each conversation that fits, and how many do not: one that is cut off teaches to stop."""
+    rows = []
+    for turns in conversations:
+        asked = tokenizer.apply_chat_template(turns[:-1], add_generation_prompt=True, return_dict=False)
+        tokens = tokenizer.apply_chat_template(turns, return_dict=False)
+        if tokens[: len(asked)] != asked:
+            raise InputError("--base: its chat template changes earlier turns by later ones.", param="base")
+        if len(tokens) <= max_tokens:
+            rows.append({"input_ids": tokens, "labels": [IGNORED] * len(asked) + tokens[len(asked) :]})
+    return rows, len(conversations) - len(rows)
+
+
+def batched(rows: Sequence[dict[str, list[int]]], padding: int) -> dict[str, Tensor]:
+    """(B, T) each, padded at the end."""
+    import torch
+
+    longest = max(len(row["input_ids"]) for row in rows)
+
+    def stacked(name: str, filler: int) -> Tensor:
+        return torch.tensor([row[name] + [filler] * (longest - len(row[name])) for row in rows])
+
+    mask = [[1] * len(row["input_ids"]) + [0] * (longest - len(row["input_ids"])) for row in rows]
+    return {
+        "input_ids": stacked("input_ids", padding),
+        "labels": stacked("labels", IGNORED),
+        "attention_mask": torch.tensor(mask),
+    }
+
+
+def fit_chat(
+    base: str,
+    train: Sequence[Turns],
+    dev: Sequence[Turns],
+    options: ChatTraining,
+    work: Path,
+    out: Path,
+    console: Console,
+) -> dict[str, Any]:
+    """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return what came of it.
+
+    ``work`` keeps a checkpoint an epoch, from which an interrupted run goes on. With ``dev`` the epoch of the lowest
+    loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
+    """
+    from peft import LoraConfig, get_peft_model
+    from transformers import (
+        EarlyStoppingCallback,
+        PrinterCallback,
+        Trainer,
+        TrainerCallback,
+        set_seed,
+    )
+
+    class Steps(TrainerCallback):
+        """Counts the steps on the bar, those of an earlier run at once."""
+
+        done = 0
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+            advance(state.global_step - self.done, True)
+            self.done = state.global_step
+
+    set_seed(options.seed)
+    model, tokenizer = load_base(base)
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    learned, too_long = encoded(train, tokenizer, options.max_tokens)
+    held, dev_too_long = encoded(dev, tokenizer, options.max_tokens)
+    if not learned or (dev and not held):
+        raise InputError(
+            f"no conversation has at most {options.max_tokens} tokens; raise --max-tokens.", param="max_tokens"
+        )
+    adapter = LoraConfig(
+        r=options.rank,
+        lora_alpha=options.alpha,
+        lora_dropout=options.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+    with warnings.catch_warnings():
+        # this peft asks the model by a name that transformers has changed
+        warnings.simplefilter("ignore", FutureWarning)
+        adapted: Any = get_peft_model(model, adapter)
+    trained = sum(weights.numel() for weights in adapted.parameters() if weights.requires_grad)
+    trainer = Trainer(
+        model=adapted,
+        args=_arguments(options, len(learned), bool(held), work),
+        train_dataset=learned,
+        eval_dataset=held or None,
+        data_collator=lambda rows: batched(rows, padding),
+        callbacks=[Steps(), *([EarlyStoppingCallback(options.patience)] if held else [])],
+    )
+    trainer.remove_callback(PrinterCallback)
+    steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
+    with progress_of("steps", steps, console) as advance:
+        result = trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
+    merged = adapted.merge_and_unload()
+    merged.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    figures = {
+        "conversations": len(learned),
+        "too_long": too_long,
+        "dev_conversations": len(held),
+        "dev_too_long": dev_too_long,
+        "trained_weights": trained,
+        "train_loss": round(float(result.training_loss), 6),
+        "dev_loss": [round(row["eval_loss"], 6) for row in trainer.state.log_history if "eval_loss" in row],
+    }
+    (out / "training.json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2))
+    return figures
+
+
+def _arguments(options: ChatTraining, learned: int, has_dev: bool, work: Path) -> Any:
+    """The trainer's way of going on, checking and keeping; ``learned`` conversations."""
+    from transformers import TrainingArguments
+
+    return TrainingArguments(
+        output_dir=str(work),
+        num_train_epochs=options.epochs,
+        learning_rate=options.rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=max(1, math.ceil(WARM_UP * options.epochs * learned / (options.batch * options.accumulate))),
+        per_device_train_batch_size=options.batch,
+        per_device_eval_batch_size=options.batch,
+        gradient_accumulation_steps=options.accumulate,
+        save_strategy="epoch",
+        save_total_limit=2,
+        eval_strategy="epoch" if has_dev else "no",
+        load_best_model_at_end=has_dev,
+        metric_for_best_model="eval_loss" if has_dev else None,
+        greater_is_better=False if has_dev else None,
+        logging_strategy="epoch",
+        report_to=[],
+        disable_tqdm=True,  # its bar writes the losses to standard output
+        dataloader_pin_memory=False,
+        remove_unused_columns=False,
+        seed=options.seed,
+    )

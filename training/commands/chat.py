@@ -1,0 +1,70 @@
+"""``pearl train chat``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, bundled
+from training.chat import ChatTraining
+
+EXAMPLES = """A line is a conversation, of which the last turn is learned:
+
+\b
+  {"messages": [{"role": "system", "content": "..."}, {"role": "user", "content": "..."},
+                {"role": "assistant", "content": "{\\"preference\\": \\"1\\"}"}]}
+
+`pearl judge quality-chats` writes such conversations from pairs and scored texts, with reasons or without, and LAMP's
+own files are some.
+
+MODEL is a whole model, the adapter merged into it, that transformers and inference servers load. As a judge:
+
+\b
+  pearl judge quality-chats --data lamp-P.json --out chats.jsonl
+  pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
+  PEARL_LLM_MODEL=work/judge pearl judge quality --items pairs.json --llm transformers
+"""
+
+
+@bundled
+def chat(
+    data: list[Path] = typer.Option(..., "--data", metavar="C.jsonl", help="Conversations to learn from; repeatable."),
+    out: Path = typer.Option(..., "--out", metavar="MODEL", help="Folder of the model."),
+    base: str = typer.Option(
+        "embedded", "--base", help="Chat model to begin with: embedded, a folder or a hub's name."
+    ),
+    dev: list[Path] = typer.Option(
+        [], "--dev", metavar="C.jsonl", help="Conversations to choose the epoch by; repeatable."
+    ),
+    work: Path | None = typer.Option(None, "--work", metavar="FOLDER", help="Checkpoints; by default MODEL.work."),
+    options: ChatTraining = ChatTraining(),  # noqa: B008  (frozen)
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Fine-tune a chat model on conversations with LoRA: a judge of writing, or an editor.
+
+    Repeat an interrupted command and it goes on after the last whole epoch.
+    """
+    from rich.console import Console
+
+    from pearl.options import check_writable, write_json
+    from training.chat import fit_chat, read_conversations
+    from training.files import alone_in, check_place, replaced
+
+    check_writable("--json", json)
+    check_place("out", out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"--out {out}: there is something already; name another folder.", param="out")
+    learned, held = ([turns for path in paths for turns in read_conversations(path)] for paths in (data, dev))
+    console = Console(stderr=True)
+    work = work or out.with_name(f"{out.name}.work")
+    with alone_in(work, "work"), replaced(out) as folder:
+        figures = fit_chat(base, learned, held, options, work, folder, console)
+    losses = ", ".join(f"{loss:.4f}" for loss in figures["dev_loss"]) or "no --dev"
+    console.print(
+        f"{figures['conversations']:,} conversations, {figures['too_long']:,} too long; loss on dev by epoch: {losses}",
+        highlight=False,
+    )
+    if json:
+        write_json(json, figures | {"model": str(out)})
