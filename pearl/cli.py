@@ -26,6 +26,10 @@ COMMANDS = {
     "imports": ("service.commands.past_imports", "List past imports, and undo one."),
     "documents": ("service.commands.documents", "Look at the documents of a history, search and delete them."),
     "voices": ("service.commands.voices", "Look at a user's voices and set their instructions, template and k."),
+    "profile": (
+        "service.commands.profile",
+        "Show a user's voice card: habits with rates, and what their edits change.",
+    ),
     "users": ("service.commands.users", "List the users, and delete one."),
     "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
     "train": ("training.commands", "Train a retriever from histories, step by step."),

@@ -33,7 +33,7 @@ from service.history_cache import HistoryCache
 from service.polishing import Polisher, Wish, check_wish
 from service.reading import Reading, read_text
 from service.repetition import Repetitions
-from service.store import calibrations, drafts, voices
+from service.store import calibrations, drafts, profiles, voices
 from service.store.calibrations import CalibrationKey
 from service.store.database import Database
 from service.store.ids import new_id
@@ -202,6 +202,9 @@ class Drafter:
             if commission.voice is not None:
                 voice = voices.get(connection, user.id, commission.voice)
             stored = calibrations.find(connection, user.id, key)
+            card = profiles.get(connection, user.id, commission.voice)
+        if card.standing:
+            voice = replace(voice, instructions="\n".join(filter(None, (voice.instructions, card.instructions))))
         # the trained values alone say what a new subject is: theta by hand does not make untrained scores mean more
         point = decision_point(retriever.calibration, user.name, key, stored, self._revise_below)
         with clock.stage("history_ms"):

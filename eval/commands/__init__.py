@@ -11,6 +11,7 @@ from eval.commands import (
     edits,
     experts,
     generation,
+    manner,
     people,
     personalized,
     quality,
@@ -44,6 +45,7 @@ app.command(epilog=corrected.EXAMPLES)(corrected.corrected)
 app.command(epilog=personalized.EXAMPLES)(
     bundled(personalized.personalized, former_parameters(RECORDED_PRESETS.choices))
 )
+app.command(epilog=manner.EXAMPLES)(manner.manner)
 app.command(epilog=experts.EXAMPLES)(experts.experts)
 app.command(epilog=quality.EXAMPLES)(quality.quality)
 app.command(epilog=edits.EXAMPLES)(edits.edits)

@@ -29,6 +29,12 @@ class Unit:
             return f"{_digits(100 * value)}% of {self.name}"
         return f"{_digits(value)} {self.name}"
 
+    def ends(self, low: float, high: float) -> str:
+        """The ends of an interval: '0.8 to 1.7', '10 to 25%'."""
+        if self.share:
+            return f"{_digits(100 * low)} to {_digits(100 * high)}%"
+        return f"{_digits(low)} to {_digits(high)}"
+
 
 SHARE_OF_TEXTS = Unit("texts", lambda writing: 1, share=True)
 SHARE_OF_SENTENCES = Unit("sentences", lambda writing: len(writing.sentences), share=True)

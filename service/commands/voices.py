@@ -55,13 +55,17 @@ def _row(voice: Voice) -> tuple[object, ...]:
 
 @app.command(epilog="Example:\n\n\b\n  pearl voices show email\n")
 def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
-    """Show one voice with its instructions and calibrations; 'pearl' is the whole history."""
+    """Show one voice with its instructions, calibrations and edits; 'pearl' is the whole history."""
+    from service.profile import edits_json, outcomes_of, sent_pairs
+
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user).id
         voice = voices.get_or_whole(connection, owner, name)
-        calibrated = calibrations.of_voice(connection, owner, None if name == WHOLE_HISTORY else name)
+        chosen = None if name == WHOLE_HISTORY else name
+        calibrated = calibrations.of_voice(connection, owner, chosen)
+        edits = edits_json(sent_pairs(connection, owner, chosen), outcomes_of(connection, owner, chosen))
     if json:
-        write_json(json, asdict(voice) | {"calibrations": [each.to_json() for each in calibrated]})
+        write_json(json, asdict(voice) | {"calibrations": [each.to_json() for each in calibrated], "edits": edits})
         return
     of_template = f"{load_template(voice.template).k} (the template's)"
     show_fields(
@@ -77,6 +81,18 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
         typer.echo(
             f"calibration: {_settings(each)} (for {each.key.model}, {each.key.retriever}, {moment(each.created_at)})"
         )
+
+    if edits["drafts"]:
+        typer.echo(f"edits: {_edits(edits)}")
+
+
+def _edits(edits: dict[str, Any]) -> str:
+    """The changes to the drafts that were sent, in words."""
+    distance, trend = edits["distance"], edits["trend"]
+    words = f"{edits['words_kept']:,} words kept, {edits['words_added']:,} added, {edits['words_removed']:,} removed"
+    changed = f"distance {distance['value']:.2f} ({distance['low']:.2f} to {distance['high']:.2f})"
+    steps = "" if trend is None else f"; newer half {trend['value']:+.2f} ({trend['low']:+.2f} to {trend['high']:+.2f})"
+    return f"{counted(edits['drafts'], 'draft')} sent, {words}, {changed}{steps}"
 
 
 def _settings(calibration: StoredCalibration) -> str:

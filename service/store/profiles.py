@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from pearl.errors import InputError, NotFound
-from pearl.texts import check_id, check_text
+from pearl.texts import check_characters, check_id, check_text
 from service.store import erasures, users, voices
 from service.store.tables import profiles
 
@@ -20,7 +20,8 @@ STATES = (LISTED, CONFIRMED, CORRECTED, STRUCK, DELETED)
 
 @dataclass(frozen=True, slots=True)
 class LineChoice:
-    """A person's word on one line; ``text`` takes the place of the line's own where they corrected it."""
+    """A person's word on one line; ``text`` takes the place of the line's own where they corrected it, and stays when
+    the texts show a confirmed line no longer."""
 
     state: str
     text: str | None = None
@@ -28,12 +29,14 @@ class LineChoice:
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """The choices on a voice's lines, by the line's name. ``standing``: the lines are standing instructions."""
+    """The choices on a voice's lines, by the line's name. ``standing``: the lines are standing instructions, which
+    ``instructions`` has as they were when their owner last changed something."""
 
     voice: str | None
     standing: bool = False
     lines: Mapping[str, LineChoice] = field(default_factory=dict)
     changed_at: float | None = None
+    instructions: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"lines": {name: asdict(choice) for name, choice in self.lines.items()}}
@@ -59,6 +62,7 @@ def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
         "standing": profile.standing,
         "lines": profile.to_json()["lines"],
         "changed_at": profile.changed_at or time.time(),
+        "instructions": profile.instructions,
     }
     connection.execute(insert(profiles).values(**values))
 
@@ -88,7 +92,8 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     if get(connection, user_id, voice).changed_at is not None:
         return False
     lines = {name: checked_choice(name, choice) for name, choice in given.items()}
-    put(connection, user_id, StoredProfile(voice, line["standing"], lines))
+    instructions = check_characters(str(line.get("instructions", "")), param="instructions")
+    put(connection, user_id, StoredProfile(voice, line["standing"], lines, None, instructions))
     return True
 
 
@@ -98,11 +103,11 @@ def checked_choice(name: str, value: Any) -> LineChoice:
     state, text = (value.get("state"), value.get("text")) if isinstance(value, dict) else (None, None)
     if state not in STATES:
         raise InputError(f"'state' must be one of {', '.join(STATES)}.", param="state", code="invalid_state")
-    if (state == CORRECTED) != (text is not None):
-        raise InputError("'text' goes with the state 'corrected', and that state needs it.", param="text")
+    if (state == CORRECTED and text is None) or (state not in (CORRECTED, CONFIRMED) and text is not None):
+        raise InputError("'text' goes with the state 'corrected', which needs it.", param="text")
     return LineChoice(state, None if text is None else check_text(text, param="text"))
 
 
 def _stored(row: Any) -> StoredProfile:
     lines = {name: LineChoice(**choice) for name, choice in row.lines.items()}
-    return StoredProfile(row.voice or None, row.standing, lines, row.changed_at)
+    return StoredProfile(row.voice or None, row.standing, lines, row.changed_at, row.instructions)

@@ -189,6 +189,7 @@ profiles = Table(
     _owned_by_user(primary_key=True),
     Column("voice", String(200), primary_key=True),  # empty for the whole history
     Column("standing", Boolean, nullable=False),  # True: its lines are standing instructions
+    Column("instructions", Text, nullable=False),  # those lines, as they were when last changed
     Column("lines", JSON, nullable=False),  # by the line's name, its state and text as the person set them
     Column("changed_at", Float, nullable=False),
 )

@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column('user_id', RowId, nullable=False),
         sa.Column('voice', sa.String(length=200), nullable=False),
         sa.Column('standing', sa.Boolean(), nullable=False),
+        sa.Column('instructions', sa.Text(), nullable=False),
         sa.Column('lines', sa.JSON(), nullable=False),
         sa.Column('changed_at', sa.Float(), nullable=False),
         sa.ForeignKeyConstraint(['user_id'], ['users.id'], name=op.f('fk_profiles_user_id_users'), ondelete='CASCADE'),

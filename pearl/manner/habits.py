@@ -1,0 +1,195 @@
+"""A person's habits: traits and words of which they have more or less than others, with the texts that show it.
+
+A habit needs five texts of three days. It decays: when the newest ten texts have a rate that is not unusual any more,
+and whose interval leaves out the rate of all texts, it is gone; a word goes when none of the newest twenty has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from pearl.manner.rates import Counts
+from pearl.manner.trait import Trait, excerpt
+from pearl.manner.traits import BY_NAME, TRAITS
+from pearl.manner.words import WordUse, distinctive_words, word_counts
+from pearl.manner.writing import Writing
+from pearl.manner.yardstick import OTHER_WORDS, Bounds, Yardstick
+from pearl.proportions import Z
+from pearl.records import Document
+from pearl.stats import Interval
+
+LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
+NEWEST = 10  # texts that can contradict a habit
+EXAMPLES = 3
+MOST_WORDS, LEAST_Z = 15, 3.29
+MOST_USUAL = 0.5  # uses per 100 words; nobody can be told to write 'the' more often
+DAY_S = 86_400.0
+WORD = "word:"  # begins the names of habits that are words
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text that shows a habit."""
+
+    id: str
+    timestamp: float | None
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """A trait or word, the person's rate of it and the usual one. ``text`` says it to the person, ``instruction`` to a
+    model. ``texts`` and ``occasions`` count the texts that show it, and their days."""
+
+    name: str
+    label: str
+    direction: str  # "more" or "less"
+    text: str
+    instruction: str
+    rate: Interval
+    usual: float
+    unit: str
+    texts: int
+    occasions: int
+    examples: tuple[Example, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"rate": self.rate.to_json(), "examples": [asdict(each) for each in self.examples]}
+
+
+def occasions(documents: Sequence[Document]) -> int:
+    """The number of days on which the texts were written; texts without a time are one day."""
+    return len({None if each.timestamp is None else each.timestamp // DAY_S for each in documents})
+
+
+def lacking(documents: Sequence[Document]) -> str | None:
+    """The lack of texts or days that keeps a history from a card, in words; None where there is enough."""
+    days = occasions(documents)
+    if len(documents) >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
+        return None
+    return (
+        f"A habit is listed from {LEAST_TEXTS} texts of {LEAST_OCCASIONS} days on; there are {len(documents)} of "
+        f"{days}. Import more of what you wrote, with its times."
+    )
+
+
+def habits(documents: Sequence[Document], yardstick: Yardstick) -> list[Habit]:
+    """The habits that these texts show, oldest text first: traits in their declared order, then words by z-score."""
+    if lacking(documents):
+        return []
+    writings = [Writing(document.text) for document in documents]
+    texts = [document.text for document in documents]
+    counts = Counts.of(texts)
+    newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
+    found = [
+        _habit_of(trait, rate, recent, yardstick.traits[trait.name], documents, writings)
+        for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
+        if rate is not None and trait.name in yardstick.traits
+    ]
+    return [*filter(None, found), *_word_habits(documents, writings, yardstick)]
+
+
+def _habit_of(
+    trait: Trait,
+    rate: Interval,
+    recent: Interval | None,
+    bounds: Bounds,
+    documents: Sequence[Document],
+    writings: Sequence[Writing],
+) -> Habit | None:
+    more = rate.low > bounds.high
+    if not more and not rate.high < bounds.low:
+        return None
+    if recent is not None and _contradicts(recent, rate, bounds, more):
+        return None
+
+    def shows(writing: Writing) -> bool:
+        count, base = trait.counts(writing)
+        value = trait.unit.scale * count / base if base else 0.0
+        return value > bounds.usual if more else value < bounds.usual
+
+    shown, days, examples = _evidence(documents, writings, shows, trait.excerpt)
+    if shown < LEAST_TEXTS or days < LEAST_OCCASIONS:
+        return None
+    does, unit = trait.more if more else trait.less, trait.unit
+    usual, own = unit.shown(bounds.usual), unit.shown(rate.value)
+    return Habit(
+        trait.name,
+        trait.label,
+        "more" if more else "less",
+        f"You {does} than others: {own} ({unit.ends(rate.low, rate.high)}), others {usual}.",
+        f"{does[0].upper()}{does[1:]} than usual: {own} (usual: {usual}).",
+        rate,
+        bounds.usual,
+        f"share of {unit.name}" if unit.share else unit.name,
+        shown,
+        days,
+        examples,
+    )
+
+
+def _contradicts(recent: Interval, rate: Interval, bounds: Bounds, more: bool) -> bool:
+    """True when the newest texts' rate is not unusual any more, and surely not that of all texts."""
+    if more:
+        return recent.value <= bounds.high and recent.high < rate.value
+    return recent.value >= bounds.low and recent.low > rate.value
+
+
+def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], yardstick: Yardstick) -> list[Habit]:
+    own = yardstick.comparable(word_counts(document.text for document in documents))
+    uses = distinctive_words(own, yardstick.words)
+    found: list[Habit] = []
+    recent = {word for writing in writings[-2 * NEWEST :] for word in writing.lower_words}
+    for use in uses:
+        if use.z < LEAST_Z or len(found) == MOST_WORDS:
+            break
+        if use.word == OTHER_WORDS or use.word not in recent or use.other_rate > MOST_USUAL:
+            continue
+        shown, days, examples = _evidence(documents, writings, partial(_has, use.word), partial(_around, use.word))
+        if shown >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
+            found.append(_word_habit(use, sum(own.values()), shown, days, examples))
+    return found
+
+
+def _word_habit(use: WordUse, total: float, shown: int, days: int, examples: tuple[Example, ...]) -> Habit:
+    spread = Z * 100 * (use.count**0.5) / total  # a Poisson count's
+    rate = Interval(use.rate, max(0.0, use.rate - spread), use.rate + spread)
+    unit = BY_NAME["commas"].unit
+    own, usual = unit.shown(use.rate), unit.shown(use.other_rate)
+    return Habit(
+        f"{WORD}{use.word}",
+        f"“{use.word}”",
+        "more",
+        f"You use the word “{use.word}” more than others: {own} ({unit.ends(rate.low, rate.high)}), others {usual}.",
+        f"Use the word “{use.word}” where it fits: {own} (usual: {usual}).",
+        rate,
+        use.other_rate,
+        unit.name,
+        shown,
+        days,
+        examples,
+    )
+
+
+def _evidence(
+    documents: Sequence[Document],
+    writings: Sequence[Writing],
+    shows: Callable[[Writing], bool],
+    excerpt_of: Callable[[Writing], str],
+) -> tuple[int, int, tuple[Example, ...]]:
+    """The number of texts that show a habit, of their days, and the newest of them."""
+    these = [pair for pair in zip(documents, writings, strict=True) if shows(pair[1])]
+    examples = [Example(it.id, it.timestamp, excerpt_of(writing)) for it, writing in reversed(these[-EXAMPLES:])]
+    return len(these), occasions([document for document, _ in these]), tuple(examples)
+
+
+def _has(word: str, writing: Writing) -> bool:
+    return word in writing.lower_words
+
+
+def _around(word: str, writing: Writing) -> str:
+    start, end = writing.words[writing.lower_words.index(word)]
+    return excerpt(writing.text, start, end)

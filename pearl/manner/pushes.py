@@ -1,0 +1,79 @@
+"""The push of edits: how the texts that were sent differ from the drafts, trait by trait, over pairs of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from pearl.manner.rates import RESAMPLES, Counts
+from pearl.manner.traits import TRAITS
+from pearl.proportions import holm
+from pearl.stats import Bootstrap, Interval
+
+LEAST_PAIRS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A trait in sent texts against drafts. ``raised`` and ``lowered`` count pairs; ``p_value`` is the sign test's."""
+
+    name: str
+    label: str
+    draft: float
+    sent: float
+    difference: Interval
+    unit: str
+    raised: int
+    lowered: int
+    p_value: float
+    p_corrected: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "label": self.label,
+            "draft": self.draft,
+            "sent": self.sent,
+            "difference": self.difference.to_json(),
+            "unit": self.unit,
+            "raised": self.raised,
+            "lowered": self.lowered,
+            "p_value": self.p_value,
+            "p_corrected": self.p_corrected,
+        }
+
+
+def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> list[Push]:
+    """Every trait that an edit changed, the surest first; none from fewer than five pairs of draft and sent text."""
+    if len(pairs) < LEAST_PAIRS:
+        return []
+    drafts, sent = (Counts.of(texts) for texts in zip(*pairs, strict=True))
+    scales = np.array([trait.unit.scale for trait in TRAITS])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.nan_to_num(sent.found / sent.bases) - np.nan_to_num(drafts.found / drafts.bases)  # (N, F)
+    raised, lowered = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
+    changed = [at for at in range(len(TRAITS)) if raised[at] + lowered[at]]
+    p_values = [sign_test(int(raised[at]), int(lowered[at])) for at in changed]
+    bootstrap = Bootstrap([str(number) for number in range(len(pairs))], resamples=resamples)
+    found = []
+    for at, p_value, corrected in zip(changed, p_values, holm(p_values), strict=True):
+        rates = [bootstrap.ratio(scales[at] * each.found[:, at], each.bases[:, at]) for each in (sent, drafts)]
+        difference = (rates[0] - rates[1]).interval
+        if difference is None:
+            continue
+        trait, ups, downs = TRAITS[at], int(raised[at]), int(lowered[at])
+        unit = f"share of {trait.unit.name}" if trait.unit.share else trait.unit.name
+        shown = (rates[1].value, rates[0].value, difference, unit, ups, downs, p_value, corrected)
+        found.append(Push(trait.name, trait.label, *shown))
+    return sorted(found, key=lambda push: (push.p_value, push.name))
+
+
+def sign_test(raised: int, lowered: int) -> float:
+    """The exact two-sided p-value of so many steps up and down, were both as likely."""
+    n = raised + lowered
+    tail = sum(comb(n, k) for k in range(min(raised, lowered) + 1))
+    return min(1.0, float(2 * tail / 2**n))

@@ -1,0 +1,112 @@
+"""The manner of many authors, to hold one person's against: figures alone, which ``pearl eval manner`` writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import orjson
+
+from pearl.manner.rates import Counts
+from pearl.manner.traits import TRAITS
+from pearl.manner.words import word_counts
+from pearl.stats import Floats
+
+ANY, COMMIT, MESSAGE = "any", "commit", "message"
+OF_TEMPLATE = {COMMIT: COMMIT, MESSAGE: MESSAGE}  # a template that is not named here: any kind of text
+COMMON = 0.3  # a word is in the vocabulary if so many authors of each history use it: manner, no subjects and no names
+LEAST_SD = 1e-3
+DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A rate over authors: mean, standard deviation, lower and upper quartile."""
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Rates of traits, and of common words per 100, over the authors of one kind of text."""
+
+    kind: str
+    authors: int
+    texts: int
+    word_total: int
+    traits: Mapping[str, Spread]
+    words: Mapping[str, Spread]
+
+    @classmethod
+    def of(cls, kind: str, histories: Sequence[Sequence[Sequence[str]]]) -> Reference:
+        """The figures of several histories, each the texts of each author; authors without a rate do not count."""
+        authors = [texts for history in histories for texts in history]
+        rates = np.array([Counts.of(texts).rates() for texts in authors])
+        counts = [word_counts(texts) for texts in authors]
+        common = sorted(set.intersection(*map(_common_words, histories)))
+        uses = word_rates(counts, common)
+        return cls(
+            kind,
+            len(authors),
+            sum(map(len, authors)),
+            sum(each.total() for each in counts),
+            {trait.name: _spread(rates[:, at]) for at, trait in enumerate(TRAITS)},
+            {word: _spread(uses[:, at]) for at, word in enumerate(common)},
+        )
+
+    def standardised(self, texts: Sequence[str]) -> Floats:
+        """The rates of all traits and common words in the texts, in standard deviations from the authors' mean, (F,); 0
+        where the texts have no rate."""
+        rates = Counts.of(texts).rates()
+        uses = word_rates([word_counts(texts)], list(self.words))[0]
+        spreads = [*(self.traits[trait.name] for trait in TRAITS), *self.words.values()]
+        mean, sd = (np.array([getattr(spread, part) for spread in spreads]) for part in ("mean", "sd"))
+        return np.asarray(np.nan_to_num((np.concatenate((rates, uses)) - mean) / np.maximum(sd, LEAST_SD)))
+
+    def to_json(self) -> dict[str, object]:
+        def rows(spreads: Mapping[str, Spread]) -> dict[str, list[float]]:
+            return {name: [it.mean, it.sd, it.low, it.high] for name, it in spreads.items()}
+
+        return {
+            "kind": self.kind,
+            "authors": self.authors,
+            "texts": self.texts,
+            "word_total": self.word_total,
+            "traits": rows(self.traits),
+            "words": rows(self.words),
+        }
+
+
+def word_rates(counts: Sequence[Mapping[str, int]], vocabulary: Sequence[str]) -> Floats:
+    """Uses per 100 words, (N, V)."""
+    totals = [max(sum(each.values()), 1) for each in counts]
+    rows = [
+        [100 * each.get(word, 0) / total for word in vocabulary] for each, total in zip(counts, totals, strict=True)
+    ]
+    return np.array(rows, np.float64).reshape(len(counts), len(vocabulary))
+
+
+def _common_words(history: Sequence[Sequence[str]]) -> set[str]:
+    users = Counter(word for texts in history for word in word_counts(texts))
+    return {word for word, times in users.items() if times >= COMMON * len(history)}
+
+
+@cache
+def shipped(kind: str) -> Reference:
+    """The figures that come with the package."""
+    content = orjson.loads((files("pearl.manner") / "reference.json").read_bytes())[kind]
+    spreads = {part: {name: Spread(*row) for name, row in content[part].items()} for part in ("traits", "words")}
+    return Reference(kind, content["authors"], content["texts"], content["word_total"], **spreads)
+
+
+def _spread(rates: Floats) -> Spread:
+    known = rates[np.isfinite(rates)]
+    low, high = np.percentile(known, (25, 75))
+    return Spread(*(round(float(figure), DIGITS) for figure in (known.mean(), known.std(), low, high)))

@@ -1,0 +1,58 @@
+"""The measure that a person's rates are held against: many authors, or a model's drafts for the same requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pearl.manner.rates import Counts
+from pearl.manner.reference import Reference
+from pearl.manner.traits import TRAITS
+from pearl.manner.words import word_counts
+
+LEAST_DRAFTS = 20
+OTHER_WORDS = ""  # stands for all words outside the vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A usual rate, and the ends that a rate must lie beyond to be unusual."""
+
+    usual: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """``source`` names it in words. ``words`` are counts; with a ``vocabulary``, others are not compared."""
+
+    source: str
+    traits: Mapping[str, Bounds]
+    words: Mapping[str, float]
+    vocabulary: frozenset[str] | None
+
+    @classmethod
+    def of_authors(cls, reference: Reference) -> Yardstick:
+        """Unusual is what lies beyond the middle half of authors."""
+        words = {word: spread.mean * reference.word_total / 100 for word, spread in reference.words.items()}
+        return cls(
+            f"{reference.authors:,} authors",
+            {name: Bounds(spread.mean, spread.low, spread.high) for name, spread in reference.traits.items()},
+            words | {OTHER_WORDS: max(0.0, reference.word_total - sum(words.values()))},
+            frozenset(reference.words),
+        )
+
+    @classmethod
+    def of_drafts(cls, drafts: Sequence[str]) -> Yardstick:
+        """Unusual is what lies beyond the 95% interval of the drafts' rate."""
+        intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
+        bounds = {trait.name: Bounds(it.value, it.low, it.high) for trait, it in intervals if it is not None}
+        return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
+
+    def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:
+        """The counts of words with those outside the vocabulary summed."""
+        if self.vocabulary is None:
+            return dict(counts)
+        inside = {word: float(times) for word, times in counts.items() if word in self.vocabulary}
+        return inside | {OTHER_WORDS: sum(counts.values()) - sum(inside.values())}

@@ -1,0 +1,75 @@
+"""``pearl profile``"""
+
+from __future__ import annotations
+
+import typer
+
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
+from pearl.settings import load_settings
+from service.commands.common import open_database
+from service.store import users
+from service.store.voices import WHOLE_HISTORY
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl profile --voice email
+  pearl profile --voice email --format skill > SKILL.md
+  pearl profile --voice email --strike "word:whilst" --correct "dashes=Dashes in posts only."
+  pearl profile --voice email --standing
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def profile(
+    user: str | None = USER_OPTION,
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="Voice; the whole history if not given."),
+    format: str = typer.Option("text", "--format", metavar="F", help="Form of the card: text, prompt or skill."),
+    confirm: list[str] | None = typer.Option(None, "--confirm", metavar="LINE", help="Say that a line is right."),
+    correct: list[str] | None = typer.Option(
+        None, "--correct", metavar="LINE=TEXT", help="Put your own text in place of a line's."
+    ),
+    strike: list[str] | None = typer.Option(None, "--strike", metavar="LINE", help="Strike a line out."),
+    delete: list[str] | None = typer.Option(
+        None, "--delete", metavar="LINE", help="Take a line off the card for good."
+    ),
+    restore: list[str] | None = typer.Option(
+        None, "--restore", metavar="LINE", help="Take back what you said of a line."
+    ),
+    standing: bool | None = typer.Option(
+        None, "--standing/--not-standing", help="Use the lines as standing instructions in drafts, or no longer."
+    ),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Show a user's voice card: habits with rates and the texts behind them, and what their edits change."""
+    from service.profile import choose_line, profile_of, use_as_instructions
+    from service.profile_shown import FORMATS, shown_as
+    from service.store.profiles import CORRECTED, LineChoice
+
+    if format not in FORMATS[1:]:
+        raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.", param="format")
+    check_writable("--json", json)
+    said = {"listed": restore, "confirmed": confirm, "struck": strike, "deleted": delete}
+    choices = [(name, LineChoice(state)) for state, names in said.items() for name in names or ()]
+    for pair in correct or ():
+        name, _, text = pair.partition("=")
+        if not text.strip():
+            raise InputError(f"--correct {pair}: give LINE=TEXT.", param="correct")
+        choices.append((name, LineChoice(CORRECTED, text)))
+    chosen = None if voice == WHOLE_HISTORY else voice
+    with open_database(load_settings()) as database:
+        with database.write() as connection:
+            owner = users.chosen(connection, user).id
+            for name, choice in choices:
+                choose_line(connection, owner, chosen, name, choice)
+            if standing is not None:
+                use_as_instructions(connection, owner, chosen, standing)
+        with database.read() as connection:
+            card = profile_of(connection, owner, chosen)
+    if json:
+        write_json(json, card.to_json())
+    else:
+        typer.echo(shown_as(card, format), nl=False)

@@ -1,0 +1,54 @@
+"""The voice card in words: for its owner, as a prompt for any model, and as SKILL.md."""
+
+from __future__ import annotations
+
+import re
+
+from service.profile import Profile
+from service.store.profiles import STRUCK
+
+FORMATS = ("json", "text", "prompt", "skill")
+
+
+def as_text(profile: Profile) -> str:
+    """The lines with their states and the texts behind them."""
+    where = f"the voice '{profile.voice}'" if profile.voice else "the whole history"
+    parts = [
+        f"Manner of {where}: {profile.texts:,} texts of {profile.occasions:,} days, against {profile.compared_with}."
+    ]
+    parts += [profile.needs] if profile.needs else []
+    for line in profile.lines:
+        parts.append(f"- {line.text}" + ("" if line.state == "listed" else f" [{line.state}]"))
+        if line.habit is not None:
+            parts.append(f"    {line.name}: in {line.habit.texts:,} texts of {line.habit.occasions:,} days, such as")
+            parts += [f"    {example.id}: {example.excerpt}" for example in line.habit.examples]
+    for push in profile.pushes:
+        if push.p_corrected < 0.05:
+            parts.append(
+                f"* Your edits change {push.label}: {push.draft:.2f} to {push.sent:.2f} {push.unit} "
+                f"(p {push.p_corrected:.3f}, corrected)."
+            )
+    return "\n".join(parts) + "\n"
+
+
+def as_prompt(profile: Profile) -> str:
+    """The lines as instructions, without texts and ids."""
+    lines = [f"- {line.instruction}" for line in profile.lines if line.state != STRUCK]
+    if not lines:
+        return "No habit is known yet.\n"
+    return "Write in this person's manner:\n" + "\n".join(lines) + "\n"
+
+
+def as_skill(profile: Profile) -> str:
+    """A SKILL.md: a header with name and description, then the instructions."""
+    voice = profile.voice or "writing"
+    name = re.sub(r"[^a-z0-9]+", "-", f"{voice}-voice".lower()).strip("-") or "voice"
+    about = " ".join(
+        f"Use when drafting {voice} for this person: their habits, measured over {profile.texts:,} texts.".split()
+    )
+    return f"---\nname: {name}\ndescription: {about!r}\n---\n\n# Voice\n\n{as_prompt(profile)}"
+
+
+def shown_as(profile: Profile, format: str) -> str:
+    """The card in one of the forms of words."""
+    return {"text": as_text, "prompt": as_prompt, "skill": as_skill}[format](profile)

@@ -1,0 +1,79 @@
+"""Habits: which are listed, on what evidence, and when they go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pearl.manner.habits import DAY_S, Habit, habits, lacking
+from pearl.manner.reference import shipped
+from pearl.manner.yardstick import Yardstick
+from pearl.records import Document
+
+AUTHORS = Yardstick.of_authors(shipped("any"))
+DASHED = "We met at the shed - late - and whilst it rained we mended two wheels. Nothing else."
+PLAIN = "We met at the shed and mended two wheels. Nothing else."
+
+
+def history(*texts: str, every: float = DAY_S) -> list[Document]:
+    return [Document(f"t{place}", text, 1000.0 + place * every) for place, text in enumerate(texts)]
+
+
+def named(documents: list[Document], name: str) -> Habit | None:
+    return next((habit for habit in habits(documents, AUTHORS) if habit.name == name), None)
+
+
+@pytest.mark.parametrize(
+    ("texts", "every", "enough"),
+    [(5, DAY_S, True), (4, DAY_S, False), (9, 0.0, False), (5, 0.5 * DAY_S, True), (4, 2 * DAY_S, False)],
+)
+def test_a_habit_needs_five_texts_of_three_days(texts: int, every: float, enough: bool) -> None:
+    documents = history(*[DASHED] * texts, every=every)
+    assert (lacking(documents) is None) is enough
+    assert bool(habits(documents, AUTHORS)) is enough
+
+
+def test_the_texts_that_show_it_must_be_five_of_three_days_too() -> None:
+    assert named(history(*[DASHED] * 4, *[PLAIN] * 5), "dashes") is None
+    found = named(history(*[PLAIN] * 3, *[DASHED] * 5), "dashes")
+    assert found is not None
+    assert (found.texts, found.occasions, found.direction) == (5, 5, "more")
+    assert [example.id for example in found.examples] == ["t7", "t6", "t5"]
+
+
+def test_less_than_others_is_a_habit_as_well() -> None:
+    found = named(history(*[PLAIN] * 40), "commas")
+    assert found is not None
+    assert (found.direction, found.rate.value, found.texts) == ("less", 0.0, 40)
+    assert found.text.startswith("You use fewer commas than others: 0 per 100 words (0 to ")
+
+
+def test_a_habit_goes_when_the_newest_texts_contradict_it() -> None:
+    assert named(history(*[DASHED] * 20), "dashes") is not None
+    assert named(history(*[DASHED] * 20, *[PLAIN] * 5), "dashes") is not None  # half of the newest ten
+    assert named(history(*[DASHED] * 20, *[PLAIN] * 10), "dashes") is None
+
+
+def test_a_word_is_of_the_common_ones_and_goes_with_the_newest_twenty() -> None:
+    found = named(history(*["Until then we keep it. Until then it stays with us."] * 8), "word:until")
+    assert found is not None
+    assert found.rate.value == pytest.approx(100 * 2 / 11)
+    assert "until" in found.instruction
+    names = {habit.name for habit in habits(history(*["The shed rota of Otti, the shed rota."] * 9), AUTHORS)}
+    assert not names & {"word:shed", "word:rota", "word:otti", "word:the"}
+    gone = ["Until then we keep it. Until then it stays."] * 8 + [PLAIN] * 20
+    assert named(history(*gone), "word:until") is None
+
+
+def test_drafts_for_the_same_requests_compare_every_word() -> None:
+    drafts = Yardstick.of_drafts([f"I would be happy to help you with the shed, number {n}." for n in range(20)])
+    names = [habit.name for habit in habits(history(*["Kettle on, rota moved, kettle on."] * 9), drafts)]
+    assert "word:kettle" in names
+    assert "word:shed" not in names
+
+
+def test_json_is_plain() -> None:
+    found: Any = named(history(*[DASHED] * 6), "dashes")
+    assert found.to_json()["rate"] == found.rate.to_json()
+    assert found.to_json()["examples"][0]["id"] == "t5"

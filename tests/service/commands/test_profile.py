@@ -1,0 +1,65 @@
+"""``pearl profile`` and the edits of ``pearl voices show``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+
+@pytest.fixture
+def history(run_pearl: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
+    lines = [
+        {
+            "user_id": "ann",
+            "id": f"m{n}",
+            "timestamp": 1000 + n * 86_400,
+            "voice": "email",
+            "text": f"Hello Tomas.\n\nThe rota is yours; day {n} suits Bea; come at ten.\n\nMind the tide,\nOtti",
+        }
+        for n in range(6)
+    ]
+    path = tmp_path / "h.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    assert run_pearl("import", "jsonl", path).status == 0
+
+
+def test_the_card_in_words_as_json_and_as_a_skill(run_pearl: Any, history: None) -> None:
+    text = run_pearl("profile", "--voice", "email").out
+    assert "You use more semicolons than others" in text
+    assert "m5: …lo Tomas. The rota is yours; day 5 suits Bea" in text
+    card = run_pearl("profile", "--user", "ann", "--voice", "email", "--json", "-").json
+    assert card["object"] == "profile"
+    assert run_pearl("profile", "--voice", "email", "--format", "skill").out.startswith("---\nname: email-voice\n")
+    prompt = run_pearl(
+        "profile", "--voice", "email", "--strike", "semicolons", "--correct", "words=Short.", "--format", "prompt"
+    ).out
+    assert "- Short." in prompt
+    assert "semicolons" not in prompt
+    again = run_pearl("profile", "--voice", "email", "--restore", "semicolons", "--delete", "words", "--json", "-").json
+    states = {line["name"]: line["state"] for line in again["lines"]}
+    assert states["semicolons"] == "listed"
+    assert "words" not in states
+    assert run_pearl("profile", "--voice", "email", "--standing", "--json", "-").json["standing"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--voice", "blog"], "There is no voice 'blog'"),
+        (["--format", "poem"], "--format must be one of text, prompt, skill"),
+        (["--strike", "kettles"], "The card has no line 'kettles'"),
+        (["--correct", "words"], "--correct words: give LINE=TEXT"),
+        (["--user", "ben"], "ben"),
+    ],
+)
+def test_bad_input_is_one_line(run_pearl: Any, history: None, words: list[str], says: str) -> None:
+    run = run_pearl("profile", *words)
+    assert (run.status, says in run.err, run.err.count("\n")) == (2, True, 1)
+
+
+def test_voices_show_has_the_edits(run_pearl: Any, history: None) -> None:
+    edits = run_pearl("voices", "show", "email", "--json", "-").json["edits"]
+    assert (edits["drafts"], edits["distance"]) == (0, None)
