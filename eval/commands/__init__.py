@@ -7,6 +7,7 @@ import typer
 from eval.commands import (
     agreement,
     calibration,
+    content,
     corrected,
     edits,
     experts,
@@ -49,6 +50,7 @@ app.command(epilog=manner.EXAMPLES)(manner.manner)
 app.command(epilog=experts.EXAMPLES)(experts.experts)
 app.command(epilog=quality.EXAMPLES)(quality.quality)
 app.command(epilog=edits.EXAMPLES)(edits.edits)
+app.command(epilog=content.EXAMPLES)(content.content)
 app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 

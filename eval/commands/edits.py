@@ -37,6 +37,7 @@ ScorerName = Annotated[
 def edits(
     traces: Path = typer.Option(..., "--traces", metavar="F.json", help="Chats that edit a paragraph in three parts."),
     scorer: ScorerName = None,
+    model: str | None = typer.Option(None, "--model", metavar="MODEL", help="Reward model: a folder, or embedded."),
     training_records: Path | None = typer.Option(
         None,
         "--training-records",
@@ -62,9 +63,9 @@ def edits(
     outputs = Outputs(json, picture)
     outputs.check()
     check_writable("--training-records", training_records)
-    chosen = paragraph_scorer(scorer)
+    chosen = paragraph_scorer(scorer, model)
     if picture is not None and chosen is None:
-        raise InputError("--picture draws how a score changes; name one with --scorer.", param="picture")
+        raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
     found = executed(read_traces(traces))
     figures = execution_report(found)
     if chosen is not None:
@@ -73,5 +74,5 @@ def edits(
     if training_records is not None:
         write_lines(training_records, chats(found), called=f"--training-records {training_records}")
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed} if chosen else {}
-    head = Head.of("eval", "edits", traces=traces, scorer=scorer, **drawn)
+    head = Head.of("eval", "edits", traces=traces, scorer=scorer, model=model, **drawn)
     outputs.write(Report(head, figures, edit_tables, picture=edits_figure if chosen else None))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.recorded.quality.scorers import BY_NAME
+from pearl.errors import InputError
 from pearl.options import known
 from pearl.stats import Floats
 
@@ -22,8 +23,15 @@ class ParagraphScorer:
     scores: Callable[[Sequence[str]], Floats]
 
 
-def paragraph_scorer(scorer: str | None) -> ParagraphScorer | None:
-    """The scorer of this name; None where none is given."""
+def paragraph_scorer(scorer: str | None, model: str | None = None) -> ParagraphScorer | None:
+    """The trivial scorer of a name, or a reward model; None where neither is given. Raises InputError for both."""
+    if scorer is not None and model is not None:
+        raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
+    if model is not None:
+        from retriever.reward.model import RewardModel
+
+        reward = RewardModel.load(model)
+        return ParagraphScorer(model, reward.score)
     if scorer is None:
         return None
     scores = BY_NAME[known("scorer", scorer, ABSOLUTE)].scores

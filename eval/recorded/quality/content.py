@@ -1,0 +1,186 @@
+"""The study of content: scores of writing by who wrote it, and by how much of the content the prompt gave.
+
+papers/writing-quality-rewards.txt, section 7 and figure 5: texts by authors, students and models for the same
+instructions, with a short prompt and with a detailed one.
+
+Dimensions in comments: N texts, I instructions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eval.asking.json_lines import check_fields, optional_id, read_lines
+from eval.recorded.quality.paragraph_scores import ParagraphScorer
+from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.tables import Json, Table, shown
+from pearl.errors import InputError
+from pearl.stats import Bootstrap, Floats
+from pearl.texts import check_id, check_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHORT, DETAILED = "short", "detailed"
+PROMPTS = (SHORT, DETAILED)
+ANYHOW = "any"  # where no line says how long the prompt was
+QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
+
+
+@dataclass(frozen=True, slots=True)
+class OriginText:
+    """A text, who wrote it, for which instruction, and how detailed its prompt was."""
+
+    instruction: str
+    origin: str
+    prompt: str
+    text: str
+
+    @property
+    def id(self) -> None:
+        return None
+
+
+def read_texts(path: Path) -> list[OriginText]:
+    """Raises InputError that names file, line and field; also where only some lines name a prompt."""
+
+    def parse(value: dict[str, Any], number: int) -> OriginText:
+        check_fields(value, "instruction", "origin", "text")
+        prompt = optional_id(value, "prompt")
+        if prompt not in (None, *PROMPTS):
+            raise InputError(f"must be {' or '.join(PROMPTS)}.", param="prompt")
+        return OriginText(
+            check_id(value["instruction"], param="instruction"),
+            check_id(value["origin"], param="origin"),
+            prompt or ANYHOW,
+            check_text(value["text"]),
+        )
+
+    texts = list(read_lines(path, {"instruction", "origin", "prompt", "text"}, parse, "text").parsed)
+    if len({text.prompt == ANYHOW for text in texts}) > 1:
+        raise InputError(f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt")
+    return texts
+
+
+def content_report(
+    texts: Sequence[OriginText], scorer: ParagraphScorer, reference: str | None, *, resamples: int, seed: int
+) -> dict[str, Any]:
+    """The scores of each origin by prompt, less the reference's for the same instructions, and the gain of detail.
+
+    Raises InputError for a reference that wrote nothing.
+    """
+    origins = list(dict.fromkeys(text.origin for text in texts))
+    if reference is not None and reference not in origins:
+        raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
+    scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
+    words = np.array([len(text.text.split()) for text in texts], float)
+    prompts = [prompt for prompt in (*PROMPTS, ANYHOW) if any(text.prompt == prompt for text in texts)]
+    by_group = {
+        (prompt, origin): _of_instructions(texts, scores, prompt, origin) for prompt in prompts for origin in origins
+    }
+    groups = []
+    for (prompt, origin), found in by_group.items():
+        held = np.array([text.prompt == prompt and text.origin == origin for text in texts])
+        if not held.any():
+            continue
+        names = [text.instruction for text, mine in zip(texts, held, strict=True) if mine]
+        bootstrap = Bootstrap(names, resamples=resamples, seed=seed)
+        other = by_group.get((prompt, reference or ""), {})
+        groups.append(
+            {
+                "prompt": prompt,
+                "origin": origin,
+                "n": int(held.sum()),
+                "median": bootstrap.median(scores[held]).to_json(),
+                "quantiles": {name: round(float(np.quantile(scores[held], at)), 6) for name, at in QUARTILES.items()},
+                "words": float(np.median(words[held])),
+                "less_reference": _paired(found, other, resamples, seed) if origin != reference else None,
+            }
+        )
+    everybody = Bootstrap([text.instruction for text in texts], resamples=resamples, seed=seed)
+    return {
+        "n": len(texts),
+        "instructions": len({text.instruction for text in texts}),
+        "scorer": scorer.name,
+        "reference": reference,
+        "groups": groups,
+        "detail": [
+            {"origin": origin, **(found or {"value": None, "low": None, "high": None})}
+            for origin in origins
+            for found in (
+                _paired(by_group.get((DETAILED, origin), {}), by_group.get((SHORT, origin), {}), resamples, seed),
+            )
+        ],
+        "with_words": everybody.spearman(scores, words).to_json(),
+    }
+
+
+def _of_instructions(texts: Sequence[OriginText], scores: Floats, prompt: str, origin: str) -> dict[str, float]:
+    """The mean score of a group by instruction."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for text, score in zip(texts, scores.tolist(), strict=True):
+        if (text.prompt, text.origin) == (prompt, origin):
+            found[text.instruction].append(score)
+    return {name: float(np.mean(mine)) for name, mine in found.items()}
+
+
+def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:
+    """The mean difference over the instructions that both have; None without one."""
+    shared = [name for name in one if name in other]
+    if not shared:
+        return None
+    differences = [one[name] - other[name] for name in shared]  # (I,)
+    return Bootstrap(shared, resamples=resamples, seed=seed).mean(differences).to_json()
+
+
+def content_tables(result: Json) -> Iterator[Table]:
+    """The distribution by prompt and origin, then what a detailed prompt adds."""
+    against = f"less {result['reference']}" if result["reference"] else "less the reference"
+    caption = (
+        f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions; 95% "
+        f"intervals by bootstrap over instructions. Score against words: Spearman {shown(result['with_words'], 2)}."
+    )
+    yield Table.of(
+        caption,
+        result["groups"],
+        {
+            "prompt": lambda row: row["prompt"],
+            "origin": lambda row: row["origin"],
+            "texts": lambda row: f"{row['n']:,}",
+            "median": lambda row: shown(row["median"], 2),
+            "5% to 95%": lambda row: f"{row['quantiles']['p5']:.2f} to {row['quantiles']['p95']:.2f}",
+            against: lambda row: shown(row["less_reference"], 2, sign=True),
+            "words": lambda row: f"{row['words']:.0f}",
+        },
+        result["command"],
+    )
+    if gained := [row for row in result["detail"] if row["value"] is not None]:
+        columns = {"origin": lambda row: row["origin"], "gain": lambda row: shown(row, 2, sign=True)}
+        yield Table.of("Detailed prompt less short prompt, by instruction.", gained, columns)
+
+
+def content_figure(result: Json) -> Figure:
+    """The median, the middle half and the middle nine tenths of each group."""
+    from matplotlib.figure import Figure
+
+    groups = result["groups"]
+    colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
+    figure = Figure(figsize=(7.2, 1 + 0.34 * len(groups)), layout="constrained")
+    axes = figure.subplots()
+    for place, row in enumerate(groups):
+        colour, of = colours[row["prompt"]], row["quantiles"]
+        axes.plot([of["p5"], of["p95"]], [place, place], color=colour, lw=1)
+        axes.plot([of["p25"], of["p75"]], [place, place], color=colour, lw=6, solid_capstyle="butt", alpha=0.5)
+        axes.plot([row["median"]["value"]], [place], "o", color=colour, ms=5)
+    names = [row["origin"] + ("" if row["prompt"] == ANYHOW else f", {row['prompt']}") for row in groups]
+    axes.set_yticks(range(len(groups)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"score by {result['scorer']}")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

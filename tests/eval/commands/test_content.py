@@ -1,0 +1,74 @@
+"""``pearl eval content``: the scores of texts by who wrote them and by how detailed their prompt was."""
+
+from __future__ import annotations
+
+import pytest
+
+# characters of a text; the scorer is "shorter", so a score is minus its length
+LENGTHS = {("short", "author"): 10, ("short", "model"): 40, ("detailed", "author"): 10, ("detailed", "model"): 25}
+TEXTS = [
+    {"instruction": f"i{number}", "origin": origin, "prompt": prompt, "text": "x" * (length + number)}
+    for number in range(3)
+    for (prompt, origin), length in LENGTHS.items()
+]
+
+
+@pytest.fixture
+def content(pearl_eval, write_lines):
+    def run(*more, lines=TEXTS, scorer=("--scorer", "shorter")):
+        return pearl_eval("content", "--texts", write_lines(lines, "t.jsonl"), *scorer, *more)
+
+    return run
+
+
+def test_medians_differences_and_detail(content, tmp_path):
+    picture, page = tmp_path / "c.svg", tmp_path / "c.html"
+    run = content("--reference", "author", "--json", "-", "--picture", picture, "--report", page)
+    assert (run.status, run.err) == (0, "")
+    found = run.json
+    assert (found["n"], found["instructions"], found["scorer"]) == (12, 3, "shorter")
+    groups = {(row["prompt"], row["origin"]): row for row in found["groups"]}
+    assert {key: row["median"]["value"] for key, row in groups.items()} == {
+        key: -(length + 1) for key, length in LENGTHS.items()
+    }
+    assert groups["short", "model"]["less_reference"] == {"value": -30, "low": -30, "high": -30}
+    assert groups["detailed", "author"]["less_reference"] is None
+    assert {row["origin"]: row["value"] for row in found["detail"]} == {"author": 0, "model": 15}
+    assert picture.stat().st_size > 1000
+    assert "Detailed prompt less short prompt" in page.read_text(encoding="utf-8")
+
+
+def test_without_prompts_or_a_reference(content):
+    lines = [{name: value for name, value in line.items() if name != "prompt"} for line in TEXTS]
+    found = content("--json", "-", lines=lines).json
+    assert [(row["prompt"], row["origin"], row["n"]) for row in found["groups"]] == [
+        ("any", "author", 6),
+        ("any", "model", 6),
+    ]
+    assert [row["value"] for row in found["detail"]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("lines", "more", "message"),
+    [
+        ([TEXTS[0] | {"prompt": "long"}], (), ":1: prompt: must be short or detailed."),
+        ([TEXTS[0], {**TEXTS[1], "prompt": None}], (), "some lines name a prompt and others do not"),
+        (TEXTS, ("--reference", "nobody"), "--reference nobody: there are author, model."),
+        (TEXTS, ("--model", "m"), "--scorer and --model are two ways to score; give one."),
+        ([{"instruction": "1", "origin": "a"}], (), ":1: text: is missing"),
+    ],
+)
+def test_bad_input_is_named(content, lines, more, message):
+    run = content(*more, lines=lines)
+    assert (run.status, run.out) == (2, "")
+    assert message in run.err
+
+
+def test_a_scorer_is_needed(content):
+    run = content(scorer=())
+    assert (run.status, "give --model or --scorer" in run.err) == (2, True)
+
+
+def test_a_folder_without_a_reward_model_is_refused(content, tmp_path):
+    run = content("--json", "-", scorer=("--model", tmp_path))
+    assert (run.status, "is not a reward model" in run.err) == (2, True)
