@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -54,9 +55,23 @@ def test_serving_does_not_install_what_only_development_needs(root: Path) -> Non
 def test_ci_runs_what_a_person_runs_and_the_tests_last(root: Path) -> None:
     script = root / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    commands = [line for line in script.read_text(encoding="utf-8").splitlines() if line.startswith("make")]
-    assert commands == ["make lint", "make types", "make test"]
+    commands = re.findall(r"^make (\w+)", script.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert commands == ["setup", "lint", "types", "test"]
     assert "set -euo pipefail" in script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("failing", ["nothing", "setup", "lint", "types", "test"])
+def test_ci_fails_where_anything_fails(root: Path, tmp_path: Path, failing: str) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(root / ".ci" / "run", tmp_path / ".ci" / "run")
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\necho "ran $1"\n[ "$1" != {failing} ]\n')
+    make.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([tmp_path / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (failing == "nothing")
+    assert ("ran types" in done.stdout) == (failing == "types")  # what it says is shown where it failed
+    assert ("ran test" in done.stdout) == (failing not in ("setup", "lint"))
 
 
 def test_commit_hooks_use_the_same_tools(root: Path) -> None:
