@@ -35,10 +35,21 @@ _ONLY_MARKS = re.compile(r"[^\w\[\]]*(?:\[\[[^\[\]]{1,60}\]\][^\w\[\]]*){1,2}")
 _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?:\w+[ ,]+){0,3}$", re.IGNORECASE)
 
 
+class _Visible(dict[int, int | None]):
+    """Each character's number to itself, or to None if nobody sees it; a category is looked up once."""
+
+    def __missing__(self, number: int) -> int | None:
+        unseen = chr(number) not in "\n\t" and unicodedata.category(chr(number)) in ("Cf", "Cc")
+        self[number] = None if unseen else number
+        return self[number]
+
+
+_VISIBLE = _Visible()
+
+
 def clean(reply: str) -> str:
-    """Compatible forms made one (NFKC), and without characters that nobody sees."""
-    text = unicodedata.normalize("NFKC", reply)
-    return "".join(letter for letter in text if letter in "\n\t" or unicodedata.category(letter) not in ("Cf", "Cc"))
+    """NFKC-normalised, without invisible characters."""
+    return unicodedata.normalize("NFKC", reply).translate(_VISIBLE)
 
 
 def own_words(text: str) -> str:
