@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import os
@@ -38,6 +39,7 @@ from retriever.history.word_weights import BUCKETS, WordWeights
 from retriever.models.encoder import Vectors
 from service.store.database import Database
 
+gc.set_threshold(50_000)  # as pearl.cli does: what is imported and collected here lives until the end
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is imported, also by the processes that tests start: each of several workers would otherwise keep

@@ -77,7 +77,8 @@ def test_openvino_is_imported_in_one_place() -> None:
         str(path.relative_to(ROOT))
         for package in packages
         for path in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "openvino" in (source := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(source))
         if (isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "openvino" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "openvino")
     }
@@ -148,7 +149,8 @@ def exact_vectors(real_texts: list[str]) -> np.ndarray:
 @pytest.fixture(scope="module")
 def real_pairs(real_texts: list[str], real_pairs_folder: Path) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Pairs, and the logits of the reference."""
-    pairs = [(request, text) for request in ("fix a leak of memory", "🍞", "") for text in real_texts + ODD]
+    pairs = [("fix a leak of memory", text) for text in real_texts + ODD]
+    pairs += [(request, text) for request in ("🍞", "") for text in ODD]
     return pairs, exact_logits(real_pairs_folder, pairs)
 
 
