@@ -348,6 +348,8 @@ def experiments() -> str:
         "shown": _shown_documents(json.loads((kept / "shown.json").read_text(encoding="utf-8"))),
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
         "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
+        "sets_dev": _sets_dev(json.loads((kept / "sets-dev.json").read_text(encoding="utf-8"))),
+        "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -467,6 +469,22 @@ def _shown_documents(result: dict[str, Any]) -> str:
     from eval.report.render import markdown
 
     return "\n".join(markdown(table) for table in shown_tables(result))
+
+
+def _sets_dev(result: dict[str, Any]) -> str:
+    """Margins and counts of documents by what they gain together, on dev."""
+    from eval.report.render import markdown
+    from eval.retrieval.sets import sets_tables
+
+    return "\n".join(markdown(table) for table in sets_tables(result))
+
+
+def _questions(result: dict[str, Any]) -> str:
+    """The shares of requests that end in a question."""
+    from eval.report.render import markdown
+    from eval.retrieval.questions import questions_tables
+
+    return "\n".join(markdown(table) for table in questions_tables(result))
 
 
 def _tried(rows: list[dict[str, float]]) -> str:

@@ -91,8 +91,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "generation-margin",
         "Showing only documents that score near the best: all tables",
-        "The same with the margin that the artifact ships with, chosen on dev ([experiments](../experiments.md)): "
-        "documents that score further behind the best one are left out. `all-four` is the same artifact without it, "
+        "The same with the margin that the artifact had before ([experiments](../experiments.md)): documents that "
+        "score further behind the best are left out. `all-four` is the same artifact without it, as it ships now, "
         "`dense-requests` the best baseline of [the drafts](generation.md). Another sample of the test users' "
         "requests, of a later run of the recipe.",
         generation_tables,
@@ -398,9 +398,10 @@ def _margin() -> Question:
     gap = _difference(result, EMBEDDED, "rouge1")
     return Question(
         "Does leaving out weaker documents help?",
-        "The artifact shows only documents that score near the best one. With that margin the drafts' ROUGE-1 differs "
-        f"from that of the best baseline ({_label(gap['against'])}) by {_signed(gap, 3)}; `all-four` is the same "
-        "artifact without the margin.",
+        "With a margin only documents that score near the best one are shown. With the one that shipped before, "
+        f"the drafts' ROUGE-1 differs from that of the best baseline ({_label(gap['against'])}) by {_signed(gap, 3)}; "
+        "`all-four` is the same artifact without a margin, as it ships now, for documents "
+        "[gain more together](experiments.md#documents-as-a-set).",
         _table(result, result["models"], DRAFTS, ("rouge1", "rouge2", "bertscore")),
         "results/margin.svg",
         "generation-margin.md",

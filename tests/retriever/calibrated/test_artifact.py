@@ -193,3 +193,20 @@ def test_the_artifact_that_ships(encoder: Any) -> None:
     assert ranking[0].document.text == "true the wheel"
     assert all(np.isfinite(found.score) for found in ranking)
     assert retriever.origin
+
+
+def test_the_artifact_that_ships_asks_where_a_history_has_little_to_do_with_a_request(encoder: Any) -> None:
+    """The example of section 5.3 of papers/pearl.txt, over a longer history than there."""
+    retriever = make_retriever("embedded", encoder)
+    assert retriever.calibration.ask_unrelated is not None
+    places = ("bridge", "harbour", "library", "market", "station", "school", "tower", "park")
+    documents = [
+        Document(place, f"The council approved the budget of the {place} on Tuesday.", float(time))
+        for time, place in enumerate(places)
+    ]
+
+    def asks(request: str) -> bool:
+        return retriever.calibration.asks(retriever.rank(Request(request, 100.0), documents))
+
+    assert asks("Write a post about how I like to relax after work")
+    assert not asks("What of the library's budget?")
