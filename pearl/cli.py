@@ -19,6 +19,7 @@ from pearl.extras import missing_extra
 COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+    "edit": ("service.commands.edit", "Edit a draft: find weak spans, rewrite each, execute; the best of several."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),

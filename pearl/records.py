@@ -122,7 +122,8 @@ class Editing:
     """The choice among edits of a draft: how many were asked for, and how many failed or were dropped, by reason.
 
     ``refused`` counts proposed edits that could not be executed. Where one was ``chosen``, its ``edits`` in
-    ``first_text`` make the draft's text and its scores are those of the ``choice``; else they are the draft's.
+    ``first_text`` make the draft's text and its scores are those of the ``choice``; else they are the draft's. Both are
+    None without a reward model.
     """
 
     candidates: int
@@ -130,8 +131,8 @@ class Editing:
     dropped: dict[str, int]
     refused: dict[str, int]
     chosen: bool
-    draft: TextScores
-    choice: TextScores
+    draft: TextScores | None
+    choice: TextScores | None
     first_text: str
     edits: tuple[PlacedEdit, ...] = ()
 

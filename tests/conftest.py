@@ -337,6 +337,28 @@ def seq2seq_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def small_reward(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reward model with a linear head on the tiny encoder, saved."""
+    from safetensors.numpy import save_file
+
+    from retriever.models.files import folder_digest
+    from retriever.reward.artifact import HEAD, SCORES, RewardArtifact, write_reward
+    from retriever.reward.head import ScoreHead
+
+    folder, size = tmp_path_factory.mktemp("reward"), 32  # of both layers' vectors
+    draw = np.random.default_rng(0)
+    outer = draw.normal(size=size) / 4
+    none, ends = np.zeros((0, size)), np.array([1.0, 10.0])
+    head = ScoreHead(np.zeros(size), np.ones(size), none, np.zeros(0), outer, np.zeros(1), ends)
+    save_file(head.tensors(), folder / HEAD)
+    write_reward(
+        folder,
+        RewardArtifact("small", "R", "corrected", str(bert_folder), folder_digest(bert_folder), (0, 1), 64, SCORES),
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
 def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny bidirectional encoder as cross-encoders start from, saved."""
     import torch

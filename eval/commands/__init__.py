@@ -6,6 +6,7 @@ import typer
 
 from eval.commands import (
     agreement,
+    best_of,
     calibration,
     content,
     corrected,
@@ -49,6 +50,7 @@ app.command(epilog=personalized.EXAMPLES)(
 app.command(epilog=manner.EXAMPLES)(manner.manner)
 app.command(epilog=experts.EXAMPLES)(experts.experts)
 app.command(epilog=quality.EXAMPLES)(quality.quality)
+app.command("best-of", epilog=best_of.EXAMPLES)(bundled(best_of.best_of))
 app.command(epilog=edits.EXAMPLES)(edits.edits)
 app.command(epilog=content.EXAMPLES)(content.content)
 app.command(epilog=people.EXAMPLES)(people.people)

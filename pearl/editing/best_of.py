@@ -41,6 +41,11 @@ class Selection:
     best: int | None
     random: int | None
 
+    @property
+    def scores_of_choice(self) -> TextScores:
+        """Those of the best candidate, or of the draft where it stays."""
+        return self.draft if self.best is None else self.scores[self.best] or self.draft
+
 
 def select(
     draft: str,

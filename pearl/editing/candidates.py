@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pearl.asking.patience import OUT_OF_TIME, Failed
 from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
@@ -98,9 +97,3 @@ async def _reply(model: ChatModel, messages: Sequence[Message], decoding: Decodi
         return await complete(model, messages, decoding)
     except (ChatError, ContextExceeded) as error:
         return Failed(error.code)
-
-
-def diff(execution: Execution) -> Iterator[dict[str, Any]]:
-    """The executed edits as plain values: put in place from the last to the first, they make the text of the draft."""
-    for edit in execution.placed:
-        yield {"start": edit.start, "span": edit.span, "rewrite": edit.rewrite, "category": edit.category}

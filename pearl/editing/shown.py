@@ -10,10 +10,13 @@ from pearl.records import Editing, TextScores
 
 def editing_lines(editing: Editing) -> Iterator[str]:
     """Yield the scores before and after, the edits as a diff, and what failed; model words quoted and escaped."""
+    draft, choice = _scores(editing.draft), _scores(editing.choice)
     if editing.chosen:
-        yield f"Edited: {_scores(editing.draft)} became {_scores(editing.choice)}."
+        yield f"Edited: {draft} became {choice}." if draft else "Edited."
+    elif draft:
+        yield f"Not edited: no candidate of {editing.candidates} is better than the draft ({draft})."
     else:
-        yield f"Not edited: no candidate of {editing.candidates} is better than the draft ({_scores(editing.draft)})."
+        yield "Not edited."
     for edit in editing.edits:
         yield f"  - {edit.span!r}"
         yield f"  + {edit.rewrite!r}" + (f"  ({edit.category})" if edit.category.isprintable() else "")
@@ -25,7 +28,9 @@ def editing_lines(editing: Editing) -> Iterator[str]:
         yield f"Edits not executed: {number}, {REASONS[reason]}."
 
 
-def _scores(found: TextScores) -> str:
+def _scores(found: TextScores | None) -> str:
+    if found is None:
+        return ""
     likeness = "" if found.likeness is None else f", likeness {found.likeness:.2f}"
     return f"quality {found.quality:.2f}{likeness}"
 

@@ -214,6 +214,10 @@ def test_a_client_that_leaves_ends_the_candidates(house):
     assert pearl.rows("drafts") == []
 
 
+def test_the_reward_model_that_the_settings_name(house, small_reward):
+    assert 1 <= draft_with(house(reward_model=str(small_reward)))["quality"] <= 10
+
+
 def test_a_reward_model_that_cannot_be_used_is_an_error_at_the_start(house, tmp_path):
     with pytest.raises(InputError, match="PEARL_REWARD_MODEL=") as told:
         house(reward_model=str(tmp_path))

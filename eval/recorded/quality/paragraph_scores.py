@@ -28,10 +28,9 @@ def paragraph_scorer(scorer: str | None, model: str | None = None) -> ParagraphS
     if scorer is not None and model is not None:
         raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
     if model is not None:
-        from retriever.reward.model import RewardModel
+        from retriever.reward.scores import load_scores
 
-        reward = RewardModel.load(model)
-        return ParagraphScorer(model, reward.score)
+        return ParagraphScorer(model, load_scores(model, f"--model {model}"))
     if scorer is None:
         return None
     scores = BY_NAME[known("scorer", scorer, ABSOLUTE)].scores

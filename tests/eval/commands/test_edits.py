@@ -108,3 +108,11 @@ def test_the_published_traces(pearl_eval):
     reach = found["traces"]["reach"]
     assert reach["verbatim"]["same"] + reach["verbatim"]["spaces"] == 38
     assert reach["tidied"]["same"] == 38
+
+
+def test_a_reward_model_scores_the_steps(edits, small_reward):
+    found = edits("--model", small_reward, "--resamples", 100, "--json", "-").json
+    assert found["scorer"] == str(small_reward)
+    assert found["sensitivity"]["n"] == 6
+    both = edits("--model", small_reward, "--scorer", "shorter")
+    assert (both.status, "two ways to score" in both.err) == (2, True)

@@ -1,0 +1,144 @@
+"""``pearl eval best-of``"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from eval.commands.scored import Resamples, Seed
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
+
+if TYPE_CHECKING:
+    from eval.drafts.best_of import DraftChoice, DraftItem
+    from pearl.editing.best_of import Rewards
+
+EXAMPLES = """A line of the drafts is a text, and where likeness is to be measured texts of its person:
+
+\b
+  {"id": "1", "text": "...", "user_id": "ann", "history": ["...", "..."]}
+
+Every reply is kept: repeat an interrupted command and it goes on where it stopped.
+
+Examples:
+
+\b
+  pearl eval best-of --drafts drafts.jsonl --model embedded --candidates 20 --llm openai
+  pearl eval best-of --drafts drafts.jsonl --model REWARD --candidates 8 --budget-minutes 15 --json best-of.json
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestOfOptions:
+    """The options of ``pearl eval best-of``."""
+
+    drafts: Annotated[Path, Option("--drafts", metavar="D.jsonl", help="Drafts to edit.")]
+    model: Annotated[str, Option("--model", metavar="MODEL", help="Reward model: a folder, or embedded.")]
+    candidates: Annotated[
+        int, Option("--candidates", metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")
+    ] = 20
+    llm: Annotated[str | None, Option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
+    max_in_flight: Annotated[int, Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    replies: Annotated[
+        Path | None,
+        Option("--replies", metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default."),
+    ] = None
+    budget_minutes: Annotated[
+        float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare those done.")
+    ] = None
+    weight: Annotated[float, Option("--weight", min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
+    margin: Annotated[float, Option("--margin", min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
+    price_in: Annotated[float | None, Option("--price-in", min=0, help="Price of a million prompt tokens.")] = None
+    price_out: Annotated[float | None, Option("--price-out", min=0, help="Price of a million completion tokens.")] = (
+        None
+    )
+    max_cost: Annotated[float | None, Option("--max-cost", min=0, help="Stop before a draft costs more.")] = None
+    resamples: Resamples = 2000
+    seed: Seed = 0
+    json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
+
+
+def best_of(options: BestOfOptions) -> None:
+    """Edit drafts several times, choose the best by reward, and measure reward and likeness before and after.
+
+    Drafts are edited one after another, so the seconds are those that a user would wait.
+    """
+    import asyncio
+
+    from eval.drafts.best_of import best_of_report, read_drafts
+    from eval.drafts.best_of_tables import best_of_tables
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+    from pearl.chat.choose import writer_of
+    from pearl.settings import load_settings
+    from retriever.reward.scores import load_scores
+
+    outputs = Outputs(options.json)
+    outputs.check()
+    rewards = load_scores(options.model, f"--model {options.model}")
+    items = list(read_drafts(options.drafts))
+    outcomes = asyncio.run(_outcomes(options, items, rewards))
+    settings = load_settings(llm=options.llm)
+    figures = {
+        "llm": writer_of(settings),
+        "reward_model": options.model,
+        "not_reached": len(items) - len(outcomes),
+        **best_of_report(outcomes, resamples=options.resamples, seed=options.seed),
+    }
+    head = Head.of(
+        "eval",
+        "best-of",
+        drafts=options.drafts,
+        model=options.model,
+        candidates=options.candidates,
+        llm=settings.llm,
+        budget_minutes=options.budget_minutes,
+        weight=options.weight,
+        margin=options.margin,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    outputs.write(Report(head, figures, best_of_tables))
+
+
+async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rewards) -> list[DraftChoice]:
+    """The outcome of each draft that there was time for. Raises InputError where there was time for none."""
+    from rich.console import Console
+
+    from eval.drafts.best_of import choose_for
+    from pearl.asking.ask import Terms
+    from pearl.asking.cost import Prices
+    from pearl.asking.kept import open_replies
+    from pearl.asking.progress import watched
+    from pearl.budget import Budget
+    from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
+    from pearl.editing.asked import EditorDesk
+    from pearl.editing.best_of import Balance
+    from pearl.errors import InputError
+    from pearl.settings import load_settings
+
+    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
+    prices = Prices(options.price_in, options.price_out)
+    terms = Terms(calls_at_once(settings, options.max_in_flight), prices, options.max_cost)
+    in_time = Budget(options.budget_minutes).until(1.0)
+    model, balance = make_chat_model(settings, in_flight=options.max_in_flight), Balance(options.weight, options.margin)
+    outcomes: list[DraftChoice] = []
+    try:
+        with (
+            open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept,
+            watched(Console(stderr=True)) as watch,
+        ):
+            desk = EditorDesk(model, writer_of(settings), kept, terms)
+            line = watch("candidates", len(items) * options.candidates)
+            for item in items:
+                if not in_time():
+                    break
+                chosen = await choose_for(desk, item, options.candidates, rewards, None, balance, line, options.seed)
+                outcomes.append(chosen)
+    finally:
+        await model.close()
+    if not outcomes:
+        raise InputError("--budget-minutes ran out before a draft was edited; allow more.", param="budget_minutes")
+    return outcomes

@@ -1,0 +1,172 @@
+"""Best-of-N measured on drafts: reward and likeness before and after, beside a random edit.
+
+papers/writing-quality-rewards.txt, sections 5.2 and 6. The reward that chooses also measures here, so its gain is what
+the choice aims at, not a judgement of it: likeness and length beside it say what the gain costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.asking.json_lines import check_fields, read_items
+from pearl.asking.patience import Watch
+from pearl.editing.asked import EditorDesk
+from pearl.editing.best_of import Balance, Likenesses, Rewards, Selection, select
+from pearl.editing.candidates import Candidate, failures, refused_edits
+from pearl.errors import InputError
+from pearl.records import TextScores
+from pearl.stats import Bootstrap, Estimate
+from pearl.texts import check_text, json_type
+
+VERSIONS = ("draft", "choice", "random", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftItem:
+    """A draft; ``history`` are texts of its person, of whom likeness is measured where there are any."""
+
+    line: int
+    id: str
+    text: str
+    user: str
+    history: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChoice:
+    """The candidates of a draft, the choice among them, and the seconds that asking took; 0 where all were kept."""
+
+    item: DraftItem
+    candidates: tuple[Candidate, ...]
+    selection: Selection
+    seconds: float
+
+    def scores(self, version: str) -> list[TextScores]:
+        """Those of a version of the draft: of ``any``, every executed candidate's; the draft's where there is none."""
+        chosen, draft = self.selection, self.selection.draft
+        if version == "any":
+            return [found for found in chosen.scores if found is not None] or [draft]
+        place = {"draft": None, "choice": chosen.best, "random": chosen.random}[version]
+        return [draft if place is None else chosen.scores[place] or draft]
+
+    def quality(self, version: str) -> float:
+        return float(np.mean([found.quality for found in self.scores(version)]))
+
+    def likeness(self, version: str) -> float | None:
+        """None where the draft's is not known; a version that nobody can say it of counts as the draft."""
+        draft = self.selection.draft.likeness
+        if draft is None:
+            return None
+        return float(np.mean([draft if found.likeness is None else found.likeness for found in self.scores(version)]))
+
+    def words(self, version: str) -> float:
+        place = self.selection.best if version == "choice" else None
+        text = self.item.text if place is None else self.candidates[place].text
+        return float(len((text or self.item.text).split()))
+
+
+def read_drafts(path: Path) -> list[DraftItem]:
+    """Raises InputError that names file, line and field."""
+
+    def parse(value: dict[str, Any], number: int) -> DraftItem:
+        check_fields(value, "text")
+        history = value.get("history") or []
+        if not isinstance(history, list):
+            raise InputError(f"must be an array, not {json_type(history)}.", param="history", code="wrong_type")
+        name = str(value.get("id", f"line {number}"))
+        return DraftItem(
+            number,
+            name,
+            check_text(value["text"], param="text"),
+            str(value.get("user_id", name)),
+            tuple(check_text(text, param="history") for text in history),
+        )
+
+    return list(read_items(path, {"id", "text", "user_id", "history"}, parse).parsed)
+
+
+async def choose_for(
+    desk: EditorDesk,
+    item: DraftItem,
+    count: int,
+    rewards: Rewards,
+    likenesses: Likenesses | None,
+    balance: Balance,
+    watch: Watch,
+    seed: int,
+) -> DraftChoice:
+    """Ask for the candidates of a draft and choose. Raises ChatError when the model is down."""
+    started = time.monotonic()
+    found, asked = await desk.candidates(item.text, count, watch)
+    seconds = time.monotonic() - started if asked.calls else 0.0
+    texts = [candidate.text for candidate in found]
+    return DraftChoice(item, tuple(found), select(item.text, texts, rewards, likenesses, balance, seed), seconds)
+
+
+def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int) -> dict[str, Any]:
+    """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
+    bootstrap = Bootstrap([each.item.user for each in outcomes], resamples=resamples, seed=seed)
+    quality = {name: bootstrap.mean([each.quality(name) for each in outcomes]) for name in VERSIONS}
+    every = [candidate for each in outcomes for candidate in each.candidates]
+    written = [sum(found is not None for found in each.selection.scores) for each in outcomes]
+    dropped = [len(each.selection.dropped) for each in outcomes]
+    asked = [len(each.candidates) for each in outcomes]
+    seconds = [each.seconds for each in outcomes if each.seconds]
+    return {
+        "n": len(outcomes),
+        "users": len({each.item.user for each in outcomes}),
+        "quality": _versions(quality),
+        "likeness": _likeness(outcomes, resamples, seed),
+        "words": {name: bootstrap.mean([each.words(name) for each in outcomes]).to_json() for name in VERSIONS[:2]},
+        "edited": bootstrap.mean([float(each.selection.best is not None) for each in outcomes]).to_json(),
+        "candidates": {
+            "asked": len(every),
+            "failed": bootstrap.ratio(np.subtract(asked, written), asked).to_json(),
+            "failures": failures(every),
+            "dropped": bootstrap.ratio(dropped, written).to_json(),
+            "drops": dict(Counter(reason for each in outcomes for reason in each.selection.dropped.values())),
+            "refused_edits": refused_edits(every),
+        },
+        "seconds": None
+        if not seconds
+        else {"n": len(seconds), "median": round(float(np.median(seconds)), 2), "longest": round(max(seconds), 2)},
+        "drafts": [_row(each) for each in outcomes],
+    }
+
+
+def _versions(found: dict[str, Estimate]) -> dict[str, Any]:
+    """The mean of each version, and what it gains on the draft and the choice on the random edit."""
+    return {
+        **{name: estimate.to_json() for name, estimate in found.items()},
+        "gain": {name: (found[name] - found["draft"]).to_json() for name in VERSIONS[1:]},
+        "over_random": (found["choice"] - found["random"]).to_json(),
+    }
+
+
+def _likeness(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> dict[str, Any] | None:
+    known = [each for each in outcomes if each.selection.draft.likeness is not None]
+    if not known:
+        return None
+    bootstrap = Bootstrap([each.item.user for each in known], resamples=resamples, seed=seed)
+    found = {name: bootstrap.mean([each.likeness(name) or 0.0 for each in known]) for name in VERSIONS}
+    return {"n": len(known), **_versions(found)}
+
+
+def _row(outcome: DraftChoice) -> dict[str, Any]:
+    """The figures of one draft, without its texts."""
+    return {
+        "id": outcome.item.id,
+        "quality": {name: round(outcome.quality(name), 4) for name in VERSIONS},
+        "likeness": {name: None if (found := outcome.likeness(name)) is None else round(found, 4) for name in VERSIONS},
+        "failed": sum(each.text is None for each in outcome.candidates),
+        "dropped": len(outcome.selection.dropped),
+        "edited": outcome.selection.best is not None,
+        "seconds": round(outcome.seconds, 2),
+    }

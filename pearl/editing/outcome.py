@@ -1,0 +1,38 @@
+"""The choice among candidates as a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pearl.editing.best_of import Selection
+from pearl.editing.candidates import Candidate, failures, refused_edits
+from pearl.editing.edits import replaced
+from pearl.records import Editing
+
+
+def editing_of(draft: str, found: Sequence[Candidate], chosen: Selection) -> Editing:
+    """The record of what was asked for, dropped and chosen; its edits are those of the chosen candidate."""
+    execution = None if chosen.best is None else found[chosen.best].execution
+    return Editing(
+        candidates=len(found),
+        failed=failures(found),
+        dropped=dict(Counter(chosen.dropped.values())),
+        refused=refused_edits(found),
+        chosen=execution is not None,
+        draft=chosen.draft,
+        choice=chosen.scores_of_choice,
+        first_text=draft,
+        edits=() if execution is None else execution.placed,
+    )
+
+
+def only_edit(draft: str, found: Candidate) -> Editing:
+    """The record of one candidate that is taken unseen, without a reward model."""
+    placed = () if found.execution is None else found.execution.placed
+    return Editing(1, failures([found]), {}, refused_edits([found]), bool(placed), None, None, draft, placed)
+
+
+def edited_text(editing: Editing) -> str:
+    """The draft with the chosen edits in place."""
+    return replaced(editing.first_text, editing.edits)

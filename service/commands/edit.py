@@ -1,0 +1,143 @@
+"""``pearl edit``"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
+
+if TYPE_CHECKING:
+    from pearl.asking.ask import Asked
+    from pearl.editing.candidates import Candidate
+    from pearl.editing.edits import SpanEdit
+    from pearl.records import PlacedEdit
+    from pearl.settings import Settings
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl edit draft.txt > better.txt
+  pearl edit draft.txt --candidates 20 --model embedded --llm openai
+  pearl edit - --candidates 8 --model REWARD --price-in 0.15 --price-out 0.6 --max-cost 0.1 --json - < draft.txt
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOptions:
+    """The options of ``pearl edit``."""
+
+    candidates: Annotated[
+        int, Option("--candidates", metavar="N", min=1, max=100, help="Edits to ask for; more than one need --model.")
+    ] = 1
+    model: Annotated[
+        str | None,
+        Option(
+            "--model",
+            metavar="MODEL",
+            help="Reward model that chooses: a folder, or embedded. Without it the one candidate is taken.",
+        ),
+    ] = None
+    instructions: Annotated[str, Option("--instructions", help="Instructions that every rewrite must follow.")] = ""
+    llm: Annotated[str | None, Option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
+    max_in_flight: Annotated[int, Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    replies: Annotated[
+        Path | None,
+        Option("--replies", metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default."),
+    ] = None
+    price_in: Annotated[float | None, Option("--price-in", min=0, help="Price of a million prompt tokens.")] = None
+    price_out: Annotated[float | None, Option("--price-out", min=0, help="Price of a million completion tokens.")] = (
+        None
+    )
+    max_cost: Annotated[float | None, Option("--max-cost", min=0, help="Stop before this run costs more.")] = None
+    json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
+
+
+def edit(
+    options: EditOptions,
+    draft: str = typer.Argument(metavar="FILE", help="Draft to edit; '-' reads it from standard input."),
+) -> None:
+    """Edit a draft in three steps: find weak spans, rewrite each, execute the edits.
+
+    The edited text goes to standard output; the edits, and those that were not executed and why, to standard error. Of
+    several candidates those below the draft are dropped and the best by reward is taken; where none is better, the
+    draft stays. Raw replies are kept: the same command asks for nothing twice.
+    """
+    # only here: help does without them
+    from pearl.editing.best_of import select
+    from pearl.editing.outcome import edited_text, editing_of, only_edit
+    from pearl.editing.shown import editing_lines
+    from pearl.errors import InputError
+    from pearl.settings import load_settings
+    from pearl.texts import check_characters, check_text
+    from retriever.reward.scores import load_scores
+    from service.commands.common import read_text
+
+    check_writable("--json", options.json)
+    if options.candidates > 1 and options.model is None:
+        raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
+    text = check_text(read_text("FILE", draft), param="draft")
+    instructions = check_characters(options.instructions, param="instructions")
+    rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
+    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
+    found, asked = asyncio.run(_ask(settings, options, text, instructions))
+    if rewards is None:
+        editing = only_edit(text, found[0])
+    else:
+        editing = editing_of(text, found, select(text, [each.text for each in found], rewards))
+    edited = edited_text(editing)
+    if options.json:
+        write_json(
+            options.json, {"text": edited, **asdict(editing), "proposed": _proposed(found), "calls": asked.to_json()}
+        )
+        return
+    typer.echo(edited)
+    lines = list(editing_lines(editing))
+    if rewards is None:
+        lines += [f"  ! {row['span']!r}: {row['refused']}" for row in _proposed(found) if row["refused"]]
+    typer.echo("\n".join(lines), err=True)
+
+
+async def _ask(settings: Settings, options: EditOptions, text: str, instructions: str) -> tuple[list[Candidate], Asked]:
+    from pearl.asking.ask import Terms
+    from pearl.asking.cost import Prices
+    from pearl.asking.kept import open_replies
+    from pearl.asking.patience import UNWATCHED
+    from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
+    from pearl.editing.asked import EditorDesk
+
+    terms = Terms(
+        calls_at_once(settings, options.max_in_flight), Prices(options.price_in, options.price_out), options.max_cost
+    )
+    model = make_chat_model(settings, in_flight=options.max_in_flight)
+    try:
+        with open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept:
+            desk = EditorDesk(model, writer_of(settings), kept, terms)
+            return await desk.candidates(text, options.candidates, UNWATCHED, instructions)
+    finally:
+        await model.close()
+
+
+def _proposed(found: Sequence[Candidate]) -> list[dict[str, Any]]:
+    """Every proposed edit by candidate, with the reason where it was not executed."""
+    rows = []
+    for number, candidate in enumerate(found):
+        edits: list[tuple[SpanEdit | PlacedEdit, str | None]] = []
+        if candidate.execution is not None:
+            edits += [(placed, None) for placed in candidate.execution.placed]
+        edits += [(refused.edit, refused.reason) for refused in candidate.refused]
+        for proposed, reason in edits:
+            told = {"span": proposed.span, "rewrite": proposed.rewrite, "category": proposed.category}
+            rows.append({"candidate": number, **told, "refused": reason})
+    return rows
+
+
+app.command(epilog=EXAMPLES)(bundled(edit))
