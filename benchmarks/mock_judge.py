@@ -14,12 +14,23 @@ from starlette.types import Receive, Scope, Send
 
 WHY = "Both the reference and this post are brief, skip the greeting and put the reason behind the change last. "
 VERDICTS = ("POST ONE", "POST TWO", "BOTH")
+WORDS = ("A", "B", "None", "Both")
+VOTING = b"Reply with one JSON object"  # the prompt of pearl forensics annotate
 
 
 def answer(verdict: str) -> bytes:
-    """A chat completion in one piece."""
+    """A justification and the verdict as a chat completion in one piece."""
+    return completion(f"{WHY * 2}\n\n{verdict}")
+
+
+def votes(first: int) -> bytes:
+    """Votes on forty rules, each another word than the one before."""
+    return completion(orjson.dumps({str(rule): WORDS[(first + rule) % len(WORDS)] for rule in range(1, 41)}).decode())
+
+
+def completion(content: str) -> bytes:
     usage = {"prompt_tokens": 600, "completion_tokens": 60, "total_tokens": 660}
-    message = {"role": "assistant", "content": f"{WHY * 2}\n\n{verdict}"}
+    message = {"role": "assistant", "content": content}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     head = {"id": "chatcmpl-mock", "object": "chat.completion", "created": 1_700_000_000, "model": "mock"}
     return orjson.dumps(head | {"choices": choices, "usage": usage})
@@ -30,6 +41,7 @@ class MockJudge:
 
     def __init__(self) -> None:
         self._answers = [answer(verdict) for verdict in VERDICTS]
+        self._votes = [votes(first) for first in range(len(WORDS))]
         self._calls = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,7 +53,8 @@ class MockJudge:
             body, more = body + message.get("body", b""), message.get("more_body", False)
         if scope["path"].endswith("/chat/completions"):
             self._calls += 1
-            said = self._answers[zlib.crc32(body) % len(self._answers)]
+            among = self._votes if VOTING in body else self._answers
+            said = among[zlib.crc32(body) % len(among)]
         else:
             said, self._calls = orjson.dumps({"calls": self._calls}), 0
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(said)).encode())]
