@@ -14,6 +14,7 @@ from benchmarks.figures import Result, read_result
 from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
+from eval.recorded.forensics.comparison_tables import comparison_tables
 from eval.recorded.quality.expert_tables import expert_tables
 from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.render import markdown
@@ -123,6 +124,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "for](../judging.md#writing-quality).",
         quality_tables,
         "quality.svg",
+    ),
+    (
+        "manner",
+        "Six people against a model, trait by trait: all tables",
+        "Three users of git's commits and three of a mailing list, each text beside a draft of SmolLM2-135M for "
+        "the same request alone, of at most 160 tokens; traits counted by rule. Above 0 the person does it more "
+        "than the model. [How it is made](../forensics.md#a-persons-manner-against-a-models).",
+        comparison_tables("strength", 5),
+        None,
     ),
 )
 

@@ -34,6 +34,7 @@ class AnsweredRequest:
 
 def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredRequest]:
     """The most recent texts that answer a request, at most ``most`` of each user, oldest first; all users by default.
+    Of several texts for one request the last counts: their pairs would share a draft.
 
     Raises InputError for an unknown user, and where nothing answers a request.
     """
@@ -45,7 +46,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
     for user in users or histories:
         asked = [document for document in histories[user] if document.request and document.request.strip()]
         ordered = sorted(asked, key=lambda document: document.timestamp or 0.0)
-        found += [AnsweredRequest(user, document) for document in ordered[-most:]]
+        last = {document.request: document.id for document in ordered}
+        found += [AnsweredRequest(user, each) for each in ordered if last[each.request] == each.id][-most:]
     if not found:
         raise InputError(f"{path}: request: no text answers a request.", param="history")
     return found

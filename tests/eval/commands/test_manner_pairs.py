@@ -101,3 +101,9 @@ def test_a_draft_that_failed_makes_no_pair(pair, judge_endpoint):
     run, out = pair("--template", "post")
     assert run.status == 1
     assert "No request has a draft: {'empty_answer': 9}" in run.err
+
+
+def test_of_several_texts_for_one_request_the_last_counts(pair):
+    run, out = pair(lines=[*history("ann", 3, request="the same"), *history("bob", 2)])
+    assert run.status == 0
+    assert [each.metadata["document"] for each in read_pairs(out).pairs] == ["ann2", "bob0", "bob1"]
