@@ -275,8 +275,14 @@ def training() -> str:
     from gpu_times import memory_table, time_table
 
     from training.choices import choices_markdown
+    from training.reward.choices import reward_choices_markdown
 
-    blocks = (("choices", choices_markdown()), ("memory", memory_table()), ("times", time_table()))
+    blocks = (
+        ("choices", choices_markdown()),
+        ("reward-choices", reward_choices_markdown()),
+        ("memory", memory_table()),
+        ("times", time_table()),
+    )
     return _with_blocks("docs/training.md", blocks)
 
 

@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "users": ("service.commands.users", "List the users, and delete one."),
     "rank": ("retriever.commands.rank", "Score the documents of each line of a file for its request."),
-    "train": ("training.commands", "Train a retriever from histories, step by step."),
+    "train": ("training.commands", "Train a retriever from histories, step by step, or a reward model."),
     "eval": ("eval.commands", "Measure retrieval, calibration, generation and revision."),
     "judge": ("eval.commands.judge", "Let a chat model judge texts, and measure the judge."),
     "forensics": ("eval.commands.forensics", "Find out what a manner is made of: traits of feedback and of models."),

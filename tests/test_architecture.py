@@ -28,7 +28,7 @@ ROOMS = {
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit"),
+        *("choices", "files", "progress", "templates", "data", "options", "choose", "gains", "fit", "reward"),
         *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }

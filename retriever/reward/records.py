@@ -46,6 +46,10 @@ class QualityPair:
     def better(self) -> str:
         return self.first if self.preferred == 1 else self.second
 
+    @property
+    def worse(self) -> str:
+        return self.second if self.preferred == 1 else self.first
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:

@@ -199,7 +199,7 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
         (options(enough, enough), "two files are named 'b'"),
         (options(enough, normalize="median"), "--normalize median: there are sum and mean"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
-        (options(enough, base=str(tmp_path), first_stage_only=False), "of the cross-encoder cannot be loaded"),
+        (options(enough, base=str(tmp_path), first_stage_only=False), "The base .* cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
         (options(enough, loss="relevance"), "there is only the cross-encoder"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),

@@ -88,7 +88,7 @@ def check_base(base: str, frozen_layers: int = 0) -> int:
     except (OSError, ValueError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"The base '{base}' of the cross-encoder cannot be loaded ({why}); name a transformers model or folder, "
+            f"The base '{base}' cannot be loaded ({why}); name a transformers model or folder, "
             f"'{EMBEDDED}' or '{MPNET}'.",
             param="base",
             code="model_not_found",

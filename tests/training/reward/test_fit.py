@@ -1,0 +1,135 @@
+"""Losses by hand, and a training that is interrupted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of
+from training.reward.material import Preferred, RewardMaterial, Scored
+from training.reward.network import HeadNetwork, cosine_losses
+from training.reward.options import RewardOptions
+from training.reward.reading import KeptVectors
+from training.reward.recipe import scaled
+
+CONSOLE = Console(quiet=True)
+
+
+def options(tmp_path: Path, **more: object) -> RewardOptions:
+    made = RewardOptions(data=(), out=tmp_path / "out", work=tmp_path, variant="PR", rate=0.05, epochs=6, batch=4)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def network(chosen: RewardOptions) -> tuple[RewardNetwork, RewardMaterial]:
+    """One of two entries of a vector says which text is better."""
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(40, 2)).astype(np.float32)
+    scores = np.clip(5.5 + 2 * vectors[:, 0], 1, 10)
+    material = RewardMaterial(
+        tuple(map(str, range(40))),
+        tuple(range(40)),
+        tuple(Scored(place, float(score)) for place, score in enumerate(scores)),
+        tuple(Preferred(*sorted((place, place + 1), key=lambda one: -scores[one])) for place in range(0, 40, 2)),
+    )
+    return RewardNetwork(KeptVectors(vectors), HeadNetwork(chosen.head, vectors, chosen.seed), chosen), material
+
+
+def test_the_losses_by_hand(tmp_path: Path) -> None:
+    chosen = options(tmp_path, weight=0.25, penalty=0.5)
+    made, _ = network(chosen)
+    made.reader = KeptVectors(np.array([[1, 0], [0, 0]], np.float32))
+    with torch.no_grad():
+        made.head.mean.zero_()
+        made.head.scale.fill_(1)
+        made.head.outer.copy_(torch.tensor([2.0, 0.0]))
+        made.head.slope.fill_(0.5413248546)  # softplus of it is 1
+    error = (1 + 9 * torch.sigmoid(torch.tensor(2.0)) - 7.0) ** 2
+    crossed = torch.log1p(torch.exp(torch.tensor(-2.0)))  # of a preference with log-odds 2 - 0
+    items = [Scored(0, 7.0), ShownPair(0, 1, True)]
+    assert made.loss(items).item() == pytest.approx(((0.25 * error + crossed) / 2).item(), abs=1e-5)
+    assert made.penalised(items).item() == pytest.approx(made.loss(items).item() + 0.5 * 4, abs=1e-5)
+    assert made.loss([ShownPair(1, 0, False)]).item() == pytest.approx(crossed.item(), abs=1e-5)
+
+
+def test_the_cosine_is_cut_as_published() -> None:
+    vectors = torch.tensor([[1.0, 0, 1, 0], [1, 0, -1, 0], [3, 4, 4, 3]], requires_grad=True)
+    found = cosine_losses(vectors, torch.tensor([True, False, True]))
+    # cosines of 1 and -1, which is cut to 1e-7, and 24 / 25
+    assert found.detach().numpy() == pytest.approx([0, 0, -np.log(0.96)], abs=1e-5)
+    found.sum().backward()
+    assert vectors.grad is not None
+    assert torch.isfinite(vectors.grad).all()
+
+
+def test_the_cosine_sees_each_pair_in_both_orders() -> None:
+    material = RewardMaterial(("a", "b"), (0, 0), (), (Preferred(0, 1),))
+    assert items_of(material, "cosine") == [ShownPair(0, 1, True), ShownPair(1, 0, False)]
+    assert items_of(material, "scores") == [ShownPair(0, 1, True)]
+
+
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+def test_it_learns_which_is_better_and_by_how_much(tmp_path: Path, head: str) -> None:
+    chosen = options(tmp_path, head=head, epochs=12, penalty=0.0, batch=16, rate=0.1)
+    made, material = network(chosen)
+    items = items_of(material, "scores")
+    report = fit_network(made, items, items, chosen, "made", CONSOLE)
+    assert report["dev_losses"][report["best_epoch"]] == min(report["dev_losses"]) < report["dev_losses"][0] / 2
+    found = made.head.head().scores(made.reader.vectors(range(40)).numpy())
+    wanted = np.array([each.score for each in material.scored])
+    assert np.corrcoef(found, wanted)[0, 1] > 0.9
+    assert np.mean([found[pair.better] > found[pair.worse] for pair in material.pairs]) > 0.9
+    assert not list(tmp_path.glob("*checkpoint*"))
+
+
+def test_an_interrupted_training_goes_on_as_it_would_have(tmp_path: Path) -> None:
+    chosen = options(tmp_path, patience=100)
+    whole, material = network(chosen)
+    items = items_of(material, "scores")
+    straight = fit_network(whole, items, items, chosen, "straight", CONSOLE)
+    stopped, _ = network(chosen)
+    calls = 0
+
+    def interrupt(some: list[object]) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        if calls > 30:  # in the third epoch
+            raise KeyboardInterrupt
+        return RewardNetwork.penalised(stopped, some)  # type: ignore[arg-type]
+
+    stopped.penalised = interrupt  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        fit_network(stopped, items, items, chosen, "made", CONSOLE)
+    again, _ = network(chosen)
+    resumed = fit_network(again, items, items, chosen, "made", CONSOLE)
+    assert resumed["resumed_from"] == 2
+    assert resumed["dev_losses"] == straight["dev_losses"]
+    assert torch.equal(again.head.outer, whole.head.outer)
+
+
+def test_it_stops_when_dev_no_longer_gains_or_time_is_up(tmp_path: Path) -> None:
+    chosen = options(tmp_path, patience=2, epochs=50, rate=1e-8)
+    made, material = network(chosen)
+    items = items_of(material, "scores")
+    against = [ShownPair(item.second, item.first, True) for item in items if isinstance(item, ShownPair)]
+    report = fit_network(made, items, against, chosen, "made", CONSOLE)
+    assert report["epochs"] <= report["best_epoch"] + 2
+    report = fit_network(made, items, items, replace(chosen, budget_minutes=0.0), "other", CONSOLE)
+    assert (report["epochs"], report["whole"]) == (0, False)
+
+
+def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path: Path) -> None:
+    made, material = network(options(tmp_path))
+    with torch.no_grad():
+        made.head.outer.copy_(torch.tensor([30.0, 0.0]))
+    head = scaled(made.head.head(), made.reader, material)
+    vectors = made.reader.vectors(range(40)).numpy()
+    assert (np.argsort(head.scores(vectors)) == np.argsort(vectors[:, 0])).all()
+    assert head.scores(vectors).mean() == pytest.approx(5.5, abs=0.5)
+    assert 1 < head.scores(vectors).std() < 3
+    without = scaled(made.head.head(), made.reader, replace(material, scored=()))
+    assert without.scores(vectors).std() == pytest.approx(1, abs=0.3)

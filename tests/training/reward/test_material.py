@@ -1,0 +1,130 @@
+"""What is read of the data, and what is left out and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pearl.errors import InputError
+from tests.training.reward.conftest import versions
+from training.reward.choices import KEPT, MEAN
+from training.reward.material import PR, P, R, RewardMaterial, read_material
+
+ScoredFile = Callable[..., Path]
+
+
+def pair(one: str, other: str, preferred: object = "1") -> dict[str, object]:
+    return {"paragraph1": one, "paragraph2": other, "reference_preference": preferred}
+
+
+def written(path: Path, *records: dict[str, object]) -> Path:
+    path.write_bytes(b"\n".join(map(orjson.dumps, records)))
+    return path
+
+
+def test_versions_of_a_paragraph_with_different_scores_are_pairs(scored_file: ScoredFile) -> None:
+    found = read_material([scored_file(4)], (), MEAN)
+    assert len(found.scored) == 8
+    assert {(found.texts[each.better], found.texts[each.worse]) for each in found.pairs} == {
+        versions(number) for number in range(4)
+    }
+    assert found.notes == ()
+
+
+def test_a_paragraph_twice_with_two_scores(scored_file: ScoredFile) -> None:
+    text = versions(0)[0]  # 7 points
+    data = scored_file(3, more=({"paragraph": text, "score": 2},))
+
+    def scores(duplicates: str) -> list[float]:
+        found = read_material([data], (), duplicates)
+        return [each.score for each in found.scored if found.texts[each.text] == text]
+
+    assert scores(MEAN) == [4.5]
+    assert scores(KEPT) == [7, 2]
+
+
+def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
+    plain, ornate = versions(1)
+    data = written(tmp_path / "pairs.jsonl", pair(ornate, plain, "2"), pair(plain, ornate, 1))
+    found = read_material([data], (), MEAN)
+    assert [(found.texts[each.better], found.texts[each.worse]) for each in found.pairs] == [(plain, ornate)]
+    with pytest.raises(InputError, match="--variant R: the data has no paragraph with a score; try P"):
+        found.of_variant(R)
+    assert found.of_variant(P) == found
+
+
+def test_variants_learn_from_their_own(scored_file: ScoredFile, tmp_path: Path) -> None:
+    found = read_material([scored_file(4)], (), MEAN)
+    assert (len(found.of_variant(P).scored), len(found.of_variant(P).pairs)) == (0, 4)
+    assert (len(found.of_variant(R).scored), len(found.of_variant(R).pairs)) == (8, 0)
+    assert found.of_variant(PR) == found
+    lone = written(tmp_path / "lone.jsonl", {"paragraph": versions(1)[0], "score": 3})
+    with pytest.raises(InputError, match="no two versions of a paragraph with different scores; try R"):
+        read_material([lone], (), MEAN).of_variant(PR)
+
+
+def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(
+    scored_file: ScoredFile, tmp_path: Path
+) -> None:
+    scored = scored_file(
+        2, more=({"paragraph": "Off the scale.", "score": 0}, {"paragraph": "So is this.", "score": 11})
+    )
+    same = written(tmp_path / "same.jsonl", pair("One text.", "One text."))
+    found = read_material([scored, same], (), MEAN)
+    assert found.notes == (
+        f"2 of 7 records are left out, scores outside 1 to 10: {scored}:5, {scored}:6",
+        f"1 of 7 records are left out, pairs of one text: {same}:1",
+    )
+    assert len(found.texts) == 4
+
+
+def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: ScoredFile, tmp_path: Path) -> None:
+    plain, _ = versions(2)
+    tested = written(tmp_path / "test.jsonl", pair(plain + " It was edited later.", "Something else entirely."))
+    data = scored_file(4)
+    found = read_material([data], [tested], MEAN)
+    assert found.notes == (
+        f"2 records are left out, whose paragraph stands in --test, edited or not: {data}:5, {data}:6",
+    )
+    assert plain not in found.texts
+    with pytest.raises(InputError, match="--data: nothing is left to train on"):
+        read_material([data], [data], MEAN)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"paragraph": " ", "score": 3}, "paragraph is empty"),
+        ({"paragraph": "word " * 50_000, "score": 3}, "paragraph has 50,000 words; a paragraph has at most 20,000"),
+        ({"paragraph": "Fine.", "score": "high"}, "score must be a number"),
+        (pair("Fine.", "Finer.", "3"), "reference_preference must be '1' or '2'"),
+    ],
+)
+def test_bad_records_are_named_with_file_line_and_field(tmp_path: Path, record: dict[str, object], said: str) -> None:
+    data = written(tmp_path / "bad.jsonl", pair("Good.", "Better.", "2"), record)
+    with pytest.raises(InputError) as caught:
+        read_material([data], (), MEAN)
+    assert str(data) in caught.value.message
+    assert "2" in caught.value.message.replace(str(data), "")
+    assert said.split()[-1] in caught.value.message
+    assert caught.value.exit_status == 2
+
+
+def test_versions_of_a_paragraph_stay_on_one_side_of_the_split(scored_file: ScoredFile) -> None:
+    found = read_material([scored_file(20)], (), MEAN)
+    train, dev = found.split(0.25, seed=3)
+    assert (len(train.pairs), len(dev.pairs)) == (15, 5)
+    assert (len(train.scored), len(dev.scored)) == (30, 10)
+    sides = [{found.originals[each.text] for each in part.scored} for part in (train, dev)]
+    assert sides[0] & sides[1] == set()
+    assert found.split(0.25, seed=3) == (train, dev)
+    assert found.split(0.25, seed=4) != (train, dev)
+
+
+def test_too_little_to_split(scored_file: ScoredFile) -> None:
+    found: RewardMaterial = read_material([scored_file(2)], (), MEAN)
+    with pytest.raises(InputError, match="2 underlying paragraphs are too few to split"):
+        found.split(0.1, seed=0)

@@ -1,0 +1,72 @@
+"""``pearl train reward``, on an encoder that the test makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retriever.reward.model import RewardModel
+from tests.training.reward.conftest import versions
+
+Train = Callable[..., Any]
+ScoredFile = Callable[..., Path]
+
+
+def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path) -> None:
+    data = scored_file(12)
+    plain, ornate = versions(1)
+    common = ("--data", str(data), "--base", str(bert_folder), "--dev-share", "0.25", "--json", "-")
+    for variant, preset, more in (
+        ("PR", "corrected", ("--epochs", "30")),
+        ("P", "corrected", ("--epochs", "30", "--layers", "last")),
+        ("P", "as_published_code", ("--epochs", "1")),
+        ("PR", "as_published_paper", ("--epochs", "1", "--max-tokens", "96")),
+        ("R", "as_published_code", ("--epochs", "1")),
+    ):
+        out = tmp_path / f"{variant}-{preset}"
+        result = train("reward", *common, "--variant", variant, "--preset", preset, *more, "--out", str(out))
+        assert result.status == 0, result.err
+        written = result.json
+        assert (written["variant"], written["preset"]) == (variant, preset)
+        model = RewardModel.load(out)
+        assert model.artifact.figures == written["figures"]
+        assert model.artifact.files == written["files"]
+        assert model.artifact.figures["dev_pairs" if "P" in variant else "dev_scored"] == (3 if "P" in variant else 6)
+        assert len(model.prefer([plain], [ornate])) == 1
+        if preset == "corrected":
+            assert model.prefer([plain], [ornate])[0] > 0
+            assert written["training"]["choices"]["weight"] == 0.125
+        if variant != "P" or preset == "corrected":
+            assert ((scores := model.score([plain, ornate])) >= 1).all()
+            assert (scores <= 10).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--variant", "Q"), "--variant Q: there are P, R, PR."),
+        (("--preset", "paper"), "--preset paper: there are corrected, as_published_code, as_published_paper."),
+        (("--pair-rule", "cosine"), "--pair-rule cosine has no weights but the encoder's: it needs --fitted all."),
+        (("--layers", "0,9"), "--layers 0,9: name 'last', or different numbers from 0 to 1"),
+        (("--layers", "first"), "--layers first: name 'last', or different numbers from 0 to 1"),
+        (("--base", "nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_trained(
+    train: Train,
+    scored_file: ScoredFile,
+    bert_folder: Path,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    base = () if "--base" in options else ("--base", str(bert_folder))
+    result = train("reward", "--data", str(scored_file(4)), *base, *options, "--out", str(tmp_path / "out"))
+    assert result.status == 2
+    assert said in result.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,1 @@
+"""Training of reward models (papers/writing-quality-rewards.txt, section 3)."""

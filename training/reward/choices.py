@@ -1,0 +1,153 @@
+"""The choices of a reward model's training that the paper, its code and measurement make differently.
+
+A preset is a value for each; an option given overrides it. The help of ``pearl train reward``, docs/training.md and the
+artifact hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from pearl.options import known
+from pearl.settings import EMBEDDED
+from retriever.reward.artifact import COSINE, SCORES
+from training.choices import CORRECTED, HELP_WIDTH, Value
+
+CODE, PAPER = "as_published_code", "as_published_paper"
+REWARD_PRESETS = (CORRECTED, CODE, PAPER)
+LINEAR, MLP = "linear", "mlp"
+HEAD_ALONE, EVERYTHING = "head", "all"
+MEAN, KEPT = "mean", "kept"
+LAST = "last"
+MODERN_BERT = "answerdotai/ModernBERT-large"
+
+
+@dataclass(frozen=True, slots=True)
+class RewardChoice:
+    """Its value under the presets, ``why`` they differ, and the ``values`` that it can have, if they are few."""
+
+    name: str
+    corrected: Value
+    code: Value
+    paper: Value
+    why: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """The three values in words."""
+        return (_in_words(self.corrected), _in_words(self.code), _in_words(self.paper))
+
+
+REWARD_CHOICES = (
+    RewardChoice(
+        "base",
+        EMBEDDED,
+        MODERN_BERT,
+        MODERN_BERT,
+        "The paper's has 395 million parameters; the embedded one comes with a package, and two cores can train on it.",
+    ),
+    RewardChoice(
+        "fitted",
+        HEAD_ALONE,
+        EVERYTHING,
+        EVERYTHING,
+        "The encoder stays as it is: a thousand pairs fit a head in minutes, and two cores no encoder in an hour.",
+        (HEAD_ALONE, EVERYTHING),
+    ),
+    RewardChoice(
+        "layers",
+        "0,1",
+        LAST,
+        LAST,
+        "Layers after which the mean over the tokens is taken, 0 the embeddings. The upper ones of an encoder of "
+        "meanings forget the manner: on held-back paragraphs the last one decides 80% of pairs, these 88%.",
+    ),
+    RewardChoice(
+        "pair_rule",
+        SCORES,
+        COSINE,
+        COSINE,
+        "The published rule reads both texts together and calls the first one better if the cosine of their vectors is "
+        "above .5, so a verdict can depend on the order; the difference of two scores cannot.",
+        (SCORES, COSINE),
+    ),
+    RewardChoice(
+        "head",
+        LINEAR,
+        MLP,
+        LINEAR,
+        "The paper has a linear projection to 1..10, its code two layers with GELU and ten times a sigmoid.",
+        (LINEAR, MLP),
+    ),
+    RewardChoice(
+        "weight",
+        0.125,
+        0.25,
+        1.0,
+        "Of the squared error beside the cross-entropy. The code divides by four, the paper says nothing of it; scores "
+        "of different paragraphs are noisier than which of two versions is better.",
+    ),
+    RewardChoice("penalty", 0.03, 0.0, 0.0, "Times the sum of the head's squared weights, added to the loss."),
+    RewardChoice(
+        "duplicates",
+        MEAN,
+        KEPT,
+        KEPT,
+        "LAMP has paragraphs twice with different scores: their mean, or each as it stands.",
+        (MEAN, KEPT),
+    ),
+    RewardChoice("rate", 1e-3, 1e-5, 1e-5, "A head alone takes larger steps than an encoder."),
+    RewardChoice("epochs", 60, 5, 5, "At most; training stops earlier once the dev split no longer gains."),
+    RewardChoice("batch", 64, 8, 8, "Of pairs and paragraphs together."),
+)
+
+
+def reward_values(preset: str) -> dict[str, Any]:
+    """The values of a preset. Raises InputError for an unknown one."""
+    known("preset", preset, REWARD_PRESETS)
+    place = REWARD_PRESETS.index(preset)
+    return {each.name: (each.corrected, each.code, each.paper)[place] for each in REWARD_CHOICES}
+
+
+def reward_choices_of(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a preset with those given instead, None for one that is not. Raises InputError."""
+    values = reward_values(preset) | {name: value for name, value in given.items() if value is not None}
+    for each in REWARD_CHOICES:
+        if each.values:
+            known(each.name.replace("_", "-"), values[each.name], each.values)
+    return values
+
+
+def reward_default(name: str) -> str:
+    """The defaults of a choice, for help."""
+    corrected, code, paper = next(each.shown for each in REWARD_CHOICES if each.name == name)
+    published = code if code == paper else f"{code} (code) or {paper} (paper)"
+    return f"{corrected}; as published {published}"
+
+
+def reward_choices_help() -> str:
+    """The presets' values and the reasons, for the end of the command's help."""
+    lines = [f"Choices of --preset, {' / '.join(REWARD_PRESETS)}, and why they differ:"]
+    for each in REWARD_CHOICES:
+        line = f"  {each.option}: {' / '.join(each.shown)}. {each.why}"
+        lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
+    return "\n".join(("\b", *lines))
+
+
+def reward_choices_markdown() -> str:
+    """A table of all choices, for the documentation."""
+    lines = [f"| option | {' | '.join(REWARD_PRESETS)} | why they differ |", "| --- | --- | --- | --- | --- |"]
+    lines += [f"| `{each.option}` | {' | '.join(each.shown)} | {each.why} |" for each in REWARD_CHOICES]
+    return "\n".join(lines) + "\n"
+
+
+def _in_words(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

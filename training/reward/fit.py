@@ -1,0 +1,181 @@
+"""The fitting of a reward model: cross-entropy over pairs and squared error over scores, until dev no longer gains."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from torch import Tensor, nn
+
+from retriever.reward.artifact import COSINE
+from training.files import replaced_file
+from training.progress import progress_of
+from training.reward.material import RewardMaterial, Scored
+from training.reward.network import HeadNetwork, cosine_losses
+from training.reward.options import RewardOptions
+from training.reward.reading import ParagraphReader
+
+CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPair:
+    """Two texts in the order in which they are read."""
+
+    first: int
+    second: int
+    first_is_better: bool
+
+
+Item = Scored | ShownPair
+
+
+def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
+    """The items to learn from. The cosine sees each pair in both orders; scores have none."""
+    both = (True, False) if pair_rule == COSINE else (True,)
+    shown = [
+        ShownPair(*((pair.better, pair.worse) if better_first else (pair.worse, pair.better)), better_first)
+        for pair in material.pairs
+        for better_first in both
+    ]
+    return [*material.scored, *shown]
+
+
+class RewardNetwork(nn.Module):
+    """A reader and the head on its vectors; ``reader`` learns if it is a module."""
+
+    def __init__(self, reader: ParagraphReader, head: HeadNetwork, options: RewardOptions) -> None:
+        super().__init__()
+        self.reader = reader
+        self.head = head
+        self._weight, self._penalty, self._rule = options.weight, options.penalty, options.pair_rule
+
+    def loss(self, items: Sequence[Item]) -> Tensor:
+        """The mean over the items; a squared error counts ``weight`` times."""
+        scored = [item for item in items if isinstance(item, Scored)]
+        pairs = [item for item in items if isinstance(item, ShownPair)]
+        total = torch.zeros(())
+        if scored:
+            scores = torch.tensor([item.score for item in scored])
+            vectors = self.reader.vectors([item.text for item in scored])
+            total = total + self._weight * self.head.squared_errors(vectors, scores).sum()
+        if pairs:
+            total = total + self._of_pairs(pairs).sum()
+        return total / len(items)
+
+    def penalised(self, items: Sequence[Item]) -> Tensor:
+        return self.loss(items) + self._penalty * self.head.penalty()
+
+    def _of_pairs(self, pairs: Sequence[ShownPair]) -> Tensor:
+        first_is_better = torch.tensor([pair.first_is_better for pair in pairs])
+        if self._rule == COSINE:
+            read = self.reader.pair_vectors([(pair.first, pair.second) for pair in pairs])
+            return cosine_losses(read, first_is_better)
+        vectors = self.reader.vectors([text for pair in pairs for text in (pair.first, pair.second)])
+        return self.head.preference_losses(vectors[0::2], vectors[1::2], first_is_better)
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a training between two epochs."""
+
+    epoch: int
+    losses: list[float]
+    best: dict[str, Any]
+    state: dict[str, Any]
+    optimizer: dict[str, Any]
+
+    def is_over(self, options: RewardOptions) -> bool:
+        waited = len(self.losses) - 1 - min(range(len(self.losses)), key=self.losses.__getitem__)
+        return self.epoch >= options.epochs or waited >= options.patience
+
+
+def fit_network(
+    network: RewardNetwork,
+    train: Sequence[Item],
+    dev: Sequence[Item],
+    options: RewardOptions,
+    made_of: str,
+    console: Console,
+) -> dict[str, Any]:
+    """Train in place, and leave the network as it was best on dev; returns what happened.
+
+    ``made_of`` says what a training depends on: the checkpoint of an interrupted one of the same is gone on from.
+    """
+    started = time.monotonic()
+    optimizer = torch.optim.AdamW(network.parameters(), options.rate, weight_decay=0.0)
+    file = options.work / f"{made_of}-{CHECKPOINT}"
+    progress = _resumed(file) or Progress(0, [_dev_loss(network, dev, options)], _copied(network), {}, {})
+    if progress.state:
+        network.load_state_dict(progress.state)
+        optimizer.load_state_dict(progress.optimizer)
+    before = progress.epoch
+    whole = True
+    with progress_of("fitting", options.epochs, console) as advance:
+        advance(before, False)
+        while not progress.is_over(options):
+            if options.budget_minutes is not None and time.monotonic() - started > 60 * options.budget_minutes:
+                whole = False
+                break
+            _epoch(network, train, optimizer, progress.epoch, options)
+            loss = _dev_loss(network, dev, options)
+            if loss < min(progress.losses):
+                progress.best = _copied(network)
+            progress.losses.append(loss)
+            progress.epoch += 1
+            progress.state, progress.optimizer = _copied(network), optimizer.state_dict()
+            _keep(file, progress)
+            advance(1, True)
+    network.load_state_dict(progress.best)
+    network.eval()
+    file.unlink(missing_ok=True)
+    return {
+        "epochs": progress.epoch,
+        "best_epoch": min(range(len(progress.losses)), key=progress.losses.__getitem__),
+        "dev_losses": [round(loss, 6) for loss in progress.losses],
+        "whole": whole,
+        "resumed_from": before,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def _epoch(
+    network: RewardNetwork, items: Sequence[Item], optimizer: torch.optim.Optimizer, epoch: int, options: RewardOptions
+) -> None:
+    network.train()
+    torch.manual_seed(options.seed * 10_007 + epoch)  # of dropout, so that a resumed run goes on as it would have
+    shuffled = random.Random(f"{options.seed}:{epoch}").sample(items, len(items))
+    for start in range(0, len(shuffled), options.batch):
+        optimizer.zero_grad()
+        network.penalised(shuffled[start : start + options.batch]).backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+
+
+def _dev_loss(network: RewardNetwork, items: Sequence[Item], options: RewardOptions) -> float:
+    network.eval()
+    total = 0.0
+    with torch.inference_mode():
+        for start in range(0, len(items), options.batch):
+            some = items[start : start + options.batch]
+            total += float(network.loss(some)) * len(some)
+    return total / len(items)
+
+
+def _copied(network: nn.Module) -> dict[str, Any]:
+    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+
+
+def _keep(file: Path, progress: Progress) -> None:
+    with replaced_file(file) as partial:
+        torch.save({name: getattr(progress, name) for name in Progress.__slots__}, partial)
+
+
+def _resumed(file: Path) -> Progress | None:
+    return Progress(**torch.load(file, weights_only=True)) if file.exists() else None

@@ -1,0 +1,158 @@
+"""The material of a reward model's training: paragraphs with scores, and pairs of which one is better."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+
+from pearl.errors import InputError
+from retriever.reward.originals import underlying
+from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
+from training.reward.choices import KEPT
+
+P, R, PR = "P", "R", "PR"
+VARIANTS = (P, R, PR)
+NAMED = 5  # records of a note
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A paragraph, by its place among the texts, and its score."""
+
+    text: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """Two paragraphs by their places: the better one and the worse one."""
+
+    better: int
+    worse: int
+
+
+@dataclass(frozen=True, slots=True)
+class RewardMaterial:
+    """``originals``: of each text, the number of the paragraph that lies under it. ``notes``: what was left out."""
+
+    texts: tuple[str, ...]
+    originals: tuple[int, ...]
+    scored: tuple[Scored, ...]
+    pairs: tuple[Preferred, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> set[int]:
+        """The places of all texts with a score or in a pair."""
+        in_pairs = (text for pair in self.pairs for text in (pair.better, pair.worse))
+        return {*in_pairs, *(each.text for each in self.scored)}
+
+    def of_variant(self, variant: str) -> RewardMaterial:
+        """The part that the variant learns from. Raises InputError if it is empty."""
+        if R in variant and not self.scored:
+            raise InputError(f"--variant {variant}: the data has no paragraph with a score; try P.", param="variant")
+        if P in variant and not self.pairs:
+            raise InputError(
+                f"--variant {variant}: the data has no pairs, and no two versions of a paragraph with different "
+                "scores; try R.",
+                param="variant",
+            )
+        return replace(self, scored=self.scored if R in variant else (), pairs=self.pairs if P in variant else ())
+
+    def split(self, share: float, seed: int) -> tuple[RewardMaterial, RewardMaterial]:
+        """To train on, and to choose by: about ``share`` of the underlying paragraphs. Raises InputError if one of the
+        two would be empty."""
+        names = sorted(set(self.originals))
+        dev = set(random.Random(seed).sample(names, round(share * len(names))))
+        parts = self._part(set(names) - dev), self._part(dev)
+        for part, other in (parts, parts[::-1]):
+            if (other.scored and not part.scored) or (other.pairs and not part.pairs):
+                raise InputError(
+                    f"--dev-share {share:g}: {len(names):,} underlying paragraphs are too few to split; bring more, or "
+                    "change the share.",
+                    param="dev_share",
+                )
+        return parts
+
+    def _part(self, names: set[int]) -> RewardMaterial:
+        scored = tuple(each for each in self.scored if self.originals[each.text] in names)
+        return replace(
+            self, scored=scored, pairs=tuple(each for each in self.pairs if self.originals[each.better] in names)
+        )
+
+
+def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str) -> RewardMaterial:
+    """The scores and pairs of the files, without paragraphs of ``tested``, scores off the scale, and edit traces.
+
+    Pairs are those of the files, and any two versions of a paragraph with different scores. Raises InputError that
+    names file, record and field.
+    """
+    records = [(path, record) for path in data for record in read_quality(path)]
+    held_back = [(path, record) for path in tested for record in read_quality(path)]
+    kept, notes = _usable(records)
+    kept, leaked = _without(kept, held_back)
+    texts = tuple(dict.fromkeys(text for _, record in kept for text in paragraphs(record)))
+    if not texts:
+        raise InputError("--data: nothing is left to train on.", param="data", code="no_records")
+    place = {text: number for number, text in enumerate(texts)}
+    originals = tuple(underlying(texts))
+    scores: dict[int, list[float]] = defaultdict(list)
+    for _, record in kept:
+        if isinstance(record, ScoredParagraph):
+            scores[place[record.text]].append(record.score)
+    means = {text: fmean(found) for text, found in scores.items()}
+    rows = scores if duplicates == KEPT else {text: [mean] for text, mean in means.items()}
+    scored = tuple(Scored(text, score) for text, found in rows.items() for score in found)
+    given = (record for _, record in kept if isinstance(record, QualityPair))
+    pairs = dict.fromkeys(Preferred(place[pair.better], place[pair.worse]) for pair in given)
+    pairs |= dict.fromkeys(_versions(originals, means))
+    return RewardMaterial(texts, originals, scored, tuple(pairs), (*notes, *leaked))
+
+
+def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
+    off = [(path, each) for path, each in records if isinstance(each, ScoredParagraph) and each.off_scale]
+    same = [(path, each) for path, each in records if isinstance(each, QualityPair) and each.first == each.second]
+    traces = [(path, each) for path, each in records if isinstance(each, EditTrace)]
+    notes = [
+        f"{len(found):,} of {len(records):,} records are left out, {why}: {_names(found)}"
+        for found, why in ((off, "scores outside 1 to 10"), (same, "pairs of one text"), (traces, "traces of edits"))
+        if found
+    ]
+    passed_over = {id(record) for _, record in (*off, *same, *traces)}
+    return [found for found in records if id(found[1]) not in passed_over], notes
+
+
+def _without(
+    records: list[tuple[Path, QualityRecord]], held_back: Sequence[tuple[Path, QualityRecord]]
+) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
+    """The records whose paragraphs do not lie under those held back, edited or not."""
+    texts = [text for _, record in (*records, *held_back) for text in paragraphs(record)]
+    original = dict(zip(texts, underlying(texts), strict=True))
+    tested = {original[text] for _, record in held_back for text in paragraphs(record)}
+    leaked = [found for found in records if any(original[text] in tested for text in paragraphs(found[1]))]
+    if not leaked:
+        return records, []
+    left_out = {id(record) for _, record in leaked}
+    note = f"{len(leaked):,} records are left out, whose paragraph stands in --test, edited or not: {_names(leaked)}"
+    return [found for found in records if id(found[1]) not in left_out], [note]
+
+
+def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:
+    named = ", ".join(f"{path}:{record.line}" for path, record in records[:NAMED])
+    return named + (f" and {len(records) - NAMED:,} more" if len(records) > NAMED else "")
+
+
+def _versions(originals: Sequence[int], scores: Mapping[int, float]) -> Iterator[Preferred]:
+    """Any two texts with one original and different scores."""
+    versions: dict[int, list[int]] = defaultdict(list)
+    for text in scores:
+        versions[originals[text]].append(text)
+    for texts in versions.values():
+        for one, other in combinations(texts, 2):
+            if scores[one] != scores[other]:
+                yield Preferred(*sorted((one, other), key=lambda text: -scores[text]))

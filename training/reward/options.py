@@ -1,0 +1,47 @@
+"""The options of a reward model's training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.choices import CORRECTED
+from training.reward.choices import REWARD_CHOICES, reward_values
+
+_DEFAULTS = reward_values(CORRECTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardOptions:
+    """``test``: files whose paragraphs are not to be trained on. ``dev_share``: of the underlying paragraphs, to stop
+    by; ``patience``: epochs without a better loss there. ``work``: what an interrupted run is resumed from. The
+    choices' defaults are those of ``corrected``."""
+
+    data: tuple[Path, ...]
+    out: Path
+    work: Path
+    variant: str
+    test: tuple[Path, ...] = ()
+    preset: str = CORRECTED
+    base: str = _DEFAULTS["base"]
+    fitted: str = _DEFAULTS["fitted"]
+    layers: str = _DEFAULTS["layers"]
+    pair_rule: str = _DEFAULTS["pair_rule"]
+    head: str = _DEFAULTS["head"]
+    weight: float = _DEFAULTS["weight"]
+    penalty: float = _DEFAULTS["penalty"]
+    duplicates: str = _DEFAULTS["duplicates"]
+    rate: float = _DEFAULTS["rate"]
+    epochs: int = _DEFAULTS["epochs"]
+    batch: int = _DEFAULTS["batch"]
+    max_tokens: int = 512
+    dev_share: float = 0.1
+    patience: int = 5
+    budget_minutes: float | None = None
+    seed: int = 0
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """Every choice of a preset as it was made, by name."""
+        return {each.name: getattr(self, each.name) for each in REWARD_CHOICES}

@@ -1,0 +1,138 @@
+"""The reading of paragraphs while a head is fitted: by an encoder that stays as it is, or by one that learns.
+
+Dimensions in comments: B paragraphs or pairs, E width of the encoder, V entries of a paragraph vector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from rich.console import Console
+from torch import Tensor, nn
+
+from pearl.errors import InputError
+from retriever.models.encoder import encoder_source
+from retriever.models.files import folder_digest
+from retriever.models.hardware import has_bfloat16
+from retriever.reward.reference import layer_means, pair_means, token_places
+from retriever.reward.vectors import Vectors, paragraph_vectors
+from training.files import replaced_file
+from training.progress import progress_of
+from training.reward.choices import LAST
+
+AT_ONCE = 64  # texts between two steps of the progress bar
+
+
+class ParagraphReader(Protocol):
+    """Texts by their places to vectors, with gradients where the encoder learns."""
+
+    def vectors(self, texts: Sequence[int]) -> Tensor:
+        """(B, V)"""
+        ...
+
+    def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """(B, 2 E)"""
+        ...
+
+
+def layers_of(base: str, layers: str) -> tuple[int, ...]:
+    """The numbers of the layers, 0 the embeddings. Raises InputError for layers that the base does not have."""
+    from transformers import AutoConfig
+
+    config: Any = AutoConfig.from_pretrained(encoder_source(base))
+    last = int(config.num_hidden_layers)
+    if layers == LAST:
+        return (last,)
+    try:
+        numbers = tuple(int(number) for number in layers.split(","))
+    except ValueError:
+        numbers = (-1,)
+    if not all(0 <= number <= last for number in numbers) or len(set(numbers)) < len(numbers):
+        raise InputError(
+            f"--layers {layers}: name '{LAST}', or different numbers from 0 to {last} such as 0,1; that is how many "
+            f"layers the base '{base}' has above its embeddings.",
+            param="layers",
+        )
+    return numbers
+
+
+class KeptVectors:
+    """Vectors that were computed once."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = torch.from_numpy(vectors)
+
+    def vectors(self, texts: Sequence[int]) -> Tensor:
+        """(B, V)"""
+        return self._vectors[list(texts)]
+
+    def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """(B, 2 E), of texts read each on its own"""
+        return torch.cat([self.vectors([one for one, _ in pairs]), self.vectors([two for _, two in pairs])], 1)
+
+
+class LearningReader(nn.Module):
+    """An encoder of transformers whose weights learn."""
+
+    def __init__(self, base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int) -> None:
+        super().__init__()
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        source = encoder_source(base)
+        self.model: Any = AutoModel.from_pretrained(source)
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(source)
+        self.width: int = len(layers) * self.model.config.hidden_size
+        self._texts = texts
+        self._layers = tuple(layers)
+        self._max_tokens = max_tokens
+
+    def vectors(self, texts: Sequence[int]) -> Tensor:
+        """(B, V)"""
+        with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16()):
+            found: Tensor = layer_means(self.model, self._tokens([self._texts[place] for place in texts]), self._layers)
+        return found.float()
+
+    def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """(B, 2 E), of two texts read together"""
+        tokens = self._tokens([self._texts[one] for one, _ in pairs], [self._texts[two] for _, two in pairs])
+        with torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16()):
+            found: Tensor = pair_means(self.model, tokens, token_places(tokens))
+        return found.float()
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and tokenizer."""
+        self.model.save_pretrained(folder)
+        self._tokenizer.save_pretrained(folder)
+
+    def _tokens(self, *texts: list[str]) -> Any:
+        cut = {"truncation": "longest_first", "max_length": self._max_tokens, "padding": True, "return_tensors": "pt"}
+        return self._tokenizer(*texts, **cut)
+
+
+def kept_vectors(
+    base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int, work: Path, console: Console
+) -> Vectors:
+    """(N, V) of all texts, by the runtime that serves; what an earlier run left in ``work`` is not computed again."""
+    folder = Path(encoder_source(base))
+    made_of = json.dumps([folder_digest(folder), list(layers), max_tokens, list(texts)])
+    file = work / f"vectors-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.npy"
+    if file.exists():
+        return np.asarray(np.load(file), np.float32)
+    reader = paragraph_vectors(folder, layers, max_tokens)
+    parts = []
+    with progress_of("reading", len(texts), console) as advance:
+        for start in range(0, len(texts), AT_ONCE):
+            parts.append(reader.of(texts[start : start + AT_ONCE]))
+            advance(len(parts[-1]), True)
+    vectors = np.concatenate(parts)
+    with replaced_file(file) as partial, partial.open("wb") as written:
+        np.save(written, vectors)
+    return vectors

@@ -1,0 +1,177 @@
+"""The training of a reward model, from files to an artifact."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from safetensors.numpy import save_file
+
+from pearl import __version__
+from pearl.errors import InputError
+from pearl.options import known
+from pearl.stats import Bootstrap
+from retriever.models.encoder import NAMES, encoder_source
+from retriever.models.files import file_digest, folder_digest
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, read_reward, write_reward
+from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
+from retriever.reward.model import RewardModel
+from training.files import alone_in, check_replaceable, replaced
+from training.fit.cross_encoder import check_base
+from training.reward.choices import EVERYTHING
+from training.reward.fit import RewardNetwork, fit_network, items_of
+from training.reward.material import VARIANTS, P, RewardMaterial, read_material
+from training.reward.network import HeadNetwork
+from training.reward.options import RewardOptions
+from training.reward.reading import KeptVectors, LearningReader, ParagraphReader, kept_vectors, layers_of
+
+SPREAD = 0.5  # standard deviation of the logits of a model that saw no scores
+EDGE = 0.02  # of the scale, to which scores are held before they become logits
+
+
+def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
+    """Train, write the artifact and return it. Raises InputError for what cannot be trained on."""
+    known("variant", options.variant, VARIANTS)
+    check_replaceable(options.out, options.work)
+    if options.fitted != EVERYTHING and options.pair_rule == COSINE:
+        raise InputError(
+            "--pair-rule cosine has no weights but the encoder's: it needs --fitted all.", param="pair_rule"
+        )
+    options = replace(options, max_tokens=min(options.max_tokens, check_base(options.base)))
+    layers = layers_of(options.base, options.layers)
+    everything = read_material(options.data, options.test, options.duplicates)
+    material = everything.of_variant(options.variant)
+    for note in material.notes:
+        console.print(f"Note: {note}.", highlight=False, markup=False, soft_wrap=True)
+    train, dev = material.split(options.dev_share, options.seed)
+    with alone_in(options.work, "work"):
+        console.print(
+            f"{len(train.scored):,} scores and {len(train.pairs):,} pairs to train on, {len(dev.scored):,} and "
+            f"{len(dev.pairs):,} to stop by; {len(set(material.originals)):,} underlying paragraphs.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        network = _network(material, train, layers, options, console)
+        learned, chosen_by = (items_of(part, options.pair_rule) for part in (train, dev))
+        report = fit_network(network, learned, chosen_by, options, _made_of(material, options), console)
+        head: ScoreHead | None = network.head.head()
+        if options.variant == P and options.pair_rule == COSINE:
+            head = None
+        elif options.variant == P:
+            scores = tuple(each for each in everything.scored if each.text in train.used)
+            head = scaled(network.head.head(), network.reader, replace(train, scored=scores))
+        artifact = _described(material, layers, report, options)
+        _write(artifact, head, network.reader, options.out)
+        figures = dev_figures(RewardModel.load(options.out), dev, options.seed)
+        write_reward(options.out, replace(artifact, figures=figures))
+    return read_reward(options.out)
+
+
+def _network(
+    material: RewardMaterial, train: RewardMaterial, layers: Sequence[int], options: RewardOptions, console: Console
+) -> RewardNetwork:
+    """The network before its training. Vectors that stay as they are get standardised by those that are trained on;
+    where the encoder learns they would not stay standard, and begin as they are."""
+    torch.manual_seed(options.seed)
+    if options.fitted == EVERYTHING:
+        reader = LearningReader(options.base, material.texts, layers, options.max_tokens)
+        as_they_are = np.vstack([np.full(reader.width, -1.0), np.full(reader.width, 1.0)])
+        return RewardNetwork(reader, HeadNetwork(options.head, as_they_are, options.seed), options)
+    vectors = kept_vectors(options.base, material.texts, layers, options.max_tokens, options.work, console)
+    head = HeadNetwork(options.head, vectors[sorted(train.used)], options.seed)
+    return RewardNetwork(KeptVectors(vectors), head, options)
+
+
+def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -> ScoreHead:
+    """The head with its logits, which were learned from pairs alone, on the scale of the material's scores; the order
+    of texts stays. Where there are no scores, or they run against the logits, they lie around the middle."""
+    texts = [each.text for each in material.scored] or [pair.better for pair in material.pairs]
+    with torch.inference_mode():
+        logits = head.logits(np.concatenate([reader.vectors([text]).numpy() for text in texts]))
+    slope, middle = SPREAD / max(float(logits.std()), 1e-9), 0.0
+    if material.scored:
+        shares = (np.array([each.score for each in material.scored]) - LOWEST) / (HIGHEST - LOWEST)
+        wanted = np.log(1 / np.clip(shares, EDGE, 1 - EDGE) - 1) * -1
+        fitted = float(np.cov(logits, wanted)[0, 1] / max(float(logits.var(ddof=1)), 1e-9)) if len(texts) > 1 else 0.0
+        slope, middle = (fitted if fitted > 0 else slope), float(wanted.mean())
+    bias = slope * (head.bias - logits.mean()) + middle
+    return replace(head, outer=head.outer * slope, bias=bias)
+
+
+def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str, Any]:
+    """Figures of the finished model on the dev split, by which the training was stopped: pairs decided rightly, beside
+    the shorter text, and the correlation of scores."""
+    figures: dict[str, Any] = {}
+    if dev.pairs:
+        better = [dev.texts[pair.better] for pair in dev.pairs]
+        worse = [dev.texts[pair.worse] for pair in dev.pairs]
+        bootstrap = Bootstrap([str(dev.originals[pair.better]) for pair in dev.pairs], seed=seed)
+        shorter = np.array([len(one) < len(other) for one, other in zip(better, worse, strict=True)], float)
+        figures |= {
+            "dev_pairs": len(dev.pairs),
+            "dev_accuracy": bootstrap.mean(model.prefer(better, worse) > 0).to_json(),
+            "dev_accuracy_shorter": bootstrap.mean(shorter).to_json(),
+        }
+    if dev.scored and model.scores_paragraphs:
+        wanted = np.array([each.score for each in dev.scored])
+        found = model.score([dev.texts[each.text] for each in dev.scored])
+        bootstrap = Bootstrap([str(dev.originals[each.text]) for each in dev.scored], seed=seed)
+        figures |= {
+            "dev_scored": len(wanted),
+            "dev_pearson_r": bootstrap.pearson(found, wanted).to_json(),
+            "dev_squared_error": bootstrap.mean((found - wanted) ** 2).to_json(),
+            "dev_squared_error_of_mean": bootstrap.mean((wanted.mean() - wanted) ** 2).to_json(),
+        }
+    return figures
+
+
+def _made_of(material: RewardMaterial, options: RewardOptions) -> str:
+    content = [material.texts, repr(material.scored), repr(material.pairs), options.choices, options.variant]
+    more = [options.max_tokens, options.dev_share, options.seed, folder_digest(Path(encoder_source(options.base)))]
+    return hashlib.sha256(json.dumps([content, more]).encode()).hexdigest()[:16]
+
+
+def _described(
+    material: RewardMaterial, layers: tuple[int, ...], report: dict[str, Any], options: RewardOptions
+) -> RewardArtifact:
+    training = {
+        "preset": options.preset,
+        "choices": options.choices,
+        "seed": options.seed,
+        "dev_share": options.dev_share,
+        "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
+        "scores": len(material.scored),
+        "pairs": len(material.pairs),
+        "notes": list(material.notes),
+        "version": __version__,
+        **report,
+    }
+    return RewardArtifact(
+        name=options.out.name,
+        variant=options.variant,
+        preset=options.preset,
+        base=NAMES.get(options.base, options.base),
+        base_digest=folder_digest(Path(encoder_source(options.base))),
+        layers=layers,
+        max_tokens=options.max_tokens,
+        pairs=options.pair_rule,
+        training=training,
+    )
+
+
+def _write(artifact: RewardArtifact, head: ScoreHead | None, reader: ParagraphReader, out: Path) -> None:
+    """Write the folder, whole or not at all."""
+    with replaced(out) as folder:
+        if head is not None:
+            save_file(head.tensors(), folder / HEAD)
+            (folder / HEAD).chmod(0o644)  # the library lets nobody else read
+        if isinstance(reader, LearningReader):
+            reader.save(folder / ENCODER)
+        write_reward(folder, artifact)
