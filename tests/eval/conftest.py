@@ -1,8 +1,12 @@
-"""What tests of eval share: the real command line, the metric that needs a model, judgements, annotated pairs."""
+"""What tests of eval share: the command line, the metric that needs a model, judgements, annotated pairs, a browser."""
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -104,3 +108,43 @@ def pairs_file(tmp_path: Path) -> Callable[..., Path]:
 
 def user_text(body: dict[str, Any]) -> str:
     return body["messages"][-1]["content"]
+
+
+TELL = """
+const tell = (outcome) => {
+  const element = document.createElement("pre");
+  element.id = "outcome";
+  element.textContent = JSON.stringify(outcome);
+  document.body.append(element);
+};
+"""
+
+
+@pytest.fixture
+def chromium(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Open a page in headless Chromium, run a script in it, and return what it tells with ``tell(...)``; what the
+    browser keeps stays from one call to the next."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("there is no Chromium to open the page with")
+
+    def run(page: Path, script: str, *flags: str) -> dict[str, Any]:
+        driven = tmp_path / "driven.html"  # the same file each time: what a browser keeps is a page's own
+        driver = f"<script>{TELL}\n(() => {{ {script} }})();</script></body>"
+        driven.write_text(page.read_text(encoding="utf-8").replace("</body>", driver), encoding="utf-8")
+        words = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--dump-dom",
+        ]
+        words += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=4000", *flags, driven.as_uri()]
+        done = subprocess.run([browser, *words], capture_output=True, text=True, timeout=120, check=False)
+        found = re.search(r'<pre id="outcome">(.*?)</pre>', done.stdout, re.DOTALL)
+        assert found, done.stderr[-2000:] + done.stdout[-500:]
+        told: dict[str, Any] = json.loads(html.unescape(found[1]))
+        return told
+
+    return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs
+from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs, report
 from eval.commands.judge.made import GroupedCommand
 from pearl.options import bundled
 
@@ -19,6 +19,7 @@ app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
 app.command(cls=GroupedCommand, epilog=discover.EXAMPLES)(discover.discover)
 app.command(epilog=metrics.EXAMPLES)(bundled(metrics.metrics))
 app.command(epilog=compare.EXAMPLES)(bundled(compare.compare))
+app.command(epilog=report.EXAMPLES)(bundled(report.report))
 app.command(epilog=merge.EXAMPLES)(merge.merge)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.recorded.forensics.measures import Resampling, Z, corrected
-from eval.recorded.forensics.metrics import LEVEL, MODEL, annotator_rows, rows_of, with_reference
+from eval.recorded.forensics.metrics import LEVEL, MODEL, annotator_rows, overall_figures, rows_of, with_reference
 from eval.recorded.forensics.pairs import MODEL_IDENTITY, Annotator
 from eval.recorded.forensics.votes import A, B, Codes, Mask, VoteTable, models_of_table, read_votes
 from pearl.errors import InputError
@@ -61,8 +61,11 @@ def compare_files(paths: Sequence[Path], options: ColumnOptions) -> dict[str, An
     return compared(columns_of([(str(path), read_votes(path)) for path in paths], options), options.resampling)
 
 
-def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions) -> list[VoteColumn]:
-    """The columns that the options ask for, file by file, group by group, reference by reference."""
+def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:
+    """The columns that the options ask for, file by file, group by group, reference by reference.
+
+    Raises InputError for fewer than ``least`` or too many, and for one that has nothing to compare.
+    """
     found = []
     for file, table in tables:
         for group, part in _groups(file, table, options.by):
@@ -77,9 +80,9 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions) 
                 ]
                 whole, place = _referenced(file, part, reference, options.against)
                 found.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
-    if not 2 <= len(found) <= MOST_COLUMNS:
+    if not least <= len(found) <= MOST_COLUMNS:
         raise InputError(
-            f"{len(found)} columns, of 2 to {MOST_COLUMNS}: name several --pairs or --reference, --models or --by.",
+            f"{len(found)} columns, of {least} to {MOST_COLUMNS}: name several --pairs, --reference, --models or --by.",
             code="too_many" if found[1:] else "too_few",
         )
     for column in found:
@@ -111,6 +114,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
                 "reference": column.table.annotators[column.reference].name,
                 "pairs": len(column.table.ids),
                 "n": int(column.chosen.sum()),
+                "overall": overall_figures(column.table, column.table.codes[:, column.reference]),
             }
             for column in columns
         ],

@@ -74,7 +74,7 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
         "pairs": len(table.ids),
         "left_out": table.left_out,
         "reference": _annotator(table, place) | {"votes": _votes(reference)},
-        "overall": _overall(table, reference),
+        "overall": overall_figures(table, reference),
         "annotators": annotator_rows(table, rows, reference, options.resampling),
     }
     people = people_figures(table)
@@ -142,7 +142,7 @@ def _json(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else interval.to_json()
 
 
-def _overall(table: VoteTable, reference: Codes) -> dict[str, Any]:
+def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
     """The reference's choices, and the lengths of the texts in characters."""
     chosen = (reference == A) | (reference == B)
     for_a, characters = (reference == A)[chosen], table.characters[chosen]

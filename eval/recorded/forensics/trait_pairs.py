@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,10 +14,11 @@ from eval.recorded.forensics.votes import A, B, VoteTable
 from eval.stats.proportions import wilson_json
 
 
-def trait_pairs(table: VoteTable, resampling: Resampling) -> list[dict[str, Any]]:
-    """Cohen's kappa of every two traits over the pairs on which both choose, and the overlap: those pairs as a share of
-    the pairs on which at least one does."""
-    places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
+def trait_pairs(table: VoteTable, resampling: Resampling, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """Cohen's kappa of every two traits (those at ``places``, if given) over the pairs on which both choose, and the
+    overlap: those pairs as a share of the pairs on which at least one does."""
+    if places is None:
+        places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
     chooses = (table.codes == A) | (table.codes == B)
     pairs = list(combinations(places, 2))
     if not pairs:
@@ -33,6 +35,8 @@ def trait_pairs(table: VoteTable, resampling: Resampling) -> list[dict[str, Any]
             {
                 "trait": names[first],
                 "against": names[second],
+                "trait_id": table.annotators[first].id,
+                "against_id": table.annotators[second].id,
                 "both": both,
                 "either": either,
                 "kappa": None if kappa is None or both == 0 else kappa.to_json(),

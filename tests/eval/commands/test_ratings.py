@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -57,32 +53,9 @@ def make_page(run_pearl, write_lines, tmp_path):
 
 
 @pytest.fixture
-def browse(tmp_path):
-    """Open a page in headless Chromium, run a script in it, and return what the script writes into the page; what the
-    browser keeps stays from one call to the next."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        pytest.skip("there is no Chromium to open the page with")
-
-    def run(page: Path, script: str) -> dict[str, object]:
-        driven = tmp_path / "driven.html"  # the same file each time: what a browser keeps is a page's own
-        driver = f"<script>{DRIVER}\n(() => {{ {script} }})();</script></body>"
-        driven.write_text(page.read_text(encoding="utf-8").replace("</body>", driver), encoding="utf-8")
-        flags = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--dump-dom",
-        ]
-        flags += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=4000", driven.as_uri()]
-        done = subprocess.run([browser, *flags], capture_output=True, text=True, timeout=120, check=False)
-        found = re.search(r'<pre id="outcome">(.*?)</pre>', done.stdout, re.DOTALL)
-        assert found, done.stderr[-2000:] + done.stdout[-500:]
-        return json.loads(html.unescape(found[1]))
-
-    return run
+def browse(chromium):
+    """Open a page in headless Chromium with :data:`DRIVER`, run a script in it, and return what the script tells."""
+    return lambda page, script: chromium(page, f"{DRIVER}\n{script}")
 
 
 # what a person does: a name, keys, and the file that is saved
@@ -100,12 +73,6 @@ const seen = (id) => document.getElementById(id).textContent;
 const sure = (value) => {
   document.getElementById("sure").value = value;
   press("Enter", document.getElementById("sure"));
-};
-const tell = (outcome) => {
-  const element = document.createElement("pre");
-  element.id = "outcome";
-  element.textContent = JSON.stringify(outcome);
-  document.body.append(element);
 };
 """
 

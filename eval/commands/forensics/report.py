@@ -1,0 +1,55 @@
+"""``pearl forensics report``"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
+from pearl.options import JSON_OPTION
+
+EXAMPLES = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
+the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number.
+
+Examples:
+
+\b
+  pearl forensics report --pairs arena.json --reference human --html arena.html
+  pearl forensics report --pairs models.json --models --against gpt --html models.html
+"""
+
+
+def report(
+    bootstrap: ResamplingOptions,
+    pairs: list[Path] = typer.Option(..., "--pairs", metavar="PAIRS", help="Annotated pairs; repeatable."),
+    html: Path = typer.Option(..., "--html", metavar="FILE", help="Write the page to this file."),
+    reference: list[str] = typer.Option(
+        [], "--reference", metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable."
+    ),
+    models: bool = typer.Option(False, "--models", help="Add a column for each model."),
+    against: list[str] = AGAINST_OPTION,
+    by: str | None = typer.Option(None, "--by", metavar="FIELD", help="Split by this field of the metadata."),
+    examples: int = typer.Option(200, "--examples", min=0, max=5000, help="Number of pairs in the page."),
+    title: str = typer.Option("Feedback forensics", "--title", help="Title of the page."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Write a page with every figure, and the pairs behind it."""
+    from eval.recorded.forensics.comparison import ColumnOptions
+    from eval.recorded.forensics.report import reported
+    from eval.report.head import Head
+    from pearl.options import check_writable, write_json, writing
+
+    for option, target in (("--html", html), ("--json", json)):
+        check_writable(option, target)
+    given = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
+    head = Head.of("forensics", "report", pairs=pairs, html=html, **given, examples=examples)
+    options = ColumnOptions(reference, models, against, by, bootstrap.resampling())
+    figures, page = reported(pairs, options, head, examples, title)
+    with writing(f"--html {html}"):
+        html.write_text(page, encoding="utf-8")
+    if json:
+        write_json(json, figures)
+    else:
+        typer.echo(f"{html}: {len(figures['annotators']):,} annotators, {len(figures['columns']):,} columns")

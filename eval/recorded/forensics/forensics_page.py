@@ -1,0 +1,227 @@
+"""The page of ``pearl forensics report``: one HTML file with tables, a heatmap and the pairs behind the numbers.
+
+Texts and names go into the page as text: escaped in tables, and as JSON whose angle brackets are escapes in the viewer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from eval.recorded.forensics.comparison_tables import spread
+from eval.recorded.forensics.examples import Examples
+from eval.recorded.forensics.measures import MEASURES
+from eval.recorded.forensics.tables import DIGITS, TEXTS, p_cell, titles
+from eval.report.tables import NOTHING, Json
+
+TEMPLATE = Path(__file__).with_name("forensics_page.html")
+PART = re.compile("@TITLE|@TABLES|@DATA")
+BLUE, RED = (9, 105, 218), (207, 34, 46)
+MUCH_OVERLAP = 0.2
+OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
+
+
+def forensics_page(result: Json, examples: Examples, title: str) -> str:
+    """The page of a comparison (of one column or more), with the pairs of its viewer."""
+    sections = (
+        _head(result),
+        *_strengths(result),
+        *_extremes(result, top=5),
+        *_others(result),
+        *_heatmap(result),
+        *_overall(result),
+        *_meanings(),
+    )
+    parts = {"@TITLE": escape(title), "@TABLES": "\n".join(sections), "@DATA": _data(result, examples)}
+    # in one pass: a name may be @DATA
+    return PART.sub(lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _head(result: Json) -> str:
+    columns = ", ".join(
+        f"{column['name']} ({column['n']:,} of {column['pairs']:,} pairs)" for column in result["columns"]
+    )
+    return (
+        f'<p class="note">{escape(columns)}. <code>{escape(result["command"])}</code></p>'
+        '<p class="note">Strength is how '
+        "much the column encourages the annotator&#39;s trait, or how much the model shows it: from &minus;1 to 1, in "
+        "brackets the 95% interval. Values that are not significant (p &ge; .05, one-tailed binomial, Bonferroni over "
+        "all cells) are grey. A number leads to its pairs.</p>"
+    )
+
+
+def _strengths(result: Json) -> Iterator[str]:
+    """Every annotator in every column."""
+    several = len(result["columns"]) > 1
+    names = titles(result["annotators"])
+    places = {row["id"]: place for place, row in enumerate(result["annotators"])}
+    rows = list(result["annotators"])
+    if not several:
+        rows.sort(key=lambda row: -_value(row["columns"][0]))
+    yield "<h2>Strength</h2>"
+    header = ["annotator", *(column["name"] for column in result["columns"]), *(["Max diff"] if several else [])]
+    body = [
+        [
+            f"<td>{escape(names[row['id']])}</td>",
+            *(_cell(cell, "strength", f"{places[row['id']]},{number}") for number, cell in enumerate(row["columns"])),
+            *([_gap(row)] if several else []),
+        ]
+        for row in rows
+    ]
+    yield _table(header, body)
+
+
+def _extremes(result: Json, top: int) -> Iterator[str]:
+    names = titles(result["annotators"])
+    for number, column in enumerate(result["columns"]):
+        rows = [row for row in result["annotators"] if row["columns"][number]]
+        rows.sort(key=lambda row: -_value(row["columns"][number]))
+        yield f'<h2>{escape(column["name"])}: strongest and weakest</h2><div class="sides">'
+        for caption, some in (("strongest", rows[:top]), ("weakest", rows[::-1][:top])):
+            body = [[f"<td>{escape(names[row['id']])}</td>", _cell(row["columns"][number], "strength")] for row in some]
+            yield f"<div>{_table([caption, 'strength'], body)}</div>"
+        yield "</div>"
+
+
+def _others(result: Json) -> Iterator[str]:
+    """The other figures, a table for each."""
+    names = titles(result["annotators"])
+    shown = {measure.name: measure.title for measure in MEASURES if measure.name in OTHERS}
+    for figure, title in shown.items():
+        rows = sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
+        body = [[f"<td>{escape(names[row['id']])}</td>", *(_cell(c, figure) for c in row["columns"])] for row in rows]
+        header = ["annotator", *(column["name"] for column in result["columns"])]
+        yield f"<details><summary>{escape(title)}</summary>{_table(header, body)}</details>"
+
+
+def _heatmap(result: Json) -> Iterator[str]:
+    """Kappa of every two of the strongest and weakest traits; overlap below it."""
+    pairs = {(pair["trait_id"], pair["against_id"]): pair for pair in result["trait_pairs"]}
+    if not pairs:
+        return
+    names = titles(result["annotators"])
+    ids = list(dict.fromkeys(id for pair in pairs for id in pair))
+    body = []
+    for first in ids:
+        cells = [f"<th>{escape(names[first])}</th>"]
+        for second in ids:
+            pair = pairs.get((first, second)) or pairs.get((second, first))
+            cells.append("<td></td>" if pair is None else _heat(pair))
+        body.append(cells)
+    yield (
+        "<h2>Trait against trait</h2>"
+        '<p class="note">Cohen&#39;s kappa where both traits choose a text; below it the overlap, '
+        "the pairs on which both choose as a share of those on which at least one does; bold where that is above "
+        f"{MUCH_OVERLAP}. {escape(result['columns'][0]['file'])}</p>"
+    )
+    yield _table(["", *(names[id] for id in ids)], body, "heat")
+
+
+def _heat(pair: Json) -> str:
+    overlap = "" if pair["overlap"] is None else f"<br><small>{pair['overlap']['value']:.{DIGITS}f}</small>"
+    if pair["kappa"] is None:
+        return f"<td>{NOTHING}{overlap}</td>"
+    value = pair["kappa"]
+    text = f"{value['value']:.{DIGITS}f}"
+    if pair["overlap"]["value"] > MUCH_OVERLAP:
+        text = f"<strong>{text}</strong>"
+    title = (
+        f"{value['value']:.{DIGITS}f} [{value['low']:.{DIGITS}f}, {value['high']:.{DIGITS}f}], {pair['both']:,} pairs"
+    )
+    return f'<td style="{_colour(value["value"])}" title="{title}">{text}{overlap}</td>'
+
+
+def _overall(result: Json) -> Iterator[str]:
+    lines = {
+        "chooses text a": ("text_a_chosen", DIGITS),
+        "chooses the longer text": ("longer_chosen", DIGITS),
+        **{f"mean characters, {name}": (f"length_{name}", 1) for name in TEXTS},
+    }
+    body = []
+    for title, (name, digits) in lines.items():
+        cells = [_interval(column["overall"][name], digits) for column in result["columns"]]
+        body.append([f"<td>{title}</td>", *(f"<td>{cell}</td>" for cell in cells)])
+    yield "<h2>How the references choose</h2>" + _table(["", *(column["name"] for column in result["columns"])], body)
+
+
+def _meanings() -> Iterator[str]:
+    body = [
+        [f"<td>{escape(each.title)}</td>", f"<td>{escape(each.how)}</td>", f"<td>{escape(each.source)}</td>"]
+        for each in MEASURES
+    ]
+    yield "<h2>The figures</h2>" + _table(["figure", "how it is computed", "source"], body)
+    yield (
+        '<p class="note">A: agreeing votes, D: disagreeing votes, where both choose a text; n: pairs on which the '
+        "reference does. p_o: observed agreement, p_e: agreement by chance.</p>"
+    )
+
+
+def _cell(cell: Json | None, figure: str, leads_to: str = "") -> str:
+    """A cell with its interval, grey where it is not significant; a button where it leads to its pairs."""
+    if cell is None or cell[figure] is None:
+        return f"<td>{NOTHING}</td>"
+    value = cell[figure]["value"]
+    number = f"{value:+.{DIGITS}f}" if figure in ("strength", "kappa", "kappa_randomized") else f"{value:.{DIGITS}f}"
+    if leads_to:
+        annotator, column = leads_to.split(",")
+        number = f'<button type="button" data-annotator="{annotator}" data-column="{column}">{number}</button>'
+    counts = f"agree {cell['agreed']:,}, disagree {cell['disagreed']:,}, neither {cell['not_applicable']:,}"
+    title = f"{counts}; p {escape(p_cell(cell['p_corrected']))}"
+    style = f' style="{_colour(value)}"' if figure == "strength" and cell["significant"] else ""
+    grey = "" if cell["significant"] else ' class="grey"'
+    return f'<td{grey}{style} title="{title}">{number} <small>{_bounds(cell[figure])}</small></td>'
+
+
+def _gap(row: Json) -> str:
+    gap = row["max_difference"]
+    if gap is None:
+        return f"<td>{NOTHING}</td>"
+    grey = "" if gap["significant"] else ' class="grey"'
+    title = escape(f"{gap['column']} above {gap['against']}; p {p_cell(gap['p_corrected'])}")
+    return f'<td{grey} title="{title}">{_interval(gap["strength"], DIGITS)}</td>'
+
+
+def _interval(interval: Json | None, digits: int) -> str:
+    if interval is None:
+        return NOTHING
+    return f"{interval['value']:,.{digits}f} <small>{_bounds(interval, digits)}</small>"
+
+
+def _bounds(interval: Json, digits: int = DIGITS) -> str:
+    return f"({interval['low']:,.{digits}f}, {interval['high']:,.{digits}f})"
+
+
+def _value(cell: Json) -> float:
+    return float(cell["strength"]["value"])
+
+
+def _colour(value: float) -> str:
+    red, green, blue = BLUE if value > 0 else RED
+    return f"background: rgba({red}, {green}, {blue}, {min(abs(value), 1) * 0.6:.2f})"
+
+
+def _table(header: Sequence[str], body: Sequence[Sequence[str]], kind: str = "") -> str:
+    """A table from the texts of its header and the elements of its cells."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    rows = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in body)
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="wide"><table{named}><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
+
+
+def _data(result: Json, examples: Examples) -> str:
+    """The viewer's pairs as JSON in which no text can end the element that holds it."""
+    names = titles(result["annotators"])
+    shown = len(examples.shown)
+    some = "All" if shown == examples.pairs else f"{shown:,} of"
+    value: Mapping[str, Any] = {
+        "columns": [column["name"] for column in result["columns"]],
+        "annotators": [names[row["id"]] for row in result["annotators"]],
+        "pairs": examples.shown,
+        "note": f"{some} {examples.pairs:,} pairs are in this page, some of every kind and annotator first.",
+    }
+    text = json.dumps(value, ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
