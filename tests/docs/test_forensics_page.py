@@ -33,7 +33,10 @@ def test_every_figure_is_explained() -> None:
 def test_the_public_package_gives_the_same_numbers() -> None:
     result = json.loads((DOCS / "results" / "forensics_public.json").read_text(encoding="utf-8"))
     assert result["numbers"] > 300
-    assert {name for name, gap in result["largest_difference"].items() if gap > 1e-8} == {"strength low", "strength high"}
+    assert {name for name, gap in result["largest_difference"].items() if gap > 1e-8} == {
+        "strength low",
+        "strength high",
+    }
     assert max(result["largest_difference"].values()) < 0.01  # the package's intervals have no seed
 
 
