@@ -529,7 +529,7 @@ def tables(result: Json) -> Iterator[Table]:
 
 
 ABOUT_PAIRS = """The pairs are AnnotatedPairs JSON, our JSON Lines or the CSV of Inverse Constitutional AI; --out is
-written in the form that its name says, with every field and annotation of --pairs and those that are new."""
+JSON or JSON Lines, by its name, with every field and annotation of --pairs and those that are new."""
 JUDGE = Judge(
     name="traits",
     summary="Ask a judge which of two texts has more of each of up to forty traits.",

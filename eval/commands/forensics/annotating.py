@@ -12,12 +12,12 @@ from rich.console import Console
 from eval.asking.bench import bench
 from eval.asking.json_lines import write_lines
 from eval.asking.verdict import counts
-from eval.commands.forensics.asking import PairsAsked
+from eval.commands.forensics.asking import PairsAsked, check_out
 from eval.judges.judge import Questions, run
 from eval.judges.traits import JUDGE, PRESETS, PUBLISHED, TraitOptions, annotated, items_of, longest_reply, read_traits
 from eval.recorded.forensics.by_rule import BY_RULE, diction, with_rules, with_words_of, words_json
 from eval.recorded.forensics.identity import with_models
-from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
+from eval.recorded.forensics.pair_files import read_pairs, write_pairs
 from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Vote, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
@@ -89,9 +89,8 @@ def run_task(task: Task) -> None:
     """Annotate, write the pairs and the figures. Raises InputError for options and files that cannot be used."""
     outputs = Outputs(task.asking.json)
     outputs.check()
-    kind_of(task.out)
-    for option, target in (("--out", task.out), ("--judgements", task.asking.judgements)):
-        check_writable(option, target)
+    check_out(task.out)
+    check_writable("--judgements", task.asking.judgements)
     if task.references and not task.targets:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
     options = task.options()

@@ -8,6 +8,9 @@ from typing import Annotated
 
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.traits import PRESETS
+from eval.recorded.forensics.pair_files import kind_of
+from pearl.errors import InputError
+from pearl.options import check_writable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +26,11 @@ class PairsAsked(SharedOptions):
     judgements: Annotated[
         Path | None, option("--judgements", metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
     ] = None
+
+
+def check_out(out: Path) -> None:
+    """Check, before anybody is asked, that annotated pairs can be written. Raises InputError: a CSV cannot
+    hold them."""
+    if kind_of(out) == ".csv":
+        raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
+    check_writable("--out", out)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from eval.asking.bench import Bench, bench
 from eval.asking.json_lines import write_lines
-from eval.commands.forensics.asking import PairsAsked
+from eval.commands.forensics.asking import PairsAsked, check_out
 from eval.commands.forensics.discover import DiscoverOptions
 from eval.judges import traits
 from eval.judges.discover import (
@@ -27,7 +27,7 @@ from eval.judges.discover import (
 from eval.judges.items import sampled
 from eval.judges.judge import Questions
 from eval.judges.traits import JUDGE, TraitItem, TraitOptions, annotated, instruction, items_of, longest_reply
-from eval.recorded.forensics.pair_files import kind_of, read_pairs, write_pairs
+from eval.recorded.forensics.pair_files import read_pairs, write_pairs
 from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
@@ -46,8 +46,8 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
     outputs, console = Outputs(asking.json), Console(stderr=True)
     outputs.check()
     if options.out:
-        kind_of(options.out)
-    for option, target in (("--out", options.out), ("--traits", options.traits), ("--judgements", asking.judgements)):
+        check_out(options.out)
+    for option, target in (("--traits", options.traits), ("--judgements", asking.judgements)):
         check_writable(option, target)
     discovery = discovery_of(options, asking)
     data = read_pairs(asking.items)

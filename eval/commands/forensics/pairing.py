@@ -8,18 +8,19 @@ from typing import Any
 from rich.console import Console
 
 from eval.asking.bench import Asking
+from eval.commands.forensics.asking import check_out
 from eval.commands.forensics.pairs import MannerOptions
 from eval.commands.options import WritingOptions
 from eval.commands.writing import Plan, drafts_of, writer
 from eval.drafts.generation import counts
 from eval.drafts.manner_pairs import answered, manner_pairs
-from eval.recorded.forensics.pair_files import kind_of, write_pairs
+from eval.recorded.forensics.pair_files import write_pairs
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
 from pearl.asking.cost import Prices
 from pearl.errors import ChatError
-from pearl.options import check_writable, write_json
+from pearl.options import write_json
 from pearl.prompts import Brief
 from pearl.templates import load_template
 
@@ -29,8 +30,7 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
     ChatError where no request has a draft."""
     outputs, console = Outputs(json), Console(stderr=True)
     outputs.check()
-    kind_of(options.out)
-    check_writable("--out", options.out)
+    check_out(options.out)
     writing = WritingOptions(
         gains=[],
         model=[],

@@ -30,7 +30,7 @@ class MannerOptions:
     """A history, and the model whose drafts stand against its texts."""
 
     history: Annotated[Path, Option("--history", metavar="H.jsonl.gz", help="History with requests.")]
-    out: Annotated[Path, Option("--out", metavar="PAIRS", help="Write the pairs: .json, .jsonl or .csv, or .gz.")]
+    out: Annotated[Path, Option("--out", metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
     user: Annotated[list[str], Option(help="User to take texts of, all by default; repeatable.")] = field(
         default_factory=list
     )

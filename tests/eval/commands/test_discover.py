@@ -142,7 +142,6 @@ def test_an_estimate(discover, judge_endpoint):
         (("--reference", "nobody"), 3, "--reference: there is no annotator 'nobody'; there are person"),
         ((), 2, "'person' chooses a text of 1 pairs; it takes 2 to learn from"),
         (("--choose", "voted=some"), 5, "--choose voted=some: there are held_back, all"),
-        (("--out", "found.txt"), 5, "a file of pairs ends in .json"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(discover, judge_endpoint, more, count, message):
