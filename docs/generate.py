@@ -255,6 +255,20 @@ def drafting() -> str:
     return _with_blocks("docs/drafting.md", (("real-drafts", _real_drafts()),))
 
 
+def voice() -> str:
+    """The page about the voice card with the table of traits, and of authors told apart, put in."""
+    from voice_page import apart_table, traits_table
+
+    return _with_blocks("docs/voice.md", (("apart", apart_table()), ("traits", traits_table())))
+
+
+def voice_card() -> str:
+    """The picture of the sample user's voice card."""
+    from voice_page import card_picture
+
+    return card_picture()
+
+
 def retrieval() -> str:
     """The page about retrieval with the table of the retrievers put in."""
     return _with_blocks("docs/retrieval.md", (("retrievers", _retrievers()),))
@@ -554,6 +568,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/judging.md": lambda: NOTICE + judging(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
     "docs/assets/flow.svg": flow,
+    "docs/assets/voice-card.svg": voice_card,
+    "docs/voice.md": voice,
     "README.md": readme,
     "docs/drafting.md": drafting,
     "docs/importing.md": importing,

@@ -125,7 +125,7 @@ def manner_tables(result: Json) -> Iterator[Table]:
     rows = tuple(
         (
             each["history"],
-            each["authors"],
+            f"{each['authors']:,}",
             f"{each['pairs']:,}",
             *(shown(each[method], 3) for method in METHODS),
             "0.500",

@@ -60,8 +60,10 @@ def closing_question(writing: Writing) -> Sequence[Spot]:
 
 
 def no_closing_mark(writing: Writing) -> Sequence[Spot]:
-    """The last line where no mark ends it: a letter or a digit stands last."""
-    return writing.lines[-1:] if writing.lines and writing.text[writing.lines[-1][1] - 1].isalnum() else []
+    """The last line before a sign-off where no mark ends it: a letter or a digit stands last."""
+    before = sign_off(writing)
+    lines = [line for line in writing.lines if not before or line[0] < before[0][0]]
+    return lines[-1:] if lines and writing.text[lines[-1][1] - 1].isalnum() else []
 
 
 def _last_mark(sentence: str) -> str:

@@ -147,7 +147,7 @@ FORM = (
     Trait(
         "no_closing_mark",
         "no mark at the end",
-        "Texts that end with a letter or digit.",
+        "Texts that end, before a sign-off, with a letter or digit.",
         SHARE_OF_TEXTS,
         no_closing_mark,
         "leave the last mark out more|less often",

@@ -93,7 +93,8 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
         return False
     lines = {name: checked_choice(name, choice) for name, choice in given.items()}
     instructions = check_characters(str(line.get("instructions", "")), param="instructions")
-    put(connection, user_id, StoredProfile(voice, line["standing"], lines, None, instructions))
+    changed_at = line.get("changed_at") if isinstance(line.get("changed_at"), float) else None
+    put(connection, user_id, StoredProfile(voice, line["standing"], lines, changed_at, instructions))
     return True
 
 

@@ -52,6 +52,8 @@ FOUND = [
     ("closing_question", "Shall we? We shall.", 0),
     ("no_closing_mark", "on my way", 1),
     ("no_closing_mark", "On my way.", 0),
+    ("no_closing_mark", LETTER, 0),
+    ("no_closing_mark", "Yes, swap away\n\nOtti", 1),
     ("questions", "Why? Because. (Really?)", 2),
     ("joined_starts", "And so on. But why? Android.", 2),
     ("small_starts", "yes. No. maybe", 2),

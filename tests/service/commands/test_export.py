@@ -24,6 +24,9 @@ def exported(pearl: Any, tmp_path: Path) -> Path:
     for outcome in ({"outcome": "accepted"}, {"outcome": "edited", "final_text": "Sent."}, {"outcome": "rejected"}):
         draft = ann.post("/v1/drafts", {"request": "write", "instructions": "Briefly."}).json()
         ann.post("/v1/feedback", {"draft_id": draft["id"], **outcome})
+        if outcome["outcome"] == "accepted":
+            ann("PATCH", f"/v1/documents/{draft['id']}", {"mine": True})
+    ann("PATCH", "/v1/profile?voice=email", {"standing": True})
     ann.post("/v1/drafts", {"request": "another", "voice": "email"})
     path = tmp_path / "pearl-export.json"
     path.write_bytes(ann.get("/v1/export").content)
@@ -50,6 +53,8 @@ def test_out_and_in_again_whole(command: Any, exported: Path, tmp_path: Path) ->
     assert after == before
     assert [len(after[name]) for name in ("voices", "documents", "drafts", "feedback")] == [1, 4, 4, 3]
     assert [given["document_id"] is None for given in after["feedback"]] == [False, False, True]
+    assert [given.get("mine") for given in after["feedback"]] == [True, None, None]
+    assert [(kept["voice"], kept["standing"]) for kept in after["profiles"]] == [("email", True)]
     # twice is once
     run = command("import", "export", exported, "--json", "-")
     assert (run.json["imported"], run.json["already_there"]) == (0, 4)

@@ -201,3 +201,26 @@ def test_with_an_older_schema_too(empty):
     with pytest.raises(StoreError) as caught, empty.write() as connection:
         users.touch_history(connection, {1})
     assert caught.value.code == "schema_missing"
+
+
+def test_drafts_sent_before_the_fifth_migration_are_measured(empty):
+    config = configuration()
+    with empty.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0004")
+        connection.exec_driver_sql("INSERT INTO tenants (id, name, created_at) VALUES (1, 'default', 0)")
+        connection.exec_driver_sql("INSERT INTO users (id, tenant_id, name, created_at) VALUES (1, 1, 'ann', 0)")
+        for number, (drafted, sent) in enumerate([("One two.", "One two."), ("One two.", "Three four, one")], start=1):
+            for statement in (
+                "INSERT INTO documents (seq, user_id, document_id, text, timestamp, content_digest, text_digest) "
+                f"VALUES ({number}, 1, 'd{number}', '{sent}', 0, '{number}', '{number}')",
+                "INSERT INTO drafts (id, user_id, request, instructions, text, stage, model, retrieval, timings, "
+                f"created_at) VALUES ('draft_{number}', 1, 'q', '', '{drafted}', 'draft', 'm', '{{}}', '{{}}', 0)",
+                "INSERT INTO feedback (id, draft_id, user_id, outcome, document_seq, created_at) "
+                f"VALUES ('f{number}', 'draft_{number}', 1, 'accepted', {number}, 0)",
+            ):
+                connection.exec_driver_sql(statement)
+    empty.migrate()
+    with empty.read() as connection:
+        rows = connection.exec_driver_sql("SELECT machine_share FROM feedback ORDER BY id").scalars().all()
+    assert rows == [1.0, pytest.approx(1 / 3)]
