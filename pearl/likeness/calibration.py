@@ -1,0 +1,68 @@
+"""From evidence to a probability: one logistic regression over people of four kinds of text.
+
+Most people have too few texts to calibrate on alone, so the coefficients are pooled over the people kept aside for
+tuning, each measured on texts that came after the history; the size of the history is a variable, since it moves the
+ratios of all texts alike. Longer texts say more: the evidence is weighed by a power of the number of words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pearl.stats import Floats
+
+FILE = Path(__file__).parent / "calibration.json"
+SHIPPED, GIVEN = "shipped", "given"
+VARIABLES = ("intercept", "words_ratio", "characters_ratio", "history", "surprise")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Mean log ratios of a token by both models, the impostors' mean surprise at a masked word, all in nats, and the
+    number of words of the text and of the history."""
+
+    words_ratio: float
+    characters_ratio: float
+    surprise: float
+    words: int
+    history_words: int
+
+    def variables(self) -> Floats:
+        """The variables of the regression, (V,), before they are weighed by length."""
+        return np.array([1.0, self.words_ratio, self.characters_ratio, math.log(self.history_words), self.surprise])
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """The coefficients of VARIABLES, the power of the length by which they are weighed, and the lowest and the highest
+    value of each variable: beyond what people wrote, nothing is known of its weight."""
+
+    coefficients: tuple[float, ...]
+    power: float
+    ranges: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Calibrated:
+        ranges = (tuple(value["ranges"].get(name, (-math.inf, math.inf))) for name in VARIABLES)
+        return cls(tuple(value["coefficients"][name] for name in VARIABLES), value["power"], tuple(ranges))
+
+    def logit(self, evidence: Evidence) -> float:
+        weight = (evidence.words / 100) ** self.power
+        known = np.clip(evidence.variables(), *np.array(self.ranges).T)
+        return float(weight * (known @ np.array(self.coefficients)))
+
+    def probability(self, evidence: Evidence) -> float:
+        return 1.0 / (1.0 + math.exp(-max(min(self.logit(evidence), 30.0), -30.0)))
+
+
+@cache
+def calibration_for(impostors: str) -> Calibrated:
+    """The coefficients for impostors of a kind, SHIPPED or GIVEN: what few people use is only in the latter."""
+    return Calibrated.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

@@ -1,0 +1,111 @@
+"""The likelihood that a person wrote a text: fitted once from their texts, then asked any number of times.
+
+The person's model of masked words, and of characters, begins as the impostors' and learns from the person's texts; the
+mean logarithm of the ratio of both is the evidence (after LambdaG, Nini et al. 2025, which draws samples of impostors
+and fits again for every text). ``pearl.likeness.calibration`` makes a probability of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pearl.likeness.calibration import Calibrated, Evidence, calibration_for
+from pearl.likeness.masking import Tokens, characters, distinct, word_count
+from pearl.likeness.ngrams import Grams, NgramModel
+from pearl.likeness.reference import ReadText, Reference, Stream, shipped_references
+
+LEAST_WORDS = 30  # of a text
+LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300
+LEAST_KNOWN = 0.3  # of a text's words, or it is in another language than the impostors write
+YOURS, UNLIKE = 0.8, 0.2
+MINE, NOT_MINE, UNCLEAR = "yours", "unlike", "unclear"
+TOO_SHORT, SMALL_HISTORY, OTHER_LANGUAGE = "too_short", "history_too_small", "other_language"
+
+
+@dataclass(frozen=True, slots=True)
+class LikenessScore:
+    """The probability that the person wrote the text, where people are as likely as not to have; None where that cannot
+    be said, and the verdict says why. ``log_ratio``: nats a token by which the person's model of masked words beats the
+    impostors'."""
+
+    probability: float | None
+    verdict: str
+    words: int
+    log_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """One person's models. ``texts`` and ``words`` are the number of those fitted, ``left_out`` those in a language
+    that the impostors do not write."""
+
+    reference: Reference
+    words_model: NgramModel | None
+    characters_model: NgramModel | None
+    texts: int
+    words: int
+    left_out: int
+    calibrated: Calibrated
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], reference: Reference | None = None) -> Likeness:
+        """The models of a person's texts, a repeated one once; without ``reference`` against the shipped register that
+        foretells them best."""
+        different = distinct(texts)
+        if reference is None:
+            reference = nearest_register(different)
+        known = [text for text in different if reference.masking.known_share(text) >= LEAST_KNOWN]
+        words, left_out = sum(map(word_count, known)), len(different) - len(known)
+        if len(known) < LEAST_TEXTS or words < LEAST_HISTORY_WORDS:
+            return cls(reference, None, None, len(known), words, left_out, calibration_for(reference.kind))
+        return cls(
+            reference,
+            _model(reference.words, [reference.masking.tokens(text) for text in known]),
+            _model(reference.characters, [characters(text) for text in known]),
+            len(known),
+            words,
+            left_out,
+            calibration_for(reference.kind),
+        )
+
+    def score(self, text: str) -> LikenessScore:
+        words = word_count(text)
+        if words < LEAST_WORDS:
+            return LikenessScore(None, TOO_SHORT, words)
+        if not self.reads_language(text):
+            return LikenessScore(None, OTHER_LANGUAGE, words)
+        evidence = self.evidence(text)
+        if evidence is None:
+            return LikenessScore(None, SMALL_HISTORY, words)
+        probability = self.calibrated.probability(evidence)
+        verdict = MINE if probability >= YOURS else NOT_MINE if probability <= UNLIKE else UNCLEAR
+        return LikenessScore(probability, verdict, words, evidence.words_ratio)
+
+    def reads_language(self, text: str) -> bool:
+        """True when the impostors know enough of the text's words."""
+        return self.reference.masking.known_share(text) >= LEAST_KNOWN
+
+    def evidence(self, text: str | ReadText) -> Evidence | None:
+        """The evidence for and against the person; None without a model of them."""
+        if self.words_model is None or self.characters_model is None:
+            return None
+        read = self.reference.read(text) if isinstance(text, str) else text
+        return Evidence(
+            read.words.ratio(self.words_model),
+            read.characters.ratio(self.characters_model),
+            read.words.surprise,
+            read.length,
+            self.words,
+        )
+
+
+def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
+    return NgramModel.fit(Grams.of(texts, stream.order), stream.discount)
+
+
+def nearest_register(texts: Sequence[str]) -> Reference:
+    """The shipped register whose people would most likely have written the texts."""
+    sample = [characters(text) for text in texts[:200]] or [characters(" ")]
+
+    return min(shipped_references(), key=lambda reference: reference.characters.read(sample).surprise)

@@ -1,0 +1,98 @@
+"""Texts as sequences of numbers: words with the rare ones masked, and characters.
+
+Masking leaves grammar and habit and takes topic away, as in LambdaG (Nini et al. 2025, "Grammar as a behavioral
+biometric"). There a tagger says what is a content word; here every word outside the register's most frequent ones is
+masked, and its capitals stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens = NDArray[np.uint64]
+
+TOKEN = re.compile(r"\n\s*\n|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_+")
+PARAGRAPH, NUMBER = "¶", "<number>"
+PARAGRAPH_BREAK = re.compile(r"[ \t]*\n[ \t]*\n\s*")
+VOCABULARY = 10_000
+LEAST_TEXTS_OF_A_WORD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """The words that are not masked, lower-cased."""
+
+    vocabulary: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Mapping[str, Sequence[str]], *, least_authors: int = 1, size: int = VOCABULARY) -> Masking:
+        """The most frequent words of the texts by author that at least so many authors use."""
+        used, texts_with, authors = Counter[str](), Counter[str](), Counter[str]()
+        for theirs in texts.values():
+            words = [[token.lower() for token in TOKEN.findall(text) if token[0].isalpha()] for text in theirs]
+            used.update(word for each in words for word in each)
+            texts_with.update(word for each in words for word in set(each))
+            authors.update({word for each in words for word in each})
+        known = (
+            word
+            for word, _ in used.most_common()
+            if texts_with[word] >= LEAST_TEXTS_OF_A_WORD and authors[word] >= least_authors
+        )
+        return cls(frozenset(word for word, _ in zip(known, range(size), strict=False)))
+
+    def tokens(self, text: str) -> Tokens:
+        """The hash of each word, number, punctuation mark and paragraph break."""
+        return np.array([_hashed(self._masked(token)) for token in TOKEN.findall(text)], np.uint64)
+
+    def known_share(self, text: str) -> float:
+        """The share of the text's words that are not masked; 0 for a text without words."""
+        words = [token.lower() for token in TOKEN.findall(text) if token[0].isalpha()]
+        return sum(word in self.vocabulary for word in words) / max(len(words), 1)
+
+    def _masked(self, token: str) -> str:
+        if token[0] == "\n":
+            return PARAGRAPH
+        if token[0].isdigit():
+            return NUMBER
+        if not token[0].isalpha():
+            return token
+        token = token.replace("’", "'")
+        lower = token.lower()
+        word = lower if lower in self.vocabulary else "<word>"
+        return f"{word} {_capitals(token)}"
+
+
+def _capitals(token: str) -> str:
+    if token.islower():
+        return ""
+    if token.isupper() and len(token) > 1:
+        return "all"
+    return "first" if token[1:].islower() or len(token) == 1 else "some"
+
+
+@lru_cache(maxsize=100_000)
+def _hashed(token: str) -> int:
+    return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
+
+
+def characters(text: str) -> Tokens:
+    """The code points, a line break within a paragraph as a blank: where lines are wrapped is no manner."""
+    joined = PARAGRAPH_BREAK.sub(PARAGRAPH, text).replace("\n", " ")
+    return np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32).astype(np.uint64)
+
+
+def word_count(text: str) -> int:
+    return len(text.split())
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """The texts without repetitions, blanks aside."""
+    return list({" ".join(text.split()): text for text in texts if text.strip()}.values())

@@ -1,0 +1,168 @@
+"""The impostors: figures of how other people of a register write, which a person is told apart from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from pearl.errors import InputError
+from pearl.likeness.calibration import GIVEN, SHIPPED
+from pearl.likeness.masking import Masking, Tokens, characters, distinct, word_count
+from pearl.likeness.ngrams import Grams, Level, NgramModel
+from pearl.stats import Floats
+
+WORDS_ORDER, CHARACTERS_ORDER = 3, 4
+WORDS_DISCOUNT, CHARACTERS_DISCOUNT, REFERENCE_DISCOUNT = 0.6, 0.9, 0.75
+TEXTS_OF_AN_AUTHOR = 200  # else a few prolific ones are the register
+SAME_PERSON = 0.2  # of somebody's different texts
+PARTS = ("grams", "counts", "contexts", "totals", "kinds")
+FOLDER = Path(__file__).parent / "registers"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One way to read texts, masked words or characters, and how the impostors write in it."""
+
+    order: int
+    discount: float  # of the person's model
+    impostors: NgramModel
+
+    @property
+    def rare(self) -> float:
+        """The probability of a token that nobody has used."""
+        return 1.0 / (len(self.impostors.levels[0].grams) + 50)
+
+    def read(self, texts: Sequence[Tokens]) -> ReadStream:
+        grams = Grams.of(texts, self.order)
+        return ReadStream(grams, self.impostors.probabilities(grams, self.rare))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStream:
+    """N-grams, and the probability of the token at each place for the impostors, (P,)."""
+
+    grams: Grams
+    impostors: Floats
+
+    @property
+    def surprise(self) -> float:
+        """The impostors' mean surprise at a token, in nats."""
+        return float(-np.log(self.impostors).mean())
+
+    def ratio(self, person: NgramModel) -> float:
+        """The mean logarithm of how much likelier a token is for the person, in nats."""
+        return float(np.log(person.probabilities(self.grams, self.impostors) / self.impostors).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A text as the impostors would have written it, ready for any person's models; ``length`` in words."""
+
+    words: ReadStream
+    characters: ReadStream
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The impostors of one register. ``removed`` are those who turned out to be the person."""
+
+    name: str
+    masking: Masking
+    words: Stream
+    characters: Stream
+    authors: int
+    removed: tuple[str, ...] = ()
+    kind: str = GIVEN
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        texts: Mapping[str, Sequence[str]],
+        *,
+        person: Sequence[str] = (),
+        least_authors: int = 1,
+    ) -> Reference:
+        """The figures of the texts by author, without authors who are the ``person``: who share a fifth of their texts
+        with them. What fewer than ``least_authors`` use is left out.
+
+        Raises InputError where no impostor is left.
+        """
+        mine = set(distinct(person))
+        removed = tuple(author for author, theirs in texts.items() if is_same_person(mine, set(distinct(theirs))))
+        others = {author: distinct(theirs)[:TEXTS_OF_AN_AUTHOR] for author, theirs in texts.items()}
+        others = {author: theirs for author, theirs in others.items() if theirs and author not in removed}
+        if not others:
+            raise InputError("There is no impostor: all texts are the person's own.", code="no_impostors")
+        masking = Masking.of(others, least_authors=least_authors)
+        every = [text for theirs in others.values() for text in theirs]
+        authors = np.repeat(np.arange(len(others)), [len(theirs) for theirs in others.values()])
+
+        def stream(tokens: list[Tokens], order: int, discount: float) -> Stream:
+            grams = Grams.of(tokens, order)
+            kept = authors if least_authors > 1 else None
+            return Stream(order, discount, NgramModel.fit(grams, REFERENCE_DISCOUNT, kept, least_authors))
+
+        return cls(
+            name,
+            masking,
+            stream([masking.tokens(text) for text in every], WORDS_ORDER, WORDS_DISCOUNT),
+            stream([characters(text) for text in every], CHARACTERS_ORDER, CHARACTERS_DISCOUNT),
+            len(others),
+            removed,
+            GIVEN if least_authors == 1 else SHIPPED,
+        )
+
+    def read(self, text: str) -> ReadText:
+        words = self.words.read([self.masking.tokens(text)])
+        return ReadText(words, self.characters.read([characters(text)]), word_count(text))
+
+    def save(self, path: Path) -> None:
+        """Write the figures: hashes of n-grams with their counts, and the words that are not masked."""
+        arrays = {
+            f"{name}.{k}.{part}": getattr(level, part)
+            for name, stream in (("words", self.words), ("characters", self.characters))
+            for k, level in enumerate(stream.impostors.levels)
+            for part in PARTS
+        }
+        known = "\n".join(sorted(self.masking.vocabulary))
+        save_file(arrays, path, {"vocabulary": known, "authors": str(self.authors), "kind": self.kind})
+
+    @classmethod
+    def load(cls, path: Path) -> Reference:
+        from safetensors import safe_open
+
+        arrays = load_file(path)
+        with safe_open(path, "np") as file:
+            told = file.metadata()
+
+        def stream(name: str, order: int, discount: float) -> Stream:
+            levels = (Level(*(arrays[f"{name}.{k}.{part}"] for part in PARTS)) for k in range(order))
+            return Stream(order, discount, NgramModel(tuple(levels), REFERENCE_DISCOUNT))
+
+        return cls(
+            path.stem,
+            Masking(frozenset(told["vocabulary"].split("\n"))),
+            stream("words", WORDS_ORDER, WORDS_DISCOUNT),
+            stream("characters", CHARACTERS_ORDER, CHARACTERS_DISCOUNT),
+            int(told["authors"]),
+            kind=told["kind"],
+        )
+
+
+def is_same_person(mine: set[str], theirs: set[str]) -> bool:
+    """True when two sets of different texts share a fifth of the smaller one."""
+    shared = len(mine & theirs)
+    return shared > 0 and shared >= SAME_PERSON * min(len(mine), len(theirs))
+
+
+@cache
+def shipped_references() -> tuple[Reference, ...]:
+    """The registers that come with the package."""
+    return tuple(Reference.load(path) for path in sorted(FOLDER.glob("*.safetensors")))

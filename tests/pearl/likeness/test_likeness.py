@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pearl.errors import InputError
+from pearl.likeness.calibration import GIVEN, SHIPPED, Evidence, calibration_for
+from pearl.likeness.likeness import Likeness
+from pearl.likeness.reference import Reference, shipped_references
+
+TextsBy = Callable[[int, int], list[str]]
+GERMAN = (
+    "Ich glaube, wir sollten morgen noch einmal in Ruhe darüber sprechen, bevor jemand etwas entscheidet, das wir "
+    "später nicht mehr ändern können, denn eilig ist es ja gerade nicht, und die anderen wissen noch gar nichts davon."
+)
+
+
+@pytest.fixture
+def reference(texts_by: TextsBy) -> Reference:
+    return Reference.of("test", {f"user {person}": texts_by(person, 12) for person in range(6, 18)})
+
+
+def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference: Reference) -> None:
+    texts = texts_by(1, 30)
+    ann = Likeness.fit(texts[:25], reference)
+    own = [ann.score(text).log_ratio or 0.0 for text in texts[25:]]
+    others = [ann.score(text).log_ratio or 0.0 for text in texts_by(2, 5)]
+    assert min(own) > max(others)
+
+
+@pytest.mark.parametrize("kind", [GIVEN, SHIPPED])
+def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
+    calibrated = calibration_for(kind)
+    even = Evidence(0.0, 0.0, 5.2, 100, 2000)
+    by_words, by_characters = replace(even, words_ratio=0.5), replace(even, characters_ratio=0.5)
+    assert calibrated.probability(even) < calibrated.probability(by_words) < 1.0
+    assert calibrated.probability(even) < calibrated.probability(by_characters) < 1.0
+    # beyond the histories that it was tuned on, size says no more
+    most, more = (calibrated.logit(replace(even, history_words=words)) for words in (10**6, 10**7))
+    assert most == more
+
+
+def test_confidence_grows_with_length(texts_by: TextsBy, reference: Reference) -> None:
+    texts = texts_by(1, 34)
+    ann = Likeness.fit(texts[:25], reference)
+    short, long = texts[25], " ".join(texts[25:])
+    one = ann.evidence(short)
+    assert one is not None
+    logits = [ann.calibrated.logit(replace(one, words=words)) for words in (60, 100, 400)]
+    assert abs(logits[0]) < abs(logits[1]) < abs(logits[2])
+    assert ann.score(long).words > ann.score(short).words
+
+
+@pytest.mark.parametrize(
+    ("texts", "text", "verdict"),
+    [
+        (25, "Well then : the tide waits but still the kettle sings.", "too_short"),
+        (3, None, "history_too_small"),
+        (0, None, "history_too_small"),
+        (25, GERMAN, "other_language"),
+    ],
+)
+def test_it_abstains_and_says_why(
+    texts_by: TextsBy, reference: Reference, texts: int, text: str | None, verdict: str
+) -> None:
+    ann = Likeness.fit(texts_by(1, texts), reference)
+    score = ann.score(text or texts_by(1, 1)[0])
+    assert (score.probability, score.verdict, score.log_ratio) == (None, verdict, None)
+
+
+def test_a_text_that_is_repeated_counts_once(texts_by: TextsBy, reference: Reference) -> None:
+    same = Likeness.fit(texts_by(1, 1) * 40, reference)
+    assert (same.texts, same.score(texts_by(1, 1)[0]).verdict) == (1, "history_too_small")
+
+
+def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy, reference: Reference) -> None:
+    german = [f"{GERMAN} {'Ja, ' * number}genau." for number in range(10)]
+    both = Likeness.fit([*texts_by(1, 25), *german], reference)
+    alone = Likeness.fit(texts_by(1, 25), reference)
+    assert (both.texts, both.left_out, alone.left_out) == (25, 10, 0)
+    assert both.score(texts_by(1, 26)[25]) == alone.score(texts_by(1, 26)[25])
+
+
+def test_an_impostor_who_is_the_person_is_removed_and_named(texts_by: TextsBy) -> None:
+    impostors = {f"user {person}": texts_by(person, 12) for person in range(6, 12)}
+    ann = texts_by(1, 20)
+    found = Reference.of("test", {**impostors, "ann at work": ann[15:]}, person=ann)
+    assert (found.removed, found.authors) == (("ann at work",), 6)
+    with pytest.raises(InputError, match="no impostor"):
+        Reference.of("test", {"ann": ann}, person=ann)
+
+
+def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, reference: Reference) -> None:
+    path = tmp_path / "test.safetensors"
+    reference.save(path)
+    loaded = Reference.load(path)
+    assert (loaded.name, loaded.authors, loaded.masking) == ("test", 12, reference.masking)
+    text = texts_by(2, 1)[0]
+    texts = texts_by(1, 20)
+    assert Likeness.fit(texts, loaded).score(text) == Likeness.fit(texts, reference).score(text)
+
+
+def test_the_shipped_registers_hold_what_many_people_use() -> None:
+    references = {reference.name: reference for reference in shipped_references()}
+    assert set(references) == {"commits", "messages"}
+    for reference in references.values():
+        assert reference.authors > 200
+        assert {"the", "of", "because"} <= reference.masking.vocabulary
+        english, german = (reference.read(text) for text in ("so that this is what the other one does", GERMAN))
+        assert english.characters.surprise + 1 < german.characters.surprise
