@@ -22,7 +22,18 @@ ALLOWED = {
 }
 # the rooms inside a package, the lowest first: each may import those before it, never one behind it
 ROOMS = {
-    "eval": ("stats", "report", "asking", "recorded", "benchmarks", "retrieval", "drafts", "judges", "commands"),
+    "eval": (
+        "stats",
+        "report",
+        "asking",
+        "recorded",
+        "benchmarks",
+        "retrieval",
+        "likeness",
+        "drafts",
+        "judges",
+        "commands",
+    ),
     "retriever": (
         *("base", "models", "history", "baselines", "calibrated", "reward"),
         *("registry", "candidates_file", "commands"),

@@ -13,6 +13,7 @@ from eval.commands import (
     edits,
     experts,
     generation,
+    likeness,
     manner,
     people,
     personalized,
@@ -53,6 +54,7 @@ app.command(epilog=quality.EXAMPLES)(quality.quality)
 app.command("best-of", epilog=best_of.EXAMPLES)(bundled(best_of.best_of))
 app.command(epilog=edits.EXAMPLES)(edits.edits)
 app.command(epilog=content.EXAMPLES)(content.content)
+app.command(epilog=likeness.EXAMPLES)(bundled(likeness.likeness))
 app.command(epilog=people.EXAMPLES)(people.people)
 app.command(epilog=style.EXAMPLES)(bundled(style.style, former_parameters(STYLE_PRESETS.choices)))
 

@@ -1,0 +1,95 @@
+"""``pearl eval likeness``"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from eval.commands.scored import EncoderName, Resamples, Seed
+from pearl.errors import InputError
+from pearl.options import JSON_OPTION, known
+
+EXAMPLES = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
+two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients.
+
+Examples:
+
+\b
+  pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
+  pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
+  pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
+"""
+METHODS = ("likeness", "words", "characters", "embeddings", "tfidf")
+LENGTHS = (60, 100, 200, 400)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikenessFlags:
+    history: Annotated[list[Path], Option(metavar="H.jsonl.gz", help="Many people's histories; repeatable.")]
+    method: Annotated[
+        list[str], Option(metavar="NAME", help=f"Method to measure beside likeness: {', '.join(METHODS)}; repeatable.")
+    ] = field(default_factory=lambda: list(METHODS))
+    words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(
+        default_factory=lambda: list(LENGTHS)
+    )
+    impostors: Annotated[
+        list[Path], Option(metavar="H.jsonl.gz", help="Histories of other people to tell apart from; repeatable.")
+    ] = field(default_factory=list)
+    shipped: Annotated[
+        bool, Option("--shipped", help="Tell people apart from the package's registers, as the service does.")
+    ] = False
+    part: Annotated[str, Option(help="People to measure: test, or dev to tune on.")] = "test"
+    people: Annotated[int, Option(min=2, help="Number of people of each file at most.")] = 60
+    encoder: EncoderName = None
+    resamples: Resamples = 2000
+    seed: Seed = 0
+
+
+def likeness(
+    options: LikenessFlags,
+    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw AUC by length, and calibration."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Measure how well people's later texts are told from other people's, by length, with the calibration.
+
+    A person's first texts are the history, the last third is asked about; nobody is their own impostor.
+    """
+    from rich.console import Console
+
+    from eval.likeness.report import LikenessOptions, likeness_report
+    from eval.likeness.tables import likeness_figure, likeness_tables
+    from eval.report.head import Head
+    from eval.report.report import Outputs, Report
+    from pearl.settings import load_settings
+    from retriever.models.encoder import SentenceEncoder
+
+    outputs = Outputs(json, picture)
+    outputs.check()
+    if options.shipped and options.impostors:
+        raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
+    chosen = LikenessOptions(
+        tuple(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method)))),
+        tuple(dict.fromkeys(options.words)),
+        known("part", options.part, ("test", "dev")),
+        options.people,
+        tuple(options.impostors),
+        options.shipped,
+        options.resamples,
+        options.seed,
+    )
+    encoder = load_settings(encoder=options.encoder).encoder
+    asked: dict[str, object] = {
+        "history": options.history,
+        "method": list(chosen.methods),
+        "words": list(chosen.lengths),
+    }
+    asked |= {"impostors": options.impostors, "shipped": options.shipped, "part": options.part}
+    asked |= {"people": options.people, "encoder": encoder, "resamples": options.resamples, "seed": options.seed}
+    head = Head.of("eval", "likeness", judge=None, **asked)
+    with Console(stderr=True).status("Reading...") as status:
+        figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
+    outputs.write(Report(head, figures, likeness_tables, picture=likeness_figure))

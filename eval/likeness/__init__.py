@@ -1,0 +1,1 @@
+"""Measuring likeness: whether a person's texts can be told from other people's."""

@@ -1,0 +1,102 @@
+"""Ways to say how likely a claim is: ours, its parts, and two baselines, cosines of embeddings and of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from eval.likeness.claims import Claim, Passage
+from eval.likeness.writers import Writer
+from pearl.likeness.calibration import Evidence
+from pearl.likeness.likeness import LEAST_WORDS, Likeness
+from pearl.likeness.reference import Reference
+from pearl.stats import Floats
+from retriever.models.encoder import Encoder
+
+LIKENESS, WORDS, CHARACTERS, EMBEDDINGS, TFIDF = "likeness", "words", "characters", "embeddings", "tfidf"
+BASELINES = (EMBEDDINGS, TFIDF)
+EXPLAINED: Mapping[str, str] = {
+    LIKENESS: "the probability of both models, calibrated",
+    WORDS: "the log ratio of masked words alone",
+    CHARACTERS: "the log ratio of characters alone",
+    EMBEDDINGS: "cosine with the mean embedding of the person's latest texts",
+    TFIDF: "cosine of TF-IDF of character n-grams, 2 to 4",
+}
+LATEST_TEXTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """All that methods need: the writers, the impostors, and an encoder."""
+
+    writers: Sequence[Writer]
+    reference: Callable[[Writer], Reference]
+    encoder: Encoder
+
+
+def scores_of(methods: Sequence[str], ground: Ground, claims: Sequence[Claim]) -> dict[str, Floats]:
+    """Each method's score of each claim, (N,); NaN where ours abstains, which leaves the claim out everywhere."""
+    ours = _likenesses(ground, claims)
+    found = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
+    if EMBEDDINGS in methods:
+        found[EMBEDDINGS] = _cosines(ground.writers, claims, ground.encoder.encode_documents, LATEST_TEXTS)
+    if TFIDF in methods:
+        found[TFIDF] = _cosines(ground.writers, claims, _character_vectors(ground, claims), None)
+    return {name: found[name] for name in methods}
+
+
+def _likenesses(ground: Ground, claims: Sequence[Claim]) -> Floats:
+    """The probability and the two log ratios of each claim, (N, 3). A person is fitted once, a passage read once."""
+    reads: dict[tuple[int, Passage], Any] = {}
+    fitted: dict[int, Likeness] = {}
+    rows = []
+    for claim in claims:
+        if claim.writer not in fitted:
+            writer = ground.writers[claim.writer]
+            fitted[claim.writer] = Likeness.fit(writer.history, ground.reference(writer))
+        ours = fitted[claim.writer]
+        evidence = None
+        if claim.passage.words >= LEAST_WORDS and ours.reads_language(claim.passage.text):
+            key = (id(ours.reference), claim.passage)
+            if key not in reads:
+                reads[key] = ours.reference.read(claim.passage.text)
+            evidence = ours.evidence(reads[key])
+        rows.append(_row(ours, evidence))
+    return np.array(rows, np.float64)
+
+
+def _row(ours: Likeness, evidence: Evidence | None) -> tuple[float, float, float]:
+    if evidence is None:
+        return (np.nan, np.nan, np.nan)
+    return (ours.calibrated.probability(evidence), evidence.words_ratio, evidence.characters_ratio)
+
+
+def _cosines(
+    writers: Sequence[Writer], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
+) -> Floats:
+    """The cosine of each passage with the mean vector of its claimed writer's latest texts, (N,)."""
+    texts = list(dict.fromkeys(claim.passage.text for claim in claims))
+    vectors = dict(zip(texts, np.asarray(encode(texts)), strict=True))
+
+    @cache
+    def mean(place: int) -> Any:
+        found = np.asarray(encode(list(writers[place].history[-(latest or 0) :]))).mean(axis=0)
+        return found / max(float(np.linalg.norm(found)), 1e-9)
+
+    return np.array([float(vectors[claim.passage.text] @ mean(claim.writer)) for claim in claims])
+
+
+def _character_vectors(ground: Ground, claims: Sequence[Claim]) -> Callable[[list[str]], Any]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(2, 4), max_features=5000, sublinear_tf=True)
+    vectorizer.fit([text for writer in ground.writers for text in writer.history[-LATEST_TEXTS:]])
+
+    def encode(texts: list[str]) -> Any:
+        return vectorizer.transform(texts).toarray().astype(np.float32)
+
+    return encode

@@ -1,0 +1,162 @@
+"""The figures of ``pearl eval likeness``: AUC, equal error rate and calibration, by file and by length.
+
+Dimensions in comments: N claims.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED, Claim, claims
+from eval.likeness.figures import auc, equal_error_rate
+from eval.likeness.methods import LIKENESS, Ground, scores_of
+from eval.likeness.writers import IMPOSTORS, part_of, texts_by_user, writers_of
+from eval.stats.certainty import Certain, brier, calibration_error, reliability
+from pearl.errors import InputError
+from pearl.likeness.likeness import Likeness
+from pearl.likeness.reference import Reference, is_same_person
+from pearl.stats import Bootstrap, Estimate, Floats
+from retriever.models.encoder import Encoder
+
+KINDS = (SAME_DOMAIN, TOPIC_MATCHED)
+DIGITS = 4
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LikenessOptions:
+    """``impostors``: files of other people, in place of the histories' own; ``shipped``: the package's registers."""
+
+    methods: tuple[str, ...]
+    lengths: tuple[int, ...]
+    part: str
+    people: int
+    impostors: tuple[Path, ...]
+    shipped: bool
+    resamples: int
+    seed: int
+
+
+def likeness_report(
+    paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
+) -> Json:
+    """Raises InputError for files that cannot be read or have too few people."""
+    files, told = [], []
+    for path in paths:
+        progress(f"{path.name}: reading")
+        ground, head = _ground(path, options, encoder)
+        lengths, certainties = [], []
+        for words in options.lengths:
+            progress(f"{path.name}: {words} words")
+            found = claims(ground.writers, words, options.seed)
+            part, certain = _length(found, words, ground, options)
+            lengths.append(part)
+            certainties.append(certain)
+        files.append({**head, "lengths": lengths})
+        told.append(np.concatenate(certainties))
+    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(told))}
+
+
+def _ground(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Ground, Json]:
+    """The writers of a file with their impostors, and the account of both."""
+    texts = texts_by_user(path)
+    writers = writers_of(texts, options.part)
+    if len(writers) < 2:
+        raise InputError(
+            f"{path}: user_id: {len(writers)} people of the {options.part} part have enough texts; two are needed.",
+            param="history",
+        )
+    drawn = np.random.default_rng(options.seed).permutation(len(writers))[: options.people]
+    chosen = [writers[place] for place in sorted(drawn)]
+    if options.shipped:
+        fitted = {writer.user: Likeness.fit(writer.history).reference for writer in chosen}
+        registers = Counter(reference.name for reference in fitted.values())
+        head: Json = {"impostors": dict(sorted(registers.items())), "removed": []}
+        ground = Ground(chosen, lambda writer: fitted[writer.user], encoder)
+    else:
+        others = {user: mine for user, mine in texts.items() if part_of(user) == IMPOSTORS}
+        if options.impostors:
+            others = {user: mine for each in options.impostors for user, mine in texts_by_user(each).items()}
+        removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
+        kept = {user: mine for user, mine in others.items() if user not in removed}
+        reference = Reference.of(path.name, kept)
+        head = {"impostors": reference.authors, "removed": removed}
+        ground = Ground(chosen, lambda writer: reference, encoder)
+    return ground, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
+
+
+def _tested_impostors(
+    impostors: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], tested: set[str]
+) -> Iterator[str]:
+    """The impostors who are tested themselves: by their id, or because they share texts with somebody tested."""
+    mine = {user: set(texts[user]) for user in tested}
+    owner = {text: user for user in tested for text in mine[user]}
+    for user, theirs in impostors.items():
+        shared = {owner[text] for text in theirs if text in owner}
+        if user in tested or any(is_same_person(mine[other], set(theirs)) for other in shared):
+            yield user
+
+
+def _length(found: Sequence[Claim], words: int, ground: Ground, options: LikenessOptions) -> tuple[Json, Floats]:
+    """The figures at one length, and the probability, (N,), beside the truth of as many false claims as true ones."""
+    scores = scores_of(options.methods, ground, found) if found else {}
+    ours = scores.get(LIKENESS, np.array([]))
+    answered = np.isfinite(ours)
+    kinds = np.array([claim.kind for claim in found])
+    counts = {kind: int((answered & (kinds == kind)).sum()) for kind in (OWN, *KINDS)}
+    part: Json = {"words": words, **counts, "abstained": int((~answered).sum())}
+    if not min(counts[OWN], counts[SAME_DOMAIN]):
+        return {**part, "methods": [], "calibration": None}, np.zeros((0, 2))
+    names = np.array([ground.writers[claim.writer].user for claim in found])
+    part["methods"] = [
+        {"method": method, **_told(method, each, kinds, names, answered, options)} for method, each in scores.items()
+    ]
+    even = answered & _as_many(kinds, names)
+    certain = Certain((kinds == OWN)[even].astype(float), 100 * ours[even], Bootstrap(names[even]))
+    part["calibration"] = {
+        name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
+    }
+    return part, np.column_stack((certain.correct, certain.certainty))
+
+
+def _told(method: str, scores: Floats, kinds: Any, names: Any, answered: Any, options: LikenessOptions) -> Json:
+    """AUC against each kind of impostor, resampled by the person claimed; and our equal error rate."""
+    told: Json = {}
+    for kind in KINDS:
+        among = answered & ((kinds == OWN) | (kinds == kind))
+        if not (kinds[among] == kind).any():
+            continue
+        bootstrap = Bootstrap(names[among], resamples=options.resamples, seed=options.seed)
+        true = kinds[among] == OWN
+        told[kind] = _rounded(auc(bootstrap, scores[among], true))
+        if method == LIKENESS and kind == SAME_DOMAIN:
+            told["eer"] = _rounded(equal_error_rate(bootstrap, scores[among], true))
+    return told
+
+
+def _as_many(kinds: Any, names: Any) -> Any:
+    """True for each person's own passages and as many of their same-domain impostors'."""
+    chosen = kinds == OWN
+    for name in np.unique(names):
+        mine = names == name
+        chosen[np.flatnonzero(mine & (kinds == SAME_DOMAIN))[: (mine & (kinds == OWN)).sum()]] = True
+    return chosen
+
+
+def _reliability(told: Floats) -> list[Json]:
+    """Bins of the probability over all files and lengths, with the share that was true in each."""
+    if not len(told):
+        return []
+    rows = reliability(Certain(told[:, 0], told[:, 1], Bootstrap(["all"] * len(told), resamples=1)))
+    return [{"said": round(row["certainty"] / 100, DIGITS), "true": row["correct"], "of": row["total"]} for row in rows]
+
+
+def _rounded(estimate: Estimate) -> Json | None:
+    found = estimate.to_json()
+    return None if found is None else {name: round(value, DIGITS) for name, value in found.items()}

@@ -1,0 +1,89 @@
+"""The tables and the picture of ``pearl eval likeness``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED
+from eval.likeness.methods import EXPLAINED, LIKENESS
+from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.tables import NOTHING, Json, Table, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLES = {SAME_DOMAIN: "people of the same file", TOPIC_MATCHED: "the nearest passage by somebody else (BM25)"}
+
+
+def likeness_tables(result: Json) -> Iterator[Table]:
+    """AUC against each kind of impostor, then error rates and calibration, a row a file and length."""
+    methods = result["methods"]
+    for kind, title in TITLES.items():
+        rows = tuple(
+            (file["file"], f"{part['words']}", *(_auc(part, method, kind) for method in methods))
+            for file, part in _parts(result)
+        )
+        explained = "; ".join(f"{method}: {EXPLAINED[method]}" for method in methods)
+        caption = f"AUC of a person's later passages against those by {title}. {explained}. "
+        caption += "95% intervals by bootstrap over people."
+        yield Table(caption, ("file", "words", *methods), rows, result["command"])
+    rows = tuple(
+        (
+            file["file"],
+            f"{part['words']}",
+            f"{file['tested']:,}",
+            f"{part[OWN]:,}",
+            f"{part[SAME_DOMAIN]:,}",
+            f"{part['abstained']:,}",
+            _auc(part, LIKENESS, "eer"),
+            *(shown((part["calibration"] or {}).get(name), 3) for name in ("ece", "brier")),
+        )
+        for file, part in _parts(result)
+    )
+    caption = "Equal error rate and calibration of the probability, true and false claims in equal numbers."
+    columns = ("file", "words", "people", "own", "others'", "abstained", "EER", "ECE", "Brier")
+    yield Table(caption, columns, rows, result["command"])
+    removed = tuple((file["file"], user) for file in result["files"] for user in file["removed"])
+    if removed:
+        yield Table("Impostors who are tested themselves, and were removed.", ("file", "user"), removed)
+
+
+def _parts(result: Json) -> Iterator[tuple[Json, Json]]:
+    for file in result["files"]:
+        for part in file["lengths"]:
+            yield file, part
+
+
+def _auc(part: Json, method: str, kind: str) -> str:
+    row = next((row for row in part["methods"] if row["method"] == method), None)
+    return NOTHING if row is None else shown(row.get(kind), 3)
+
+
+def likeness_figure(result: Json) -> Figure:
+    """AUC by length for each file, and the share of true claims by the probability said."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    by_length, said = figure.subplots(1, 2)
+    for file in result["files"]:
+        found = [
+            (part["words"], row[SAME_DOMAIN])
+            for part in file["lengths"]
+            for row in part["methods"]
+            if row["method"] == LIKENESS
+        ]
+        by_length.plot([words for words, _ in found], [auc["value"] for _, auc in found], "o-", label=file["file"])
+    by_length.set(xlabel="words", ylabel="AUC, same domain", ylim=(0.5, 1.0), xscale="log")
+    by_length.set_xticks(*(2 * [[part["words"] for part in result["files"][0]["lengths"]]]), minor=False)
+    by_length.minorticks_off()
+    by_length.legend(fontsize=8)
+    said.plot([0, 1], [0, 1], color=GREY, lw=0.8)
+    bins = result["reliability"]
+    said.plot([row["said"] for row in bins], [row["true"] / row["of"] for row in bins], "o-", color=BLUE)
+    share = max(sum(row["of"] for row in bins), 1)
+    said.bar([row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4)
+    said.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
+    for axes in (by_length, said):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure

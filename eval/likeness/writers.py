@@ -1,0 +1,79 @@
+"""The people of a history file, divided into impostors, people to tune on and people to test, and their later texts.
+
+A person's last texts are held back: what is asked about came after the history. People are divided by a hash of their
+id, so the same ones are always tested, whatever file they stand in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pearl.history import parse_document, parse_lines
+from pearl.likeness.masking import distinct, word_count
+from pearl.records import Document
+from pearl.texts import check_id
+
+IMPOSTORS, DEV, TEST = "impostors", "dev", "test"
+HISTORY_SHARE = 0.7
+LEAST_TEXTS = 15
+WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A person whose later texts are asked about, both oldest first."""
+
+    user: str
+    history: tuple[str, ...]
+    later: tuple[str, ...]
+
+
+def part_of(user: str) -> str:
+    """Two fifths of all people are impostors, a fifth is for tuning, two fifths are tested."""
+    place = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
+    return IMPOSTORS if place < 40 else DEV if place < 60 else TEST
+
+
+def texts_by_user(path: Path) -> dict[str, list[str]]:
+    """Everybody's different texts, oldest first. Raises InputError that names file, line and field of a bad one."""
+    found: dict[str, list[Document]] = defaultdict(list)
+
+    def add(value: dict[str, Any]) -> None:
+        found[check_id(value.get("user_id"), param="user_id")].append(parse_document(value))
+
+    for _ in parse_lines(path, add):
+        pass
+    return {
+        user: distinct(each.text for each in sorted(theirs, key=lambda each: each.timestamp or 0.0))
+        for user, theirs in sorted(found.items())
+    }
+
+
+def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Writer]:
+    """The people of a part with enough texts, each with their history and what came after it."""
+    return [
+        Writer(user, tuple(theirs[: _cut(theirs)]), tuple(theirs[_cut(theirs) :]))
+        for user, theirs in texts.items()
+        if part_of(user) == part and len(theirs) >= LEAST_TEXTS
+    ]
+
+
+def _cut(texts: Sequence[str]) -> int:
+    return int(len(texts) * HISTORY_SHARE)
+
+
+def passages(texts: Sequence[str], words: int) -> Iterator[str]:
+    """Texts of exactly so many words: one after the other is added until they suffice, and the end is cut."""
+    parts: list[str] = []
+    for text in texts:
+        parts.append(text)
+        if sum(map(word_count, parts)) >= words:
+            joined = "\n\n".join(parts)
+            yield joined[: list(WORD.finditer(joined))[words - 1].end()]
+            parts = []
