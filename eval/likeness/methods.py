@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from eval.likeness.claims import Claim, Passage
-from eval.likeness.writers import Writer
+from eval.likeness.writers import Author
 from pearl.likeness.calibration import Evidence
+from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
-from pearl.likeness.reference import Reference
 from pearl.stats import Floats
 from retriever.models.encoder import Encoder
 
@@ -30,34 +30,34 @@ LATEST_TEXTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Lineup:
     """All that methods need: the writers, the impostors, and an encoder."""
 
-    writers: Sequence[Writer]
-    reference: Callable[[Writer], Reference]
+    writers: Sequence[Author]
+    reference: Callable[[Author], Impostors]
     encoder: Encoder
 
 
-def scores_of(methods: Sequence[str], ground: Ground, claims: Sequence[Claim]) -> dict[str, Floats]:
+def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
     """Each method's score of each claim, (N,); NaN where ours abstains, which leaves the claim out everywhere."""
-    ours = _likenesses(ground, claims)
+    ours = _likenesses(lineup, claims)
     found = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
     if EMBEDDINGS in methods:
-        found[EMBEDDINGS] = _cosines(ground.writers, claims, ground.encoder.encode_documents, LATEST_TEXTS)
+        found[EMBEDDINGS] = _cosines(lineup.writers, claims, lineup.encoder.encode_documents, LATEST_TEXTS)
     if TFIDF in methods:
-        found[TFIDF] = _cosines(ground.writers, claims, _character_vectors(ground, claims), None)
+        found[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup, claims), None)
     return {name: found[name] for name in methods}
 
 
-def _likenesses(ground: Ground, claims: Sequence[Claim]) -> Floats:
+def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
     """The probability and the two log ratios of each claim, (N, 3). A person is fitted once, a passage read once."""
     reads: dict[tuple[int, Passage], Any] = {}
     fitted: dict[int, Likeness] = {}
     rows = []
     for claim in claims:
         if claim.writer not in fitted:
-            writer = ground.writers[claim.writer]
-            fitted[claim.writer] = Likeness.fit(writer.history, ground.reference(writer))
+            writer = lineup.writers[claim.writer]
+            fitted[claim.writer] = Likeness.fit(writer.history, lineup.reference(writer))
         ours = fitted[claim.writer]
         evidence = None
         if claim.passage.words >= LEAST_WORDS and ours.reads_language(claim.passage.text):
@@ -76,7 +76,7 @@ def _row(ours: Likeness, evidence: Evidence | None) -> tuple[float, float, float
 
 
 def _cosines(
-    writers: Sequence[Writer], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
+    writers: Sequence[Author], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
 ) -> Floats:
     """The cosine of each passage with the mean vector of its claimed writer's latest texts, (N,)."""
     texts = list(dict.fromkeys(claim.passage.text for claim in claims))
@@ -90,11 +90,11 @@ def _cosines(
     return np.array([float(vectors[claim.passage.text] @ mean(claim.writer)) for claim in claims])
 
 
-def _character_vectors(ground: Ground, claims: Sequence[Claim]) -> Callable[[list[str]], Any]:
+def _character_vectors(lineup: Lineup, claims: Sequence[Claim]) -> Callable[[list[str]], Any]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(2, 4), max_features=5000, sublinear_tf=True)
-    vectorizer.fit([text for writer in ground.writers for text in writer.history[-LATEST_TEXTS:]])
+    vectorizer.fit([text for writer in lineup.writers for text in writer.history[-LATEST_TEXTS:]])
 
     def encode(texts: list[str]) -> Any:
         return vectorizer.transform(texts).toarray().astype(np.float32)

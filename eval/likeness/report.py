@@ -15,12 +15,12 @@ import numpy as np
 
 from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED, Claim, claims
 from eval.likeness.figures import auc, equal_error_rate
-from eval.likeness.methods import LIKENESS, Ground, scores_of
+from eval.likeness.methods import LIKENESS, Lineup, scores_of
 from eval.likeness.writers import IMPOSTORS, part_of, texts_by_user, writers_of
 from eval.stats.certainty import Certain, brier, calibration_error, reliability
 from pearl.errors import InputError
+from pearl.likeness.impostors import Impostors, is_same_person
 from pearl.likeness.likeness import Likeness
-from pearl.likeness.reference import Reference, is_same_person
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.encoder import Encoder
 
@@ -50,12 +50,12 @@ def likeness_report(
     files, told = [], []
     for path in paths:
         progress(f"{path.name}: reading")
-        ground, head = _ground(path, options, encoder)
+        lineup, head = _lineup(path, options, encoder)
         lengths, certainties = [], []
         for words in options.lengths:
             progress(f"{path.name}: {words} words")
-            found = claims(ground.writers, words, options.seed)
-            part, certain = _length(found, words, ground, options)
+            found = claims(lineup.writers, words, options.seed)
+            part, certain = _length(found, words, lineup, options)
             lengths.append(part)
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
@@ -63,7 +63,7 @@ def likeness_report(
     return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(told))}
 
 
-def _ground(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Ground, Json]:
+def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Json]:
     """The writers of a file with their impostors, and the account of both."""
     texts = texts_by_user(path)
     writers = writers_of(texts, options.part)
@@ -78,17 +78,17 @@ def _ground(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Gro
         fitted = {writer.user: Likeness.fit(writer.history).reference for writer in chosen}
         registers = Counter(reference.name for reference in fitted.values())
         head: Json = {"impostors": dict(sorted(registers.items())), "removed": []}
-        ground = Ground(chosen, lambda writer: fitted[writer.user], encoder)
+        lineup = Lineup(chosen, lambda writer: fitted[writer.user], encoder)
     else:
         others = {user: mine for user, mine in texts.items() if part_of(user) == IMPOSTORS}
         if options.impostors:
             others = {user: mine for each in options.impostors for user, mine in texts_by_user(each).items()}
         removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
         kept = {user: mine for user, mine in others.items() if user not in removed}
-        reference = Reference.of(path.name, kept)
+        reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
-        ground = Ground(chosen, lambda writer: reference, encoder)
-    return ground, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
+        lineup = Lineup(chosen, lambda writer: reference, encoder)
+    return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
 
 
 def _tested_impostors(
@@ -103,9 +103,9 @@ def _tested_impostors(
             yield user
 
 
-def _length(found: Sequence[Claim], words: int, ground: Ground, options: LikenessOptions) -> tuple[Json, Floats]:
+def _length(found: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Json, Floats]:
     """The figures at one length, and the probability, (N,), beside the truth of as many false claims as true ones."""
-    scores = scores_of(options.methods, ground, found) if found else {}
+    scores = scores_of(options.methods, lineup, found) if found else {}
     ours = scores.get(LIKENESS, np.array([]))
     answered = np.isfinite(ours)
     kinds = np.array([claim.kind for claim in found])
@@ -113,7 +113,7 @@ def _length(found: Sequence[Claim], words: int, ground: Ground, options: Likenes
     part: Json = {"words": words, **counts, "abstained": int((~answered).sum())}
     if not min(counts[OWN], counts[SAME_DOMAIN]):
         return {**part, "methods": [], "calibration": None}, np.zeros((0, 2))
-    names = np.array([ground.writers[claim.writer].user for claim in found])
+    names = np.array([lineup.writers[claim.writer].user for claim in found])
     part["methods"] = [
         {"method": method, **_told(method, each, kinds, names, answered, options)} for method, each in scores.items()
     ]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pearl.likeness.calibration import Calibrated, Evidence, calibration_for
+from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
 from pearl.likeness.masking import Tokens, characters, distinct, word_count
 from pearl.likeness.ngrams import Grams, NgramModel
-from pearl.likeness.reference import ReadText, Reference, Stream, shipped_references
 
 LEAST_WORDS = 30  # of a text
 LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300
@@ -40,7 +40,7 @@ class Likeness:
     """One person's models. ``texts`` and ``words`` are the number of those fitted, ``left_out`` those in a language
     that the impostors do not write."""
 
-    reference: Reference
+    reference: Impostors
     words_model: NgramModel | None
     characters_model: NgramModel | None
     texts: int
@@ -49,7 +49,7 @@ class Likeness:
     calibrated: Calibrated
 
     @classmethod
-    def fit(cls, texts: Sequence[str], reference: Reference | None = None) -> Likeness:
+    def fit(cls, texts: Sequence[str], reference: Impostors | None = None) -> Likeness:
         """The models of a person's texts, a repeated one once; without ``reference`` against the shipped register that
         foretells them best."""
         different = distinct(texts)
@@ -104,7 +104,7 @@ def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
     return NgramModel.fit(Grams.of(texts, stream.order), stream.discount)
 
 
-def nearest_register(texts: Sequence[str]) -> Reference:
+def nearest_register(texts: Sequence[str]) -> Impostors:
     """The shipped register whose people would most likely have written the texts."""
     sample = [characters(text) for text in texts[:200]] or [characters(" ")]
 

@@ -8,8 +8,8 @@ import pytest
 
 from pearl.errors import InputError
 from pearl.likeness.calibration import GIVEN, SHIPPED, Evidence, calibration_for
+from pearl.likeness.impostors import Impostors, shipped_references
 from pearl.likeness.likeness import Likeness
-from pearl.likeness.reference import Reference, shipped_references
 
 TextsBy = Callable[[int, int], list[str]]
 GERMAN = (
@@ -19,11 +19,11 @@ GERMAN = (
 
 
 @pytest.fixture
-def reference(texts_by: TextsBy) -> Reference:
-    return Reference.of("test", {f"user {person}": texts_by(person, 12) for person in range(6, 18)})
+def reference(texts_by: TextsBy) -> Impostors:
+    return Impostors.of("test", {f"user {person}": texts_by(person, 12) for person in range(6, 18)})
 
 
-def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference: Reference) -> None:
+def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference: Impostors) -> None:
     texts = texts_by(1, 30)
     ann = Likeness.fit(texts[:25], reference)
     own = [ann.score(text).log_ratio or 0.0 for text in texts[25:]]
@@ -43,7 +43,7 @@ def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
     assert most == more
 
 
-def test_confidence_grows_with_length(texts_by: TextsBy, reference: Reference) -> None:
+def test_confidence_grows_with_length(texts_by: TextsBy, reference: Impostors) -> None:
     texts = texts_by(1, 34)
     ann = Likeness.fit(texts[:25], reference)
     short, long = texts[25], " ".join(texts[25:])
@@ -64,19 +64,19 @@ def test_confidence_grows_with_length(texts_by: TextsBy, reference: Reference) -
     ],
 )
 def test_it_abstains_and_says_why(
-    texts_by: TextsBy, reference: Reference, texts: int, text: str | None, verdict: str
+    texts_by: TextsBy, reference: Impostors, texts: int, text: str | None, verdict: str
 ) -> None:
     ann = Likeness.fit(texts_by(1, texts), reference)
     score = ann.score(text or texts_by(1, 1)[0])
     assert (score.probability, score.verdict, score.log_ratio) == (None, verdict, None)
 
 
-def test_a_text_that_is_repeated_counts_once(texts_by: TextsBy, reference: Reference) -> None:
+def test_a_text_that_is_repeated_counts_once(texts_by: TextsBy, reference: Impostors) -> None:
     same = Likeness.fit(texts_by(1, 1) * 40, reference)
     assert (same.texts, same.score(texts_by(1, 1)[0]).verdict) == (1, "history_too_small")
 
 
-def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy, reference: Reference) -> None:
+def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy, reference: Impostors) -> None:
     german = [f"{GERMAN} {'Ja, ' * number}genau." for number in range(10)]
     both = Likeness.fit([*texts_by(1, 25), *german], reference)
     alone = Likeness.fit(texts_by(1, 25), reference)
@@ -87,16 +87,16 @@ def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy
 def test_an_impostor_who_is_the_person_is_removed_and_named(texts_by: TextsBy) -> None:
     impostors = {f"user {person}": texts_by(person, 12) for person in range(6, 12)}
     ann = texts_by(1, 20)
-    found = Reference.of("test", {**impostors, "ann at work": ann[15:]}, person=ann)
+    found = Impostors.of("test", {**impostors, "ann at work": ann[15:]}, person=ann)
     assert (found.removed, found.authors) == (("ann at work",), 6)
     with pytest.raises(InputError, match="no impostor"):
-        Reference.of("test", {"ann": ann}, person=ann)
+        Impostors.of("test", {"ann": ann}, person=ann)
 
 
-def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, reference: Reference) -> None:
+def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, reference: Impostors) -> None:
     path = tmp_path / "test.safetensors"
     reference.save(path)
-    loaded = Reference.load(path)
+    loaded = Impostors.load(path)
     assert (loaded.name, loaded.authors, loaded.masking) == ("test", 12, reference.masking)
     text = texts_by(2, 1)[0]
     texts = texts_by(1, 20)

@@ -69,7 +69,7 @@ class ReadText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class Impostors:
     """The impostors of one register. ``removed`` are those who turned out to be the person."""
 
     name: str
@@ -88,7 +88,7 @@ class Reference:
         *,
         person: Sequence[str] = (),
         least_authors: int = 1,
-    ) -> Reference:
+    ) -> Impostors:
         """The figures of the texts by author, without authors who are the ``person``: who share a fifth of their texts
         with them. What fewer than ``least_authors`` use is left out.
 
@@ -135,7 +135,7 @@ class Reference:
         save_file(arrays, path, {"vocabulary": known, "authors": str(self.authors), "kind": self.kind})
 
     @classmethod
-    def load(cls, path: Path) -> Reference:
+    def load(cls, path: Path) -> Impostors:
         from safetensors import safe_open
 
         arrays = load_file(path)
@@ -163,6 +163,6 @@ def is_same_person(mine: set[str], theirs: set[str]) -> bool:
 
 
 @cache
-def shipped_references() -> tuple[Reference, ...]:
+def shipped_references() -> tuple[Impostors, ...]:
     """The registers that come with the package."""
-    return tuple(Reference.load(path) for path in sorted(FOLDER.glob("*.safetensors")))
+    return tuple(Impostors.load(path) for path in sorted(FOLDER.glob("*.safetensors")))
