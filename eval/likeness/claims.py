@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.likeness.writers import Author, passages
+from eval.likeness.writers import Claimant, passages
 from pearl.records import Request
 from retriever.history.lexical import BM25Index, hashed_words
 
@@ -39,7 +39,7 @@ class Claim:
         return self.kind == OWN
 
 
-def claims(writers: Sequence[Author], words: int, seed: int) -> list[Claim]:
+def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
     """For each writer some of their own later passages, passages by others drawn blindly, and for each own passage the
     passage by somebody else that is nearest to it by BM25."""
     dice = random.Random(f"{seed} {words}")

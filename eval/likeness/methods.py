@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eval.likeness.claims import Claim, Passage
-from eval.likeness.writers import Author
+from eval.likeness.writers import Claimant
 from pearl.likeness.calibration import Evidence
 from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
@@ -33,8 +33,8 @@ LATEST_TEXTS = 20
 class Lineup:
     """All that methods need: the writers, the impostors, and an encoder."""
 
-    writers: Sequence[Author]
-    reference: Callable[[Author], Impostors]
+    writers: Sequence[Claimant]
+    reference: Callable[[Claimant], Impostors]
     encoder: Encoder
 
 
@@ -76,7 +76,7 @@ def _row(ours: Likeness, evidence: Evidence | None) -> tuple[float, float, float
 
 
 def _cosines(
-    writers: Sequence[Author], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
+    writers: Sequence[Claimant], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
 ) -> Floats:
     """The cosine of each passage with the mean vector of its claimed writer's latest texts, (N,)."""
     texts = list(dict.fromkeys(claim.passage.text for claim in claims))

@@ -26,7 +26,7 @@ WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class Claimant:
     """A person whose later texts are asked about, both oldest first."""
 
     user: str
@@ -55,10 +55,10 @@ def texts_by_user(path: Path) -> dict[str, list[str]]:
     }
 
 
-def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Author]:
+def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
     """The people of a part with enough texts, each with their history and what came after it."""
     return [
-        Author(user, tuple(theirs[: _cut(theirs)]), tuple(theirs[_cut(theirs) :]))
+        Claimant(user, tuple(theirs[: _cut(theirs)]), tuple(theirs[_cut(theirs) :]))
         for user, theirs in texts.items()
         if part_of(user) == part and len(theirs) >= LEAST_TEXTS
     ]
