@@ -25,6 +25,7 @@ NAMES = (
     "cascade",
     "serving",
     "judging",
+    "forensics",
     "startup",
     "install",
     "hostile_bodies",

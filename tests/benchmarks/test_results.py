@@ -52,6 +52,7 @@ FIGURES = {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
     },
+    "forensics": {"reading_s", "figures_s", "figures_clock_s", "plain_loop_s", "times_plain", "peak_mib"},
     "hostile_bodies": {
         "calm_ms",
         *(
