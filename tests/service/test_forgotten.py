@@ -15,6 +15,7 @@ from service.embedding import BackgroundEmbedder, Precedence
 
 # a look at every object touches what libraries call deprecated
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+TOGETHER = 1_000  # objects that are looked at in one go
 PIECES = ("quag", "gamire")  # the marker itself stands nowhere in this module
 
 
@@ -31,17 +32,23 @@ def holders(marker: str) -> list[str]:
     """The kinds of live objects that hold a text with the marker, or the text as bytes."""
     gc.collect()
     wanted = marker.encode()
+
+    def texts_in(*objects: Any) -> list[Any]:
+        return [
+            held
+            for held in gc.get_referents(*objects)
+            if (isinstance(held, str) and marker in held) or (isinstance(held, bytes | bytearray) and wanted in held)
+            if not (held is marker or held is wanted)
+        ]
+
+    everything = gc.get_objects()
+    ours = sys._getframe().f_locals
     found = []
-    for holder in gc.get_objects():
-        if holder is sys._getframe().f_locals:
-            continue
-        for held in gc.get_referents(holder):
-            text = (isinstance(held, str) and marker in held) or (
-                isinstance(held, bytes | bytearray) and wanted in held
-            )
-            if text and not (held is marker or held is wanted):
-                found.append(f"{type(holder).__name__}: {held[:80]!r}")
-    return found
+    for start in range(0, len(everything), TOGETHER):
+        some = everything[start : start + TOGETHER]
+        if texts_in(*some):
+            found += [(holder, held) for holder in some if holder is not ours for held in texts_in(holder)]
+    return [f"{type(holder).__name__}: {held[:80]!r}" for holder, held in found]
 
 
 @pytest.fixture
