@@ -146,6 +146,16 @@ def embedded_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def encoder_once() -> Iterator[None]:
+    """An encoder is loaded and compiled once, for the commands of a module's tests too."""
+    from retriever.models import encoder
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "_load", cache(encoder._load))
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Engine]:
     """A PostgreSQL 18 of our own for the session, with a migrated database to copy from; rather quick than durable."""

@@ -33,7 +33,7 @@ LINES = [
 
 
 @pytest.fixture
-def rank(run_pearl: Callable[..., Any]) -> Callable[..., Any]:
+def rank(encoder_once: None, run_pearl: Callable[..., Any]) -> Callable[..., Any]:
     """`pearl rank` with options by name."""
     return partial(run_pearl, "rank")
 

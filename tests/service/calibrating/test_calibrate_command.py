@@ -21,7 +21,7 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture
-def database(judge_endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def database(encoder_once: None, judge_endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The database of PEARL_HOME; the endpoint is the chat model, and cosines retrieve."""
     monkeypatch.setenv("PEARL_RETRIEVER", "dense")
     made = Database(load_settings().resolved_database_url, timeout_s=10.0)
