@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,12 @@ class LocalChatModel:
 
     @property
     def identity(self) -> str:
-        """The name, and for a folder the size and time of every file, on which kept answers depend."""
-        files = (path for path in sorted(Path(self._model).glob("*")) if path.is_file())
-        found = (f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
-        return "; ".join((self._model, *found))
+        """The name, and for a folder a digest of its files' sizes and times, on which kept answers depend."""
+        files = [path for path in sorted(Path(self._model).glob("*")) if path.is_file()]
+        if not files:
+            return self._model
+        found = "; ".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+        return f"{self._model} ({sha256(found.encode()).hexdigest()[:12]})"
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:

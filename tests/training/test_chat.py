@@ -62,7 +62,7 @@ def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_
     (tmp_path / "pairs.json").write_text(json.dumps(RECORDS[:2]), encoding="utf-8")
     judged = run_pearl("judge", "quality", "--llm", "transformers", *asked)
     assert judged.status == 0, judged.err
-    assert (judged.json["judge"].partition(";")[0], judged.json["n"]) == (str(model), 2)
+    assert (judged.json["judge"].partition(" (")[0], judged.json["n"]) == (str(model), 2)
     assert sum(judged.json["verdicts"].values()) == 4
 
 
