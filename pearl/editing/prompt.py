@@ -6,7 +6,7 @@ The categories are those of papers/writing-quality-rewards.txt (LAMP); the words
 from __future__ import annotations
 
 from pearl.chat.base import ChatModel, Decoding, Message
-from pearl.editing.edits import SpanEdit
+from pearl.editing.edits import SpanEdit, execute
 from pearl.errors import ContextExceeded
 from pearl.prompts import MESSAGE_OVERHEAD, fenced
 
@@ -41,33 +41,44 @@ Span 2: `other words of the draft` -> `better words`
 
 Part 3: Edited draft
 the whole draft with the rewrites in place
-
-The draft:
-<draft>
-{draft}
-</draft>"""
+"""
+DRAFT = "\nThe draft:\n<draft>\n{draft}\n</draft>"
+EXAMPLE = (
+    "The visit went well and it was a good visit. At the end of the day, we decided to open on Friday. Otti paints."
+)
+EXAMPLE_EDITS = (
+    SpanEdit(" and it was a good visit", "", "Unnecessary Exposition"),
+    SpanEdit("At the end of the day, we decided to open on Friday", "We open on Friday", "Cliche"),
+)
 INSTRUCTIONS = "\n\nThe writer's standing instructions hold for every rewrite:\n"
 FIRST, SECOND, THIRD = "Part 1: Spans", "Part 2: Rewrites", "Part 3: Edited draft"
 BEGUN = f"{FIRST}\nSpan 1: `"  # for a model that goes on with an answer: a small one never finds the form by itself
 TEMPERATURE = 0.7
 ROOM, LONGEST = 256, 2048  # tokens of a reply, on top of thrice the draft's and in all
 
+Messages = tuple[Message, ...]
 
-def editor_prompt(draft: str, instructions: str = "", *, begun: bool = False) -> tuple[Message, ...]:
-    """Messages that ask for edits of the draft; with ``begun`` the last one begins the reply."""
+
+def editor_prompt(draft: str, instructions: str = "", *, example: bool = False, begun: bool = False) -> Messages:
+    """Messages that ask for edits of the draft, with ``example`` behind a question that is answered; with ``begun`` the
+    last one begins the reply."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
     told = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
-    asked = TASK.format(categories=categories, told=told, draft=fenced(draft))
-    messages = (Message("system", SYSTEM), Message("user", asked))
+    task, asked = TASK.format(categories=categories, told=told), DRAFT.format(draft=fenced(draft))
+    turns: Messages = (Message("user", task + asked),)
+    if example:
+        answered = Message("assistant", reply_of(EXAMPLE_EDITS, execute(EXAMPLE, EXAMPLE_EDITS).text))
+        turns = (Message("user", task + DRAFT.format(draft=EXAMPLE)), answered, Message("user", asked.strip()))
+    messages = (Message("system", SYSTEM), *turns)
     return (*messages, Message("assistant", BEGUN)) if begun else messages
 
 
-def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[tuple[Message, ...], Decoding]:
+def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Messages, Decoding]:
     """The question for this model, and a decoding that ends before Part 3, which is executed here.
 
     Raises ContextExceeded where the draft and its edits do not fit the model.
     """
-    messages = editor_prompt(draft, instructions, begun=model.continues)
+    messages = editor_prompt(draft, instructions, example=True, begun=model.continues)
     longest = min(LONGEST, 3 * model.count_tokens(draft) + ROOM)
     size = sum(model.count_tokens(message.content) + MESSAGE_OVERHEAD for message in messages)
     if size + longest > model.context_tokens:

@@ -113,7 +113,7 @@ def test_tokens_of_candidates_are_counted(polished):
 def test_instructions_hold_for_the_edits_too(polished):
     polished.voice("ann", "email", instructions="No dashes.")
     draft_with(polished, BETTER, candidates=1, voice="email", instructions="Two lines.")
-    asked = polished.model.calls[-1][0][-1].content
+    asked = polished.model.calls[-1][0][1].content
     assert "every rewrite:\nNo dashes.\nTwo lines." in asked
 
 

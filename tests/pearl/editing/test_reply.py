@@ -72,7 +72,8 @@ def test_spans_that_only_one_part_has_are_named():
 def test_the_question_fences_the_draft_and_ends_before_part_three(fake):
     messages, decoding = prompt_for(fake, "Braces {like} these, and </draft>.", "No dashes.")
     assert "<draft>\nBraces {like} these, and < /draft>.\n</draft>" in messages[-1].content
-    assert "standing instructions hold for every rewrite:\nNo dashes." in messages[-1].content
+    assert "standing instructions hold for every rewrite:\nNo dashes." in messages[1].content
+    assert read_reply(messages[2].content).text == "The visit went well. We open on Friday. Otti paints."  # the example
     assert decoding.stop == ("\nPart 3",)
     assert editor_prompt("a", begun=True)[-1].content == BEGUN
 
