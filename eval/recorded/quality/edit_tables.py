@@ -109,7 +109,7 @@ def edits_figure(result: Json) -> Figure:
     gradual.plot(numbers, [row["median"] for row in rows], "o-", color=BLUE, ms=4, lw=1)
     gradual.axhline(0, color=GREY, lw=0.8)
     gradual.set_xlabel("edits executed (fewer traces have many)")
-    gradual.set_ylabel("change from the draft, median and quartiles")
+    gradual.set_ylabel("change from the draft (quartiles)")
     for axes in (single, gradual):
         axes.spines[["top", "right"]].set_visible(False)
     return figure
