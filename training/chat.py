@@ -71,7 +71,9 @@ def load_base(name: str) -> tuple[Any, Any]:
     """The model in float32 and its tokenizer. Raises InputError for anything that is no chat model."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if name == EMBEDDED:
         from pearl.chat.embedded import embedded_model_file
         from retriever.models.smollm2 import load_smollm2

@@ -42,7 +42,9 @@ class LocalChatModel:
     def _loaded(self) -> tuple[Any, Any]:
         """The model and its tokenizer. Raises ChatError."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             tokenizer = AutoTokenizer.from_pretrained(self._model)
             model: Any = AutoModelForCausalLM.from_pretrained(self._model, dtype="auto")
