@@ -27,6 +27,7 @@ from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, shown
+from eval.stats.proportions import even_p
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError
 from pearl.options import known
@@ -355,13 +356,11 @@ def must_agree(columns: PairColumns, seed: int) -> dict[str, Any]:
 
 def sign_test(columns: PairColumns) -> dict[str, Any]:
     """Count the users with whom each system wins more often than the other, and test it: users are independent."""
-    from scipy.stats import binomtest
-
     score: dict[str, int] = defaultdict(int)
     for user, taken in zip(columns.cluster, columns.taken, strict=True):
         score[user] += int(taken)
     won, lost = sum(wins > 0 for wins in score.values()), sum(wins < 0 for wins in score.values())
-    p_value = float(binomtest(won, won + lost).pvalue) if won + lost else None
+    p_value = even_p(won, lost) if won + lost else None
     return {"proposed": won, "baseline": lost, "neither": len(score) - won - lost, "p_value": p_value}
 
 

@@ -15,7 +15,7 @@ from eval.judges.judge import Judgement, Judgements, verdict_counts
 from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Json, Table, shown
-from eval.stats.proportions import add_holm, mcnemar, wilson_json
+from eval.stats.proportions import add_holm, even_p, wilson_json
 from pearl.stats import Bootstrap, Estimate, Floats
 
 
@@ -143,7 +143,7 @@ def _difference(
         "high_share": difference(high, high_full) if mode.certainty else None,
         "items_better": better,
         "items_worse": worse,
-        "p_value": mcnemar(better, worse),
+        "p_value": even_p(better, worse),
     }
 
 

@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from eval.asking.json_lines import optional_id
 from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
 from pearl.history import parse_lines
 from pearl.records import Document, Request
-from pearl.texts import check_characters, check_id, json_type
+from pearl.texts import check_characters, json_type
 from retriever.candidates_file import parse_candidates
 
 LARGEST_GAIN = 1e9  # nats; sums and squares of larger ones overflow
@@ -60,8 +61,8 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
         raise InputError("'documents' is empty; a record needs at least one.", param="documents", code="empty_list")
     return GainsRecord(
         request=request,
-        user_id=_optional_id(value, "user_id"),
-        id=_optional_id(value, "id"),
+        user_id=optional_id(value, "user_id"),
+        id=optional_id(value, "id"),
         target=_target(value.get("target")),
         documents=tuple(documents),
         gains=_numbers(value.get("gain"), "gain", len(documents)),
@@ -111,10 +112,6 @@ def _number(value: Any, param: str) -> float:
             f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param, code="out_of_range"
         )
     return float(value)
-
-
-def _optional_id(value: dict[str, Any], name: str) -> str | None:
-    return None if value.get(name) is None else check_id(value[name], param=name)
 
 
 def _target(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Two sets of answers to the same questions: McNemar's test of the difference, and Holm's of several such tests."""
+"""Two counts that chance would make equal: the exact test, and Holm's correction of several; shares and intervals."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pearl.proportions import holm, wilson
 UNBALANCED_P = 0.001
 
 
-def mcnemar(better: int, worse: int) -> float:
-    """The exact p-value; equal questions say nothing, and of nothing it is 1."""
+def even_p(one: int, other: int) -> float:
+    """The exact p-value of two counts that chance would make equal, as McNemar's test of the questions that only one of
+    two got right; 1 if both are 0."""
     from scipy.stats import binomtest
 
-    return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
+    return float(binomtest(one, one + other).pvalue) if one + other else 1.0
 
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

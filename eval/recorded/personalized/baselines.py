@@ -16,7 +16,7 @@ from eval.asking.verdict import Answer, Given
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import rare_words, tokens
 from eval.recorded.personalized.reading import Read
-from eval.stats.proportions import add_holm, mcnemar, wilson_json
+from eval.stats.proportions import add_holm, even_p, wilson_json
 from pearl.stats import Bootstrap, Floats
 
 Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither
@@ -92,7 +92,7 @@ def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[s
         "difference": (bootstrap.mean(judge) - bootstrap.mean(mine)).to_json(),
         "judge_only": better,
         "baseline_only": worse,
-        "p_value": mcnemar(better, worse),
+        "p_value": even_p(better, worse),
     }
 
 

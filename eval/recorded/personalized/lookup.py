@@ -14,9 +14,9 @@ LONG_ENOUGH = 20  # characters of a text that cannot stand somewhere else by cha
 Said: TypeAlias = tuple[str, list[RecordedJudgement]] | None  # what a check says, and of which records
 
 
-def said(found: list[RecordedJudgement], recording: Recording, what: str) -> Said:
+def said(records: list[RecordedJudgement], recording: Recording, what: str) -> Said:
     """The message 'N of M records WHAT' with those records; None when there are none."""
-    return (f"{len(found):,} of {len(recording.judgements):,} records {what}", found) if found else None
+    return (f"{len(records):,} of {len(recording.judgements):,} records {what}", records) if records else None
 
 
 def where(recording: Recording, holds: Callable[[RecordedJudgement], object]) -> list[RecordedJudgement]:
@@ -35,7 +35,7 @@ def repeated(
 
 
 def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgement]:
-    return sorted((judgement for group in groups for judgement in group), key=lambda each: each.line)
+    return sorted((judgement for group in groups for judgement in group), key=lambda record: record.line)
 
 
 def is_survey(recording: Recording) -> bool:
@@ -57,7 +57,7 @@ def tokens(text: str | None) -> list[str]:
 
 def rare_words(recording: Recording) -> dict[str, frozenset[str]]:
     """Each persona's words of four letters or more that at most a tenth of the personas, or one alone, have."""
-    personas = {folded(each.persona) for each in recording.judgements} - {""}
+    personas = {folded(record.persona) for record in recording.judgements} - {""}
     each_words = {persona: {word for word in tokens(persona) if len(word) > 3} for persona in personas}
     counts = Counter(word for words in each_words.values() for word in words)
     return {

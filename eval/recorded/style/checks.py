@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binomtest
-
 from eval.recorded.style.ability import UNKNOWN, Abilities
 from eval.recorded.style.choices import LEARNED, StyleOptions
 from eval.recorded.style.counts import subject_of
@@ -16,7 +14,7 @@ from eval.recorded.style.judged import Judged, Unit
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
-from eval.stats.proportions import UNBALANCED_P
+from eval.stats.proportions import UNBALANCED_P, even_p
 
 EXAMPLES = 20
 UNREADABLE = 0.05  # of a judge's lines
@@ -161,6 +159,6 @@ def _unbalanced(kind: str, counts: Counter[str | None]) -> Iterator[StyleFinding
         message = f"of {total:,} labels of people are '{most}': always saying so is hard to beat."
         yield StyleFinding("unbalanced_people", NOTE, f"{there[most]:,} {message}", there[most], (kind,))
     first, second = counts[A], counts[B]
-    if kind == RANKING and first + second and binomtest(first, first + second).pvalue < UNBALANCED_P:
+    if kind == RANKING and even_p(first, second) < UNBALANCED_P:
         message = f"of {first + second:,} pairs in which people prefer one text they prefer a: was the order drawn?"
         yield StyleFinding("position_of_people", NOTE, f"{first:,} {message}", first, (kind,))
