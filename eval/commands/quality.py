@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -19,6 +20,8 @@ Files are JSON arrays or JSON Lines; LAMP's chats with a preference are read, to
 Examples:
 
 \b
+  pearl eval quality --pairs lamp.json --model embedded --json -
+  pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --model MODEL --scorer perplexity
   pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression
   pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --scorer shorter --json - | jq .baselines
 """
@@ -28,14 +31,19 @@ def quality(
     pairs: list[Path] = typer.Option(
         ..., "--pairs", metavar="F.json", help="Pairs of texts, a set a file; repeatable."
     ),
-    scorer: str = typer.Option(
-        ..., "--scorer", metavar="NAME", help="shorter, longer, first, compression, type_token or perplexity."
+    model: str | None = typer.Option(None, "--model", metavar="MODEL", help="Reward model: a folder, or embedded."),
+    scorer: str | None = typer.Option(
+        None,
+        "--scorer",
+        metavar="NAME",
+        help="shorter, longer, first, compression, type_token or perplexity; beside --model a further baseline.",
     ),
     trained_on: list[Path] = typer.Option(
         [],
         "--trained-on",
         metavar="F.json",
-        help="Training records: pairs with their paragraphs are named; repeatable.",
+        help="Training records: pairs with their paragraphs are named, and a linear model on surface features is "
+        "fitted on them; repeatable.",
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
@@ -46,13 +54,25 @@ def quality(
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import QualityOptions, quality_report, read_sets
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
-    from eval.recorded.quality.scorers import BY_NAME
+    from eval.recorded.quality.reward_scorer import RewardScorer
+    from eval.recorded.quality.scorers import BY_NAME, PairScorer
+    from eval.recorded.quality.surface import SurfaceScorer
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
+    from pearl.errors import InputError
 
     outputs = Outputs(json, picture, report)
     outputs.check()
-    chosen = BY_NAME[known("scorer", scorer, BY_NAME)]
-    head = Head.of("eval", "quality", pairs=pairs, scorer=scorer, trained_on=trained_on, resamples=resamples, seed=seed)
-    figures = quality_report(read_sets(pairs, trained_on), chosen, QualityOptions(resamples=resamples, seed=seed))
+    if model is None and scorer is None:
+        raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
+    named: list[PairScorer] = [RewardScorer.load(model)] if model is not None else []
+    if scorer is not None:
+        named.append(BY_NAME[known("scorer", scorer, BY_NAME)])
+    sets = read_sets(pairs, trained_on)
+    surface = SurfaceScorer.fitted(trained_on)
+    if surface is not None:
+        named.append(surface)
+    asked: dict[str, Any] = {"pairs": pairs, "model": model, "scorer": scorer, "trained_on": trained_on}
+    head = Head.of("eval", "quality", **asked, resamples=resamples, seed=seed)
+    figures = quality_report(sets, named[0], QualityOptions(resamples=resamples, seed=seed), named[1:])
     outputs.write(Report(head, figures, quality_tables, "Writing quality", quality_figure))

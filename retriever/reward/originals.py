@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import combinations
+from statistics import fmean
 
 from retriever.history.lexical import words
+from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
 
 LENGTH = 5  # words of a sequence
 SHARE = 0.1  # of the shorter text's sequences: lightly and heavily edited texts lie above it, other texts below
@@ -34,6 +37,27 @@ def underlying(texts: Sequence[str]) -> list[int]:
             seen[sequence].append(place)
     number_of = {text: root(place) for place, text in enumerate(distinct)}
     return [number_of[text] for text in texts]
+
+
+def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]]:
+    """The better and the worse text of each pair, and of any two versions of a paragraph whose scores differ; a text
+    that is scored more than once has their mean."""
+    given = [(pair.better, pair.worse) for pair in records if isinstance(pair, QualityPair)]
+    scores: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        if isinstance(record, ScoredParagraph):
+            scores[record.text].append(record.score)
+    means = {text: fmean(found) for text, found in scores.items()}
+    versions: dict[int, list[str]] = defaultdict(list)
+    for text, group in zip(means, underlying(list(means)), strict=True):
+        versions[group].append(text)
+    made = (
+        (one, other) if means[one] > means[other] else (other, one)
+        for texts in versions.values()
+        for one, other in combinations(texts, 2)
+        if means[one] != means[other]
+    )
+    return list(dict.fromkeys((*given, *made)))
 
 
 def _sequences(text: str) -> set[tuple[str, ...]]:

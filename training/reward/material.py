@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
 from pearl.errors import InputError
-from retriever.reward.originals import underlying
+from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
 from training.reward.choices import KEPT
 
@@ -105,13 +104,11 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     for _, record in kept:
         if isinstance(record, ScoredParagraph):
             scores[place[record.text]].append(record.score)
-    means = {text: fmean(found) for text, found in scores.items()}
-    rows = scores if duplicates == KEPT else {text: [mean] for text, mean in means.items()}
+    rows = scores if duplicates == KEPT else {text: [fmean(found)] for text, found in scores.items()}
     scored = tuple(Scored(text, score) for text, found in rows.items() for score in found)
-    given = (record for _, record in kept if isinstance(record, QualityPair))
-    pairs = dict.fromkeys(Preferred(place[pair.better], place[pair.worse]) for pair in given)
-    pairs |= dict.fromkeys(_versions(originals, means))
-    return RewardMaterial(texts, originals, scored, tuple(pairs), (*notes, *leaked))
+    versions = preferred_versions([record for _, record in kept])
+    pairs = tuple(Preferred(place[better], place[worse]) for better, worse in versions)
+    return RewardMaterial(texts, originals, scored, pairs, (*notes, *leaked))
 
 
 def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
@@ -145,14 +142,3 @@ def _without(
 def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:
     named = ", ".join(f"{path}:{record.line}" for path, record in records[:NAMED])
     return named + (f" and {len(records) - NAMED:,} more" if len(records) > NAMED else "")
-
-
-def _versions(originals: Sequence[int], scores: Mapping[int, float]) -> Iterator[Preferred]:
-    """Any two texts with one original and different scores."""
-    versions: dict[int, list[int]] = defaultdict(list)
-    for text in scores:
-        versions[originals[text]].append(text)
-    for texts in versions.values():
-        for one, other in combinations(texts, 2):
-            if scores[one] != scores[other]:
-                yield Preferred(*sorted((one, other), key=lambda text: -scores[text]))

@@ -149,7 +149,7 @@ def _described(
         "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
         "scores": len(material.scored),
         "pairs": len(material.pairs),
-        "notes": list(material.notes),
+        "notes": [_without_folders(note, (*options.data, *options.test)) for note in material.notes],
         "version": __version__,
         **report,
     }
@@ -164,6 +164,13 @@ def _described(
         pairs=options.pair_rule,
         training=training,
     )
+
+
+def _without_folders(note: str, files: Sequence[Path]) -> str:
+    """The note as an artifact keeps it: where the files lie on this machine is nobody else's business."""
+    for path in files:
+        note = note.replace(str(path), path.name)
+    return note
 
 
 def _write(artifact: RewardArtifact, head: ScoreHead | None, reader: ParagraphReader, out: Path) -> None:

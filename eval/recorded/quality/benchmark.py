@@ -17,6 +17,7 @@ from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
 
 EQUAL = 0.1  # lengths differ by at most this share of the longer text
+NOTHING_LEFT = 1e-9  # of the largest margin: a scorer of length alone is left with rounding errors
 Part = NDArray[np.bool_]
 
 
@@ -73,12 +74,16 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
     return sets
 
 
-def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: QualityOptions) -> dict[str, Any]:
-    """The accuracy of the scorer and every trivial one: over the sets, in each, by origin, and with equal lengths."""
+def quality_report(
+    sets: Sequence[PairSet], scorer: PairScorer, options: QualityOptions, others: Sequence[PairScorer] = ()
+) -> dict[str, Any]:
+    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, with equal
+    lengths and with length regressed out."""
     pairs = [pair for each in sets for pair in each.pairs]
     number = np.repeat(np.arange(len(sets)), [len(each.pairs) for each in sets])
-    scorers: dict[str, PairScorer] = {each.name: each for each in (scorer, *SCORERS)}
-    decided = {name: correct(each, pairs, options.seed) for name, each in scorers.items()}
+    scorers: dict[str, PairScorer] = {each.name: each for each in (scorer, *SCORERS, *others)}
+    margins = {name: each.margins(pairs) for name, each in scorers.items()}
+    decided = {name: correct(each, pairs, options.seed) for name, each in margins.items()}
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
@@ -87,7 +92,7 @@ def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: Quality
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)
-    baselines = [each.name for each in SCORERS]
+    baselines = [each.name for each in (*SCORERS, *others)]
     origins = sorted({pair.origin for pair in pairs})
     lengths = np.array([[len(pair.first.split()), len(pair.second.split())] for pair in pairs])
     equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
@@ -104,6 +109,9 @@ def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: Quality
             "baselines": {name: overall[name].to_json() for name in baselines},
         },
         "difference": _difference(overall, scorer.name),
+        "differences": {
+            name: (overall[scorer.name] - overall[name]).to_json() for name in baselines if name != scorer.name
+        },
         "ties": {name: ties for name, (_, ties) in decided.items()},
         "sets": [
             {"file": str(each.file), **_part(scored, members), "findings": list(each.findings)}
@@ -118,7 +126,30 @@ def quality_report(sets: Sequence[PairSet], scorer: PairScorer, options: Quality
             **_part(scored, equal),
             "difference": _difference(_accuracies(scored, equal), scorer.name) if equal.any() else None,
         },
+        "length_regressed": _regressed(margins, pairs, lengths, scored, options.seed),
     }
+
+
+def _regressed(
+    margins: Mapping[str, Floats],
+    pairs: Sequence[QualityPair],
+    lengths: NDArray[np.int_],
+    scored: ScoredPairs,
+    seed: int,
+) -> dict[str, Any]:
+    """Accuracies by what is left of each margin when a linear fit on the lengths' differences, in words, letters and
+    doublings, is taken off, each pair counting once; and the share of the margins' squares that the fit explains."""
+    letters = np.array([len(pair.first.strip()) - len(pair.second.strip()) for pair in pairs], float)
+    doublings = np.log2(np.maximum(lengths[:, 0], 1) / np.maximum(lengths[:, 1], 1))
+    inputs = np.column_stack((lengths[:, 0] - lengths[:, 1], letters, doublings))
+    accuracy, explained = {}, {}
+    for name, margin in margins.items():
+        known = np.where(np.isfinite(margin), margin, 0.0)
+        fitted = inputs @ np.linalg.lstsq(inputs, known, rcond=None)[0]
+        left = np.where(np.abs(margin - fitted) < NOTHING_LEFT * np.abs(known).max(), 0.0, margin - fitted)
+        accuracy[name] = scored.bootstrap.mean(correct(left, pairs, seed)[0]).to_json()
+        explained[name] = round(float(fitted @ fitted / max(float(known @ known), 1e-12)), 4)
+    return {"n": len(pairs), "accuracy": accuracy, "explained": explained}
 
 
 def original_names(pairs: Sequence[QualityPair]) -> list[str]:

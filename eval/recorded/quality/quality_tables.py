@@ -40,17 +40,20 @@ def quality_tables(result: Json) -> Iterator[Table]:
 def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
     """The number of pairs and every accuracy, by the title of the column."""
     overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
-    parts = {"mean of sets": (result["n"], overall)}
+    parts: dict[str, tuple[int, Mapping[str, Json | None]]] = {"mean of sets": (result["n"], overall)}
     if len(result["sets"]) > 1:
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
     if len(result["origins"]) > 1:
         parts |= {part["origin"]: (part["n"], part["accuracy"]) for part in result["origins"]}
     equal = result["equal_length"]
-    return parts | {f"lengths within {equal['within']:.0%}": (equal["n"], equal["accuracy"])}
+    parts[f"lengths within {equal['within']:.0%}"] = (equal["n"], equal["accuracy"])
+    if "length_regressed" in result:  # not in reports from before
+        parts["length regressed out"] = (result["length_regressed"]["n"], result["length_regressed"]["accuracy"])
+    return parts
 
 
 def quality_figure(result: Json) -> Figure:
     """Every scorer's accuracy, over all sets and with equal lengths."""
     parts = _parts(result)
-    every, equal = parts["mean of sets"][1], list(parts.values())[-1][1]
+    every, equal = parts["mean of sets"][1], result["equal_length"]["accuracy"]
     return intervals_figure({name: {"all pairs": every[name], "equal lengths": equal[name]} for name in every})

@@ -88,10 +88,9 @@ PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds le
 BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}
 
 
-def correct(scorer: PairScorer, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """1 where the scorer prefers the text that people do, else 0, (N,); and the number of ties, decided by a coin. A
-    pair of which the scorer says nothing is not correct."""
-    margins = scorer.margins(pairs)
+def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
+    """1 where a scorer with these margins prefers the text that people do, else 0, (N,); and the number of ties,
+    decided by a coin. A pair of which the scorer says nothing is not correct."""
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
     signs = np.sign(np.where(ties, coins, margins))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+
+from eval.recorded.quality.surface import SurfaceScorer
+from retriever.reward.model import RewardModel
+from retriever.reward.records import QualityPair
 
 HARBOUR = "The harbour was quiet that morning and the gulls sat in a row along the wall while the ferry waited"
 MARKET = "At noon the market emptied and the women folded their cloths while a boy counted the coins of the day"
@@ -35,7 +40,8 @@ def quality(pearl_eval, tmp_path):
             word for name, records in (sets or {"one": PAIRS}).items() for word in ("--pairs", written(name, records))
         ]
         training = ["--trained-on", written("train", trained)] if trained else []
-        return pearl_eval("quality", *files, *training, "--scorer", scorer, *more)
+        named = ["--scorer", scorer] if scorer else []
+        return pearl_eval("quality", *files, *training, *named, *more)
 
     return run
 
@@ -115,3 +121,56 @@ def test_what_cannot_be_used_is_named(quality, scorer, records, says):
     run = quality(scorer=scorer, one=records)
     assert run.status == 2
     assert says in run.err
+
+
+def test_a_reward_model_beside_trivial_scorers_and_a_surface_model(quality, small_reward):
+    model = small_reward
+    shown = [
+        pair(f"{tail}, said {number} of them.", tail, "1") for number, tail in enumerate(("Yes", "No", "So it is"))
+    ]
+    found = quality("--json", "-", "--model", model, scorer="shorter", trained=[*PAIRS, *OTHERS], one=shown).json
+    assert found["scorer"] == str(model)
+    assert set(found["baselines"]) == {"shorter", "longer", "first", "compression", "type_token", "surface"}
+    pairs = [(each["paragraph1"], each["paragraph2"]) for each in shown]
+    margins = RewardModel.load(model).prefer(*map(list, zip(*pairs, strict=True)))
+    right = [(margin > 0) == (each["reference_preference"] == "1") for margin, each in zip(margins, shown, strict=True)]
+    assert found["accuracy"] == pytest.approx(np.mean(right))
+    assert found["differences"]["longer"]["value"] == pytest.approx(np.mean(right))  # the shorter is always better
+    again = quality("--json", "-", "--model", model, scorer=None, one=shown).json
+    assert (again["accuracy"], "surface" in again["baselines"]) == (found["accuracy"], False)
+    assert "reward model R on" in found["prefers"][str(model)]
+
+
+def test_length_regressed_out_leaves_a_scorer_of_length_nothing(quality):
+    """Texts of 20 words against 22 to 40; the better one is now the longer, now the shorter."""
+    pairs = [
+        pair(f"{HARBOUR} {number}", " ".join(["more"] * (2 + number % 9)), str(1 + number % 2)) for number in range(40)
+    ]
+    found = quality("--json", "-", one=pairs).json["length_regressed"]
+    assert found["n"] == 40
+    assert (found["explained"]["longer"], found["explained"]["shorter"]) == (1, 1)
+    assert found["explained"]["first"] < 1
+    assert 0.2 < found["accuracy"]["longer"]["value"] < 0.8  # a coin's
+    assert set(found["accuracy"]) == {"shorter", "longer", "first", "compression", "type_token"}
+
+
+def test_a_surface_model_learns_what_its_features_say(tmp_path):
+    ornate, plain = "It was, somehow, truly, deeply, utterly lovely.", "It was lovely. She knew. He went."
+    texts = [f"{name} came home. {tail}" for name in ("Ann", "Bo", "Cy", "Di") for tail in (plain, ornate)]
+    pairs = [QualityPair(place, texts[place], texts[place + 1], 1) for place in range(0, 8, 2)]
+    file = tmp_path / "pairs.json"
+    records = [{"paragraph1": p.first, "paragraph2": p.second, "reference_preference": "1"} for p in pairs[:3]]
+    file.write_text(json.dumps(records), encoding="utf-8")
+    scorer = SurfaceScorer.fitted([file])
+    assert scorer is not None
+    assert scorer.margins(pairs[3:])[0] > 0
+    assert scorer.margins([QualityPair(1, texts[7], texts[6], 2)])[0] == pytest.approx(-scorer.margins(pairs[3:])[0])
+
+
+def test_neither_a_model_nor_a_scorer(quality, tmp_path):
+    run = quality(scorer=None)
+    assert (run.status, run.err.count("\n")) == (2, 1)
+    assert "Name a reward model with --model, or a scorer with --scorer." in run.err
+    run = quality("--model", tmp_path, scorer=None)
+    assert run.status == 2
+    assert "is not a reward model" in run.err
