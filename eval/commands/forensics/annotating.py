@@ -18,7 +18,7 @@ from eval.judges.traits import JUDGE, PRESETS, PUBLISHED, TraitOptions, annotate
 from eval.recorded.forensics.by_rule import BY_RULE, diction, with_rules, with_words_of, words_json
 from eval.recorded.forensics.identity import with_models
 from eval.recorded.forensics.pair_files import read_pairs, write_pairs
-from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Annotator, Vote, named
+from eval.recorded.forensics.pairs import MODEL_IDENTITY, AnnotatedPairs, Vote, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
@@ -104,7 +104,6 @@ def run_task(task: Task) -> None:
 
 def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
     """The data set with the annotators that ask nobody, and how they voted."""
-    added: dict[str, Annotator] = {}
     words: dict[str, Any] = {}
     if task.rules:
         data = with_rules(data)
@@ -114,14 +113,15 @@ def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str,
         words = {"words": {"of": reference.name, "more": words_json(found.more), "less": words_json(found.less)}}
     if task.targets:
         data = with_models(data, () if EVERY in task.targets else task.targets, task.references)
-    added = {
-        annotator.id: annotator
+    counted = bool(task.rules or task.words_of)
+    added = [
+        annotator
         for annotator in data.annotators.values()
-        if BY_RULE in annotator.fields or annotator.kind == MODEL_IDENTITY
-    }
+        if (counted and BY_RULE in annotator.fields) or (task.targets and annotator.kind == MODEL_IDENTITY)
+    ]
     votes = [
         {"id": each.id, "name": each.name, "pairs": counts(v.value for pair in data.pairs if (v := pair.vote(each.id)))}
-        for each in added.values()
+        for each in added
     ]
     return data, {"n": len(data.pairs), "by_rule": votes, **words}
 

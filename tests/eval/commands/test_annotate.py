@@ -187,6 +187,9 @@ def test_rules_and_traits_together(annotate, judge_endpoint, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "votes.jsonl").read_text().splitlines()]
     assert [list(line["votes"]) for line in lines] == [[irony]] * 5
     assert "uses more irony" in run.out
+    assert "write longer texts (by rule)" in run.out
+    run, out = annotate("--traits", mine, value=json.loads(out.read_text(encoding="utf-8")))
+    assert "(by rule)" not in run.out  # they are in the file already, and nobody asked for them
 
 
 @pytest.mark.parametrize(
