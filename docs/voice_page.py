@@ -20,7 +20,7 @@ from service.sample import sample_documents
 
 RESULT = Path(__file__).resolve().parent / "results" / "voice-card.json"
 LINES = 9
-WIDTH, LEFT, RIGHT, ROW, TOP = 860, 250, 590, 30, 54
+WIDTH, LEFT, RIGHT, ROW, TOP = 910, 330, 656, 30, 54
 
 
 def traits_table() -> str:
