@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
 
 from pearl.errors import NotFound
-from pearl.manner.edits import MOSTLY
+from pearl.manner.edits import MOSTLY, edit_between
 from pearl.records import Document
 from pearl.templates import DEFAULT_TEMPLATE
 from service.store import embeddings, erasures, jobs, users, voices
@@ -154,7 +154,22 @@ def _replace(connection: Connection, addition: Addition, before: _Version) -> No
         .values(**_row(addition))
     )
     embeddings.drop_unused(connection, addition.user_id, [key for key in before.digests if key is not None])
+    _measure_again(connection, addition)
     erasures.owe(connection)
+
+
+def _measure_again(connection: Connection, addition: Addition) -> None:
+    """Measure the edit anew where the replaced text had been sent from a draft."""
+    sent = (
+        select(feedback.c.id, drafts.c.text)
+        .join(documents, documents.c.seq == feedback.c.document_seq)
+        .join(drafts, drafts.c.id == feedback.c.draft_id)
+        .where(documents.c.user_id == addition.user_id, documents.c.document_id == addition.document.id)
+    )
+    for row in connection.execute(sent).all():
+        edit = edit_between(row.text, addition.document.text)
+        values = {"edit": edit.to_json(), "machine_share": edit.machine_share}
+        connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
 
 
 def digests(document: Document) -> Digests:

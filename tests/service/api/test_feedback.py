@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from pearl.records import Document
+from service.store import documents, users
+
 
 @pytest.fixture
 def ann(pearl: Any) -> Any:
@@ -170,3 +173,14 @@ def test_a_text_that_was_never_a_draft_has_no_mark(pearl: Any, ann: Any) -> None
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "not_a_draft")
     assert ann("PATCH", "/v1/documents/b", {"mine": True}).status_code == 404
     assert pearl.as_user("ben")("PATCH", "/v1/documents/a", {"mine": True}).status_code == 404
+
+
+def test_a_sent_text_that_is_replaced_is_measured_again(pearl: Any, ann: Any, draft: Any) -> None:
+    ann.post("/v1/feedback", {"draft_id": draft["id"], "outcome": "accepted"})
+    with pearl.database.write() as connection:
+        user_id = users.ensure(connection, {"ann"})["ann"].id
+        document = Document(draft["id"], "No, I keep mine; swap with Bea.", None, "May I swap?", "email")
+        documents.add(connection, [documents.Addition(user_id, document, replaces=True)])
+    mark = ann.get(f"/v1/documents/{draft['id']}").json()["sent_draft"]
+    assert (mark["machine_share"], mark["sample"]) == (pytest.approx(1 / 7), True)
+    assert samples(ann) == [draft["id"]]
