@@ -224,3 +224,10 @@ def test_counts_of_votes(pairs_file):
     ]
     assert five_counts(table.codes[:, [1]], table.codes[:, 0]).tolist() == [[1, 0, 1, 0, 0]]
     assert relevance(np.array([[1.0, 0, 1, 0, 2]])) == [0.5]
+
+
+def test_an_annotator_without_votes_has_a_row_that_says_so(pairs_file):
+    found = figures(pairs_file({"human": "abab", "is kind": "abab", "is dry": "    "}))
+    dry = found["annotators"][1]
+    assert (dry["votes"], dry["relevance"]["value"], dry["agreement"], dry["p_corrected"]) == (0, 0.0, None, 1.0)
+    assert dry["strength"]["low"] < 0 < dry["strength"]["high"]
