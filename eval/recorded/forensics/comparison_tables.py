@@ -10,6 +10,8 @@ from eval.recorded.forensics.tables import DIGITS, short_name, star, titles
 from eval.report.tables import NOTHING, Json, Table, shown
 
 FIGURES = ("strength", "relevance", "agreement", "agreement_of_all", "kappa", "kappa_randomized")
+SIGNED = ("strength", "kappa", "kappa_randomized")
+TESTED = ("agreement", *SIGNED)
 LATEX = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -32,9 +34,9 @@ def comparison_tables(figure: str, top: int) -> Callable[[Json], Iterator[Table]
 def side_by_side(result: Json, figure: str) -> Table:
     """The annotators by the largest difference between columns."""
     names = titles(result["annotators"])
-    rows = sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
     cells = tuple(
-        (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure)) for row in rows
+        (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))
+        for row in by_spread(result, figure)
     )
     columns = ("annotator", *(column["name"] for column in result["columns"]), "Max diff")
     sizes = ", ".join(f"{column['name']} {column['n']:,}" for column in result["columns"])
@@ -44,6 +46,16 @@ def side_by_side(result: Json, figure: str) -> Table:
         "pairs; * at p < .05 after Bonferroni over all cells, or all differences."
     )
     return Table(caption, columns, cells, result.get("command", ""))
+
+
+def by_spread(result: Json, figure: str) -> list[Json]:
+    """The annotators by the largest difference of a figure between columns."""
+    return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
+
+
+def is_grey(cell: Json, figure: str) -> bool:
+    """True where agreement is not significant; how often an annotator chooses is not what is tested."""
+    return figure in TESTED and not cell["significant"]
 
 
 def spread(row: Json, figure: str) -> float | None:
@@ -59,7 +71,7 @@ def csv_of(result: Json, figure: str) -> str:
     writer.writerow(
         ["annotator", "id", "column", "n", figure, "low", "high", "p_value", "p_corrected", "p_holm", "max_diff"]
     )
-    for row in result["annotators"]:
+    for row in by_spread(result, figure):
         for column, cell in zip(result["columns"], row["columns"], strict=True):
             if cell is None:
                 continue
@@ -81,7 +93,7 @@ def latex_of(result: Json, figure: str) -> str:
         " & ".join(["Annotator", *(_latex(column["name"]) for column in result["columns"]), "Max diff"]) + r" \\",
         r"\midrule",
     ]
-    for row in result["annotators"]:
+    for row in by_spread(result, figure):
         gap = spread(row, figure)
         cells = [_latex_cell(cell, figure) for cell in row["columns"]]
         last = NOTHING if gap is None else f"{gap:.{DIGITS}f}"
@@ -102,7 +114,9 @@ def _extremes(result: Json, place: int, top: int) -> Table:
 
 
 def _cell(cell: Json | None, figure: str) -> str:
-    return NOTHING if cell is None else shown(cell[figure], DIGITS, sign=figure != "relevance") + star(cell)
+    if cell is None:
+        return NOTHING
+    return shown(cell[figure], DIGITS, sign=figure in SIGNED) + (star(cell) if figure in TESTED else "")
 
 
 def _difference(row: Json, figure: str) -> str:
@@ -128,4 +142,4 @@ def _latex_cell(cell: Json | None, figure: str) -> str:
         return NOTHING
     value = cell[figure]
     text = f"{value['value']:.{DIGITS}f} {{\\tiny({value['low']:.{DIGITS}f}, {value['high']:.{DIGITS}f})}}"
-    return text if cell["significant"] else f"\\textcolor{{gray}}{{{text}}}"
+    return text if not is_grey(cell, figure) else f"\\textcolor{{gray}}{{{text}}}"

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.forensics.comparison_tables import spread
+from eval.recorded.forensics.comparison_tables import SIGNED, by_spread, is_grey
 from eval.recorded.forensics.examples import Examples
 from eval.recorded.forensics.measures import MEASURES
 from eval.recorded.forensics.tables import DIGITS, TEXTS, p_cell, titles
@@ -92,7 +92,7 @@ def _others(result: Json) -> Iterator[str]:
     names = titles(result["annotators"])
     shown = {measure.name: measure.title for measure in MEASURES if measure.name in OTHERS}
     for figure, title in shown.items():
-        rows = sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
+        rows = by_spread(result, figure)
         body = [[f"<td>{escape(names[row['id']])}</td>", *(_cell(c, figure) for c in row["columns"])] for row in rows]
         header = ["annotator", *(column["name"] for column in result["columns"])]
         yield f"<details><summary>{escape(title)}</summary>{_table(header, body)}</details>"
@@ -165,14 +165,14 @@ def _cell(cell: Json | None, figure: str, leads_to: str = "") -> str:
     if cell is None or cell[figure] is None:
         return f"<td>{NOTHING}</td>"
     value = cell[figure]["value"]
-    number = f"{value:+.{DIGITS}f}" if figure in ("strength", "kappa", "kappa_randomized") else f"{value:.{DIGITS}f}"
+    number = f"{value:+.{DIGITS}f}" if figure in SIGNED else f"{value:.{DIGITS}f}"
     if leads_to:
         annotator, column = leads_to.split(",")
         number = f'<button type="button" data-annotator="{annotator}" data-column="{column}">{number}</button>'
     counts = f"agree {cell['agreed']:,}, disagree {cell['disagreed']:,}, neither {cell['not_applicable']:,}"
     title = f"{counts}; p {escape(p_cell(cell['p_corrected']))}"
     style = f' style="{_colour(value)}"' if figure == "strength" and cell["significant"] else ""
-    grey = "" if cell["significant"] else ' class="grey"'
+    grey = ' class="grey"' if is_grey(cell, figure) else ""
     return f'<td{grey}{style} title="{title}">{number} <small>{_bounds(cell[figure])}</small></td>'
 
 

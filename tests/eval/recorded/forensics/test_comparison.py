@@ -96,6 +96,9 @@ def test_tables_csv_and_latex(drawn):
     assert table.columns == ("annotator", "ann", "ben", "Max diff")
     assert table.rows[0][1].endswith("]*")
     assert spread(result["annotators"][0], "relevance") == 0.0
+    relevance = side_by_side(result, "relevance")  # how often an annotator chooses is not tested
+    assert not any(cell.endswith("*") for row in relevance.rows for cell in row)
+    assert "textcolor" not in latex_of(result, "relevance")
     rows = list(csv.DictReader(io.StringIO(csv_of(result, "strength"))))
     assert len(rows) == 4
     assert rows[0]["annotator"].startswith("'=cmd")
