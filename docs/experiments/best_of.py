@@ -1,63 +1,36 @@
-"""Real drafts to measure best-of-N on: recent requests of people, drafted from what they wrote before.
+"""Real drafts to measure best-of-N on: drafts of people's own requests, each with what the person had written.
 
-    python docs/experiments/best_of.py DRAFTS.jsonl NUMBER HISTORY.jsonl.gz:TEMPLATE ...
+    pearl forensics pairs --history HISTORY.jsonl.gz --out PAIRS.json --targets 20 --template commit --llm embedded
+    python docs/experiments/best_of.py DRAFTS.jsonl NUMBER PAIRS.json:HISTORY.jsonl.gz ...
+    pearl eval best-of --drafts DRAFTS.jsonl --model embedded --candidates 2 --llm embedded --json best_of.json
 
-Writes NUMBER drafts of the embedded model for each history, as lines of ``pearl eval best-of --drafts``, each with what
-its person had written before it, for likeness. The texts stay on this machine.
+Takes NUMBER drafts of at least 30 words from each file of pairs, and the texts of their people but for the one that the
+person wrote for the same request. The texts stay on this machine.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import sys
 from pathlib import Path
 
 from eval.asking.json_lines import write_lines
-from eval.drafts.held_back import held_back
-from eval.drafts.systems import MODEL, retrieved, sample
-from pearl.chat.base import Decoding, complete
-from pearl.chat.embedded import EmbeddedChatModel
-from pearl.marks import CLOSING, unfenced
-from pearl.prompts import Brief, draft_prompt
-from pearl.settings import EMBEDDED
-from pearl.templates import load_template
-from retriever.models.encoder import SentenceEncoder
-from retriever.registry import make_retriever
+from pearl.history import read_histories
 
-MAX_TOKENS = 200
-LEAST_WORDS = 30  # of a draft, for likeness abstains below
+LEAST_WORDS = 30  # of a draft; below, likeness abstains
 
-
-async def main() -> None:
-    out, number, *histories = sys.argv[1:]
-    retriever, model = make_retriever(EMBEDDED, SentenceEncoder()), EmbeddedChatModel(context_tokens=4096)
-    lines = []
-    for name, kind in (history.rsplit(":", 1) for history in histories):
-        template, mine = load_template(kind), 0
-        cases = [case for case in held_back(Path(name), 2) if len(case.record.documents) >= 12]
-        for case in sample(cases, 3 * int(number), 0):
-            (shown,) = retrieved(EMBEDDED, retriever, [case], template.k, kind=MODEL).shown
-            brief = Brief(template, case.record.request.text, shown.documents)
-            prompt = draft_prompt(brief, model, MAX_TOKENS)
-            reply = await complete(model, prompt.messages, Decoding(MAX_TOKENS, stop=(CLOSING,)))
-            text = unfenced(reply.text)
-            if len(text.split()) < LEAST_WORDS:
-                continue
-            mine += 1
-            history = [document.text for document in case.record.documents]
-            lines.append(
-                {
-                    "id": f"{Path(name).name.split(chr(46))[0]} {mine}",
-                    "user_id": case.owner,
-                    "text": text,
-                    "history": history,
-                }
-            )
-            sys.stderr.write(f"{Path(name).name}: {mine} of {number}\n")
-            if mine == int(number):
-                break
-    write_lines(Path(out), lines, called=out)
-    await model.close()
-
-
-asyncio.run(main())
+out, number, *sources = sys.argv[1:]
+lists = []
+for source in sources:
+    pairs, history = source.rsplit(":", 1)
+    texts = read_histories(Path(history), timestamp_required=True)
+    kind = Path(history).name.partition(".")[0]
+    mine: list[dict[str, object]] = []
+    for pair in json.loads(Path(pairs).read_text(encoding="utf-8"))["comparisons"]:
+        draft, told = pair["response_b"]["text"], pair["metadata"]
+        if len(draft.split()) >= LEAST_WORDS and len(mine) < int(number):
+            theirs = [document.text for document in texts[told["user"]] if document.text != pair["response_a"]["text"]]
+            called = f"{kind} {len(mine) + 1}"
+            mine.append({"id": called, "user_id": told["user"], "text": draft, "history": theirs})
+    lists.append(mine)
+write_lines(Path(out), (line for lines in zip(*lists, strict=True) for line in lines), called=out)

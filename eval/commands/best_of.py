@@ -107,7 +107,7 @@ async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rew
     """The outcome of each draft that there was time for. Raises InputError where there was time for none."""
     from rich.console import Console
 
-    from eval.drafts.best_of import choose_for
+    from eval.drafts.best_of import choose_for, likenesses_of
     from pearl.asking.ask import Terms
     from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies
@@ -135,7 +135,8 @@ async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rew
             for item in items:
                 if not in_time():
                     break
-                chosen = await choose_for(desk, item, options.candidates, rewards, None, balance, line, options.seed)
+                theirs = likenesses_of(item)
+                chosen = await choose_for(desk, item, options.candidates, rewards, theirs, balance, line, options.seed)
                 outcomes.append(chosen)
     finally:
         await model.close()

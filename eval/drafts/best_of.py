@@ -92,6 +92,16 @@ def read_drafts(path: Path) -> list[DraftItem]:
     return list(read_items(path, {"id", "text", "user_id", "history"}, parse).parsed)
 
 
+def likenesses_of(item: DraftItem) -> Likenesses | None:
+    """The likeness of texts to the draft's person; None where none of their texts are known."""
+    if not item.history:
+        return None
+    from pearl.likeness.likeness import Likeness
+
+    person = Likeness.fit(item.history)
+    return lambda texts: [person.score(text).probability for text in texts]
+
+
 async def choose_for(
     desk: EditorDesk,
     item: DraftItem,
