@@ -15,6 +15,7 @@ from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.recorded.forensics.comparison_tables import comparison_tables
+from eval.recorded.quality.edit_tables import edit_tables
 from eval.recorded.quality.expert_tables import expert_tables
 from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.render import markdown
@@ -124,6 +125,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "for](../judging.md#writing-quality).",
         quality_tables,
         "quality.svg",
+    ),
+    (
+        "edits",
+        "Recorded edits of paragraphs, executed: all tables",
+        "The 67 traces of edits that the authors of the paper on writing quality publish: how many can be executed, "
+        "where the stored texts have changes that no edit proposes, and how the score of the reward model that ships "
+        "changes with each edit. [How drafts are edited](../drafting.md#the-best-of-several-edits).",
+        edit_tables,
+        "edits.svg",
     ),
     (
         "manner",

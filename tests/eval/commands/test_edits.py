@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+RESULT = Path(__file__).parents[3] / "docs" / "results" / "edits.json"
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "writing-quality" / "edit-cot-test_dataset.json.gz"
 
 
@@ -108,6 +109,13 @@ def test_the_published_traces(pearl_eval):
     reach = found["traces"]["reach"]
     assert reach["verbatim"]["same"] + reach["verbatim"]["spaces"] == 38
     assert reach["tidied"]["same"] == 38
+
+
+def test_the_committed_result_is_of_the_published_traces():
+    """docs/results/edits.json holds what the command gives, and no text."""
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    assert (result["n"], result["executed"], result["sensitivity"]["n"]) == (67, 536, 536)
+    assert 0 < result["sensitivity"]["median"]["low"] < result["sensitivity"]["printed_median"]
 
 
 def test_a_reward_model_scores_the_steps(edits, small_reward):
