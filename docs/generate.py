@@ -369,6 +369,7 @@ def experiments() -> str:
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
         "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
         "sets_dev": _sets_dev(json.loads((kept / "sets-dev.json").read_text(encoding="utf-8"))),
+        "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
@@ -497,6 +498,17 @@ def _sets_dev(result: dict[str, Any]) -> str:
     from eval.retrieval.sets import sets_tables
 
     return "\n".join(markdown(table) for table in sets_tables(result))
+
+
+def _published(result: dict[str, Any]) -> str:
+    """What the paper's cross-encoder and its remedies came to, beside baselines."""
+    lines = ["| | top-1 gain | loss on dev, before and meanwhile |", "| --- | ---: | --- |"]
+    for row in result["rows"]:
+        gain, losses = row["top1_gain"], row.get("losses", [])
+        cell = f"{gain['value']:.1f} [{gain['low']:.1f}, {gain['high']:.1f}]"
+        lines.append(f"| {row['name']} | {cell} | {', '.join(f'{loss:.3f}' for loss in losses) or '-'} |")
+    asked, steps = result["requests"]["asked"], result["steps"]
+    return "\n".join(lines) + f"\n\n{asked} requests of dev, {steps} steps of 16 groups; `{result['command']}`."
 
 
 def _questions(result: dict[str, Any]) -> str:
