@@ -134,7 +134,8 @@ class EditingOut(_OfRecord):
         description="The draft before the edits.", examples=["I hope this finds you well. Kettle's on."]
     )
     edits: list[EditOut] = Field(
-        description="The edits that made `text` from `first_text`, in their order; empty when the draft stayed."
+        description="The edits that made `text` from `first_text`, in their order; empty when the draft stayed.",
+        examples=[[]],
     )
 
 
