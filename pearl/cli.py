@@ -20,6 +20,7 @@ COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
     "edit": ("service.commands.edit", "Edit a draft: find weak spans, rewrite each, execute; the best of several."),
+    "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),
     "import": ("service.commands.imports", "Bring a user's own writing into their history."),
     "export": ("service.commands.export", "Write everything PEARL keeps of a user, or their history, into a file."),

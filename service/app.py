@@ -19,7 +19,19 @@ from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.models.encoder import Encoder
 from service.admission import Admission
-from service.api import account, chat_completions, documents, drafts, feedback, health, profile, rerank, site, voices
+from service.api import (
+    account,
+    chat_completions,
+    documents,
+    drafts,
+    feedback,
+    health,
+    likeness,
+    profile,
+    rerank,
+    site,
+    voices,
+)
 from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_unknown_parameters
@@ -90,7 +102,8 @@ def create_app(
     install_error_handlers(app)
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
-        module.router for module in (drafts, documents, feedback, voices, profile, chat_completions, rerank, account)
+        module.router
+        for module in (drafts, documents, feedback, voices, profile, likeness, chat_completions, rerank, account)
     ]
     for router in (*routers, health.router, site.router):
         app.include_router(router)

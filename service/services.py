@@ -20,6 +20,7 @@ from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
 from service.history_cache import HistoryCache
 from service.key_uses import KeyUses
+from service.likeness import LikenessCache
 from service.model_watch import WatchedModel
 from service.polishing import make_polisher
 from service.store import embeddings
@@ -63,6 +64,7 @@ class Services:
             max_documents=settings.history_cache_documents,
             incomplete=self._embedder.prefer,
         )
+        self.likenesses = LikenessCache(self.database)
         self.ranking = FairThreads(settings.retrieval_queue)
         self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
         self.drafter = Drafter(
@@ -127,6 +129,7 @@ class Services:
         is still in the files, because somebody reads them; :meth:`sweep` sees to that.
         """
         try:
+            self.likenesses.forget_deleted(user_id)
             self.histories.forget_deleted(user_id)
             return self.database.forget_deleted()
         except StoreError as error:  # what was to be deleted is: only its traces are not
@@ -137,6 +140,7 @@ class Services:
         """Write down uses of keys, let go of what other processes deleted, and erase what could not be erased then."""
         self.key_uses.flush()
         self.histories.sweep()
+        self.likenesses.sweep()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
 

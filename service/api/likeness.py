@@ -1,0 +1,96 @@
+"""``POST /v1/likeness``: how much a text sounds like its owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.api.bodies import KeyedRoute
+from service.api.dependencies import Caller, ServicesDep
+from service.api.fields import Name, Text
+from service.services import Services
+from service.store import voices
+from service.store.voices import WHOLE_HISTORY
+
+if TYPE_CHECKING:
+    from pearl.likeness.likeness import Likeness, LikenessScore
+
+router = APIRouter(prefix="/v1", tags=["likeness"], route_class=KeyedRoute)
+
+
+class LikenessIn(BaseModel):
+    """A text to hold against your history."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text = Field(description="The text; 30 words or more.", examples=["Hello Tomas, the kettle is on ..."])
+    voice: Name | None = Field(
+        None, description="The voice; the whole history if absent or `pearl`.", examples=["email"]
+    )
+
+
+class HistoryFitted(BaseModel):
+    """The texts that the answer stands on."""
+
+    texts: int = Field(description="Different texts of your own.", examples=[120])
+    words: int = Field(description="Their words.", examples=[14200])
+    left_out: int = Field(description="Texts in a language that the impostors do not write.", examples=[0])
+
+
+class LikenessOut(BaseModel):
+    """How likely it is that you wrote the text."""
+
+    object: Literal["likeness"] = Field(description="Always `likeness`.")
+    probability: float | None = Field(
+        description="That you wrote it, where you are as likely as not to have; null where that cannot be said.",
+        examples=[0.91],
+    )
+    verdict: Literal["yours", "unclear", "unlike", "too_short", "history_too_small", "other_language"] = Field(
+        description="`yours` from 0.8 on and `unlike` up to 0.2; `too_short` below 30 words, `history_too_small` below "
+        "5 texts or 300 words, `other_language` for one that the impostors do not write.",
+        examples=["yours"],
+    )
+    words: int = Field(description="Words of the text.", examples=[84])
+    log_ratio: float | None = Field(
+        description="Mean logarithm, in nats a token, of how much likelier your texts make it than the impostors'.",
+        examples=[0.31],
+    )
+    voice: str | None = Field(description="The voice; null for the whole history.", examples=["email"])
+    impostors: str = Field(
+        description="Whom you are told apart from: a register that comes with PEARL, `messages` or `commits`.",
+        examples=["messages"],
+    )
+    history: HistoryFitted = Field(description="The texts that the answer stands on.")
+
+    @classmethod
+    def of(cls, score: LikenessScore, ours: Likeness, voice: str | None) -> LikenessOut:
+        return cls.model_validate(
+            {
+                "object": "likeness",
+                "probability": score.probability,
+                "verdict": score.verdict,
+                "words": score.words,
+                "log_ratio": score.log_ratio,
+                "voice": voice,
+                "impostors": ours.reference.name,
+                "history": {"texts": ours.texts, "words": ours.words, "left_out": ours.left_out},
+            }
+        )
+
+
+@router.post("/likeness", summary="How much a text sounds like you")
+async def likeness(services: ServicesDep, caller: Caller, body: LikenessIn) -> LikenessOut:
+    """Compare with the caller's own history alone; texts that are mostly the machine's do not count. Your models are
+    fitted at the first call after a change and kept in memory."""
+    voice = None if body.voice == WHOLE_HISTORY else body.voice
+    return await services.ranking.run(caller.user.id, _score, services, caller.user.id, voice, body.text)
+
+
+def _score(services: Services, user_id: int, voice: str | None, text: str) -> LikenessOut:
+    if voice is not None:
+        with services.database.read() as connection:
+            voices.get(connection, user_id, voice)  # an error where there is none
+    ours = services.likenesses.get(user_id, voice)
+    return LikenessOut.of(ours.score(text), ours, voice)

@@ -1,0 +1,59 @@
+"""``pearl likeness``"""
+
+from __future__ import annotations
+
+import typer
+
+from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
+from pearl.settings import load_settings
+from pearl.texts import check_id, check_text
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """Examples:
+
+\b
+  pearl likeness reply.txt
+  pearl likeness - --user ada --voice email < reply.txt
+  pearl draft "Tomas asks for my Saturday" | pearl likeness - --json -
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def likeness(
+    file: str = typer.Argument(metavar="FILE", help="Text to hold against the history; '-' reads standard input."),
+    user: str | None = USER_OPTION,
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
+    json: str | None = JSON_OPTION,
+) -> None:
+    """Say how likely it is that a user wrote a text.
+
+    Below 30 words, for a history of fewer than 5 texts or 300 words, and for another language it says nothing.
+    """
+    # only here: they come with the store, which help does without
+    from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
+    from service.api.likeness import LikenessOut
+    from service.commands.common import open_database, read_text
+    from service.likeness import LikenessCache
+    from service.store import users, voices
+
+    check_writable("--json", json)
+    text = check_text(read_text("FILE", file))
+    settings = load_settings()
+    with open_database(settings) as database:
+        with database.read() as connection:
+            owner = users.chosen(connection, user)
+            if voice is not None:
+                voices.get(connection, owner.id, check_id(voice, param="voice"))
+        ours = LikenessCache(database).get(owner.id, voice)
+    score = ours.score(text)
+    if json:
+        write_json(json, LikenessOut.of(score, ours, voice).model_dump())
+        return
+    silent = {
+        "too_short": f"{score.words} words are too few to say: {LEAST_WORDS} are needed.",
+        "history_too_small": f"{ours.texts} texts with {ours.words} words are too few to say: {LEAST_TEXTS} with "
+        f"{LEAST_HISTORY_WORDS} are needed.",
+        "other_language": f"The text is in a language that the impostors ({ours.reference.name}) do not write.",
+    }
+    typer.echo(silent.get(score.verdict) or f"{score.probability:.0%} ({score.verdict}), {score.words} words")
