@@ -14,6 +14,7 @@ from benchmarks.figures import Result, read_result
 from benchmarks.report import section
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
+from eval.likeness.tables import likeness_tables
 from eval.recorded.forensics.comparison_tables import comparison_tables
 from eval.recorded.quality.edit_tables import edit_tables
 from eval.recorded.quality.expert_tables import expert_tables
@@ -134,6 +135,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "changes with each edit. [How drafts are edited](../drafting.md#the-best-of-several-edits).",
         edit_tables,
         "edits.svg",
+    ),
+    (
+        "likeness",
+        "Whether a person wrote a text: all tables",
+        "Test people of a community's chat, a mailing list and the commits of two projects: passages from the last "
+        "third of their texts, held against the first part. The people whose figures they are told apart from are "
+        "others again. [What it is for](../judging.md#likeness).",
+        likeness_tables,
+        "likeness.svg",
     ),
     (
         "manner",

@@ -1,4 +1,4 @@
-"""How much a text sounds like its owner: each person's models, fitted once and kept while their history stays.
+"""Models of how each person writes, fitted once and kept while their history stays.
 
 The impostors are the registers that come with the package. Other users of the server are never compared with: what one
 person writes must not show in another's answer.

@@ -39,7 +39,7 @@ def revision(
     options: WritingOptions,
     threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the curve over theta."),
-    metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore or macro_f1."),
+    metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore, macro_f1 or likeness."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Compare no revision, revising every draft, and revising those below the model's threshold.

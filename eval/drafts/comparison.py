@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.stance import STANCES, stance
-from eval.drafts.text_metrics import Rouge
+from eval.drafts.text_metrics import Rouge, Sounding
 from eval.report.metric import PEARL, Metric
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
+LIKENESS = "likeness"
 Mask = NDArray[np.bool_]  # (N,)
 
 
@@ -95,23 +96,42 @@ METRICS: tuple[Metric[Measured], ...] = (
         4,
         partial(_fold, MACRO_F1, macro_f1_of_sums),
     ),
+    Metric(
+        LIKENESS,
+        "likeness",
+        "How likely it is that the user wrote the draft, going by their earlier texts.",
+        "mean probability by n-gram models of masked words and of characters, over drafts of 30 words or more",
+        "Nini et al. 2025, Grammar as a behavioral biometric (LambdaG)",
+        4,
+        partial(_fold, LIKENESS, mean_of_sums),
+    ),
 )
 
 
 class Yardstick:
-    """Measures texts against targets; a pair is scored once. ``stances``: the preset of their rules, if they count."""
+    """Measures texts against targets; a pair is scored once. ``stances``: the preset of their rules, if they count;
+    ``histories``: each user's earlier texts, of which likeness is measured where any suffice."""
 
-    def __init__(self, targets: Sequence[str], bertscore: BertScore, *, stances: str | None) -> None:
+    def __init__(
+        self,
+        targets: Sequence[str],
+        bertscore: BertScore,
+        *,
+        stances: str | None,
+        histories: Sequence[tuple[str, ...]] = (),
+    ) -> None:
         self._targets = tuple(targets)
         self._rouge = Rouge()
         self.bertscore = bertscore
+        self._sounding = Sounding(histories)
         self._known: dict[tuple[str, str], float] = {}
         self._preset = stances or ""
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
 
     @property
     def metrics(self) -> tuple[Metric[Measured], ...]:
-        return tuple(metric for metric in METRICS if metric.name != MACRO_F1 or self.stances)
+        measured = {MACRO_F1: bool(self.stances), LIKENESS: self._sounding.is_known}
+        return tuple(metric for metric in METRICS if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str]) -> Measured:
         rouge = [self._rouge.scores(target, text) for target, text in zip(self._targets, texts, strict=True)]
@@ -121,6 +141,8 @@ class Yardstick:
             BERTSCORE: self._bertscores(texts),
         }
         features = {name: np.column_stack((each, np.ones(len(texts)))) for name, each in values.items()}
+        if self._sounding.is_known:
+            features[LIKENESS] = self._sounding.features(texts)
         if not self.stances:
             return Measured(features)
         taken = tuple(stance(text, self._preset) for text in texts)

@@ -97,7 +97,12 @@ def generation_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    yardstick = Yardstick(
+        [case.target for case in usable],
+        bertscore,
+        stances=stances,
+        histories=[case.earlier_texts for case in usable],
+    )
     trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
     trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
     texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}

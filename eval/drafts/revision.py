@@ -52,7 +52,12 @@ def revision_report(
     answers = [_answer(draft, revision) for draft, revision in zip(drafts, revisions, strict=True)]
     together = complete([drafts, answers])
     usable = list(compress(cases, together))
-    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    yardstick = Yardstick(
+        [case.target for case in usable],
+        bertscore,
+        stances=stances,
+        histories=[case.earlier_texts for case in usable],
+    )
     kept, edited = (
         yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )

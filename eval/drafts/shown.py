@@ -55,7 +55,12 @@ def shown_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick([case.target for case in usable], bertscore, stances=stances)
+    yardstick = Yardstick(
+        [case.target for case in usable],
+        bertscore,
+        stances=stances,
+        histories=[case.earlier_texts for case in usable],
+    )
     measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])

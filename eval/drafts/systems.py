@@ -37,6 +37,11 @@ class Case:
     owner: str
     target: str
 
+    @property
+    def earlier_texts(self) -> tuple[str, ...]:
+        """The texts that the user had written before."""
+        return tuple(document.text for document in self.record.documents)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:

@@ -25,7 +25,7 @@ from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.encoder import Encoder
 
 KINDS = (SAME_DOMAIN, TOPIC_MATCHED)
-DIGITS = 4
+DIGITS = 3
 Json = dict[str, Any]
 
 

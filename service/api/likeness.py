@@ -1,4 +1,4 @@
-"""``POST /v1/likeness``: how much a text sounds like its owner."""
+"""``POST /v1/likeness``: the probability that the caller wrote a text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HistoryFitted(BaseModel):
 
 
 class LikenessOut(BaseModel):
-    """How likely it is that you wrote the text."""
+    """The probability that you wrote the text, or why it cannot be said."""
 
     object: Literal["likeness"] = Field(description="Always `likeness`.")
     probability: float | None = Field(

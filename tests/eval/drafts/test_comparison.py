@@ -51,6 +51,24 @@ def test_stances_come_with_the_texts_that_may_take_them(bertscore):
     assert figure("macro_f1", measured) == pytest.approx((2 / 3 + 0) / 2)
 
 
+def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
+    own = tuple(
+        f"Well then, the {noun} waits but still it sings for us all, and so we stay by the {noun} until the tide turns "
+        f"again, which is why I think that nobody should leave before the {noun} has come home; mind the step."
+        for noun in ("kettle", "garden", "train", "letter", "harbour", "window", "piano", "boat", "bell", "gate")
+    )
+    yardstick = Yardstick(["a"] * 3, bertscore, stances=None, histories=[own, own, ("Mind the tide.",)])
+    assert [metric.name for metric in yardstick.metrics][-1] == "likeness"
+    long = own[0].replace("kettle", "lantern")
+    strange = "I have read the changes that you sent (all of them). They are fine! Can we do it on 5 May? " * 2
+    both = yardstick.measure([long, strange, long])
+    assert both.features["likeness"][:, 1].tolist() == [1, 1, 0]  # of the third, nothing is known
+    assert both.features["likeness"][0, 0] > both.features["likeness"][1, 0]
+    short = yardstick.measure(["Mind the step.", long, long])
+    assert short.features["likeness"][:, 1].tolist() == [0, 1, 0]
+    assert figure("likeness", short) == pytest.approx(short.features["likeness"][1, 0])
+
+
 def test_mixing_picks_or_weighs():
     first, second = (Measured({"rouge1": np.array([[value, 1.0]] * 4)}) for value in (1.0, 0.0))
     assert figure("rouge1", mixed(np.array([1.0, 0, 0, 0]), first, second)) == 0.25
