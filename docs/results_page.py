@@ -146,6 +146,14 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "likeness.svg",
     ),
     (
+        "likeness-shipped",
+        "Whether a person wrote a text, against the registers that ship: all tables",
+        "The same people and passages, told apart from the figures in the package, which know only what at least 20 "
+        "people use. [What they are for](../judging.md#likeness).",
+        likeness_tables,
+        None,
+    ),
+    (
         "manner",
         "Six people against a model, trait by trait: all tables",
         "Three users of git's commits and three of a mailing list, each text beside a draft of SmolLM2-135M for "
