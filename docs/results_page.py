@@ -113,8 +113,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "Scores of writing quality and experts: all tables",
         "A reward model's scores of a first draft, a random edit and the best of twenty edits, held against writers' "
         "rankings, from the file that the authors of the paper on writing quality publish. It has fewer rankings (280) "
-        "than the paper's 300, and does not give the printed 72.2% above a gap of 1 or the mean rank of 1.58. "
-        "[What it is for](../judging.md#writing-quality).",
+        "than the paper's 300, and does not give the printed 72.2% above a gap of 1; the printed mean ranks are those "
+        "of majorities. [What it is for](../judging.md#writing-quality).",
         expert_tables,
         "experts.svg",
     ),
