@@ -120,9 +120,10 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     ),
     (
         "quality",
-        "Writing quality without a reward model: all tables",
-        "LAMP's validation pairs, a model's draft and what a professional writer made of it, in both orders. "
-        "A reward model has to be better than every row, and at equal length, too. [What it is "
+        "Writing quality: all tables",
+        "LAMP's validation pairs, a model's draft and what a writer made of it, in both orders: the reward "
+        "model that ships with the package, which was trained on other paragraphs, beside scorers that know nothing of "
+        "writing, the perplexity under the embedded model and a linear model on surface features. [What it is "
         "for](../judging.md#writing-quality).",
         quality_tables,
         "quality.svg",

@@ -26,7 +26,13 @@ CHOICES = {
     "cross-vote ⚠": {"cross_vote"},
 }
 # where the choice is a number
-OPTIONS = {"high certainty ⚠": "--threshold", "metrics ⚠": "--figure", "uncertainty ⚠": "--prior"}
+OPTIONS = {
+    "high certainty ⚠": "--threshold",
+    "metrics ⚠": "--figure",
+    "uncertainty ⚠": "--prior",
+    "reward model ⚠": "--head",
+    "loss ⚠": "--weight",
+}
 
 
 @pytest.fixture(scope="module")
