@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -30,7 +31,8 @@ from retriever.base import Calibration, choose
 from service.deciding import DecisionPoint, decision_point
 from service.evidence import evidence
 from service.history_cache import HistoryCache
-from service.polishing import Polisher, Wish, check_wish
+from service.likeness import LikenessCache
+from service.polishing import Polisher, Wish, check_wish, likeness_scores
 from service.reading import Reading, read_text
 from service.repetition import Repetitions
 from service.store import calibrations, drafts, profiles, voices
@@ -101,16 +103,18 @@ class Drafter:
         retrieval_budget_ms: float | None = None,
         revise_below: str | None = None,
         polisher: Polisher | None = None,
+        likenesses: LikenessCache | None = None,
     ) -> None:
         """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
         ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
-        edits of them."""
+        edits of them, by likeness, too, where there are ``likenesses``."""
         self._database = database
         self._histories = histories
         self._threads = threads
         self._budget_ms = retrieval_budget_ms
         self._revise_below = revise_below
         self._polisher = polisher
+        self._likenesses = likenesses
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
@@ -182,7 +186,10 @@ class Drafter:
             if draft.stage == "draft":
                 draft = _noted(draft, reading.cut)
             if self._polisher:
-                draft = await self._polisher.polish(self.model, draft, wish, clock)
+                theirs = self._likenesses and partial(
+                    likeness_scores, self._likenesses, user.id, commission.voice
+                )
+                draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
 

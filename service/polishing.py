@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pearl.chat.base import ChatModel
@@ -12,6 +13,7 @@ from pearl.editing.outcome import edited_text, editing_of
 from pearl.errors import InputError
 from pearl.records import Draft
 from pearl.settings import Settings
+from service.likeness import LikenessCache
 from service.threads import in_thread
 
 
@@ -50,6 +52,14 @@ class Polisher:
         editing = editing_of(draft.text, found, chosen)
         quality = chosen.scores_of_choice.quality
         return replace(draft, text=edited_text(editing), usage=draft.usage + usage, quality=quality, editing=editing)
+
+
+def likeness_scores(
+    likenesses: LikenessCache, user_id: int, voice: str | None, texts: Sequence[str]
+) -> list[float | None]:
+    """The probability that the user wrote each text; None where that cannot be said."""
+    person = likenesses.get(user_id, voice)
+    return [person.score(text).probability for text in texts]
 
 
 def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polisher | None:

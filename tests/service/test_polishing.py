@@ -17,6 +17,7 @@ from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout, InputError
 from pearl.records import Draft, Retrieval, Revision, Usage
 from service.polishing import Polisher, Wish, make_polisher
+from service.sample import sample_documents
 
 DRAFT = "Kettle is on. Swap with Bea."
 
@@ -161,6 +162,21 @@ def test_a_better_edit_that_is_less_likely_theirs_is_not_chosen():
     )
     assert (found.text, found.editing.dropped) == (DRAFT, {"less_likely_theirs": 1})
     assert found.editing.draft.likeness == 0.8
+
+
+def test_the_likeness_of_drafts_counts_where_the_history_can_say_it(polished):
+    """The sample user's own words become somebody else's: better, but not chosen."""
+    sample = [document.text for document in sample_documents()]
+    polished.add("ann", *sample[:-1])
+    own = max(sample, key=len)
+    words = " ".join(own.split()[:80])
+    first, *_ = words.split(". ")
+    stranger = "Pursuant to the aforementioned stipulations, please kindly note that stakeholders shall endeavour to leverage"
+    polished.model.replies.extend([words, edit(first, stranger + " synergies, please"), edit(first, first + ", please")])
+    found = polished.as_user("ann").post("/v1/drafts", {"request": "write", "candidates": 2}).json()["editing"]
+    assert found["draft"]["likeness"] is not None
+    assert found["choice"]["likeness"] is not None
+    assert found["choice"]["likeness"] >= found["draft"]["likeness"] - 0.1
 
 
 class StuckModel(FakeChatModel):
