@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from pearl.chat.base import ChatModel, Chunk, Decoding, complete
 from pearl.clock import Clock
+from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
 from pearl.marks import CLOSING
 from pearl.prompts import (
@@ -186,9 +187,7 @@ class Drafter:
             if draft.stage == "draft":
                 draft = _noted(draft, reading.cut)
             if self._polisher:
-                theirs = self._likenesses and partial(
-                    likeness_scores, self._likenesses, user.id, commission.voice
-                )
+                theirs = self._likenesses_of(user, commission.voice)
                 draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
@@ -197,6 +196,11 @@ class Drafter:
         with clock.stage("record_ms"):
             await in_thread(self._record, user, replace(commission, request=request), draft, kept)
         yield Finished(replace(draft, timings=clock.read()))
+
+    def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
+        if self._likenesses is None:
+            return None
+        return partial(likeness_scores, self._likenesses, user.id, voice)
 
     def _retrieve(
         self, user: User, commission: Commission, clock: Clock

@@ -75,6 +75,7 @@ class Services:
             retrieval_budget_ms=settings.retrieval_budget_ms,
             revise_below=settings.revise_below,
             polisher=make_polisher(settings, rewards),
+            likenesses=self.likenesses,
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

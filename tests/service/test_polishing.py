@@ -171,8 +171,12 @@ def test_the_likeness_of_drafts_counts_where_the_history_can_say_it(polished):
     own = max(sample, key=len)
     words = " ".join(own.split()[:80])
     first, *_ = words.split(". ")
-    stranger = "Pursuant to the aforementioned stipulations, please kindly note that stakeholders shall endeavour to leverage"
-    polished.model.replies.extend([words, edit(first, stranger + " synergies, please"), edit(first, first + ", please")])
+    stranger = (
+        "Pursuant to the aforementioned stipulations, please kindly note that stakeholders shall endeavour to leverage"
+    )
+    polished.model.replies.extend(
+        [words, edit(first, stranger + " synergies, please"), edit(first, first + ", please")]
+    )
     found = polished.as_user("ann").post("/v1/drafts", {"request": "write", "candidates": 2}).json()["editing"]
     assert found["draft"]["likeness"] is not None
     assert found["choice"]["likeness"] is not None
