@@ -140,7 +140,8 @@ class Editing:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A result of the drafting pipeline. ``timings`` are milliseconds by stage; ``decided_by`` is None where no history
-    was asked, ``quality`` without a reward model, ``editing`` where no candidates were asked for."""
+    was asked, ``quality`` without a reward model, ``editing`` where no candidates were asked for,
+    ``likeness`` where it is not told or cannot be said."""
 
     id: str
     text: str
@@ -154,3 +155,4 @@ class Draft:
     decided_by: DecidedBy | None = None
     quality: float | None = None
     editing: Editing | None = None
+    likeness: float | None = None

@@ -136,6 +136,11 @@ class Settings(BaseSettings):
         description="Longest time for writing the `candidates` of a draft, seconds; those that are not there by then "
         "count as failed. PEARL_LLM_BUDGET_S holds for all of a draft as well.",
     )
+    likeness: bool = Field(
+        default=False,
+        description="Say in every draft how likely it is that its owner wrote it: about 5 ms, and for the first draft "
+        "after a change of the history some 40 ms for every 6,000 words of it.",
+    )
     likeness_weight: float = Field(
         default=0.3,
         ge=0,

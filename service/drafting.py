@@ -105,10 +105,11 @@ class Drafter:
         revise_below: str | None = None,
         polisher: Polisher | None = None,
         likenesses: LikenessCache | None = None,
+        tells_likeness: bool = False,
     ) -> None:
         """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
         ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
-        edits of them, by likeness, too, where there are ``likenesses``."""
+        edits of them, by likeness, too, where there are ``likenesses``; ``tells_likeness``: every draft says it."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -116,6 +117,7 @@ class Drafter:
         self._revise_below = revise_below
         self._polisher = polisher
         self._likenesses = likenesses
+        self._tells_likeness = tells_likeness
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
@@ -186,9 +188,7 @@ class Drafter:
                 draft = await self._revise(brief, draft, commission, clock)
             if draft.stage == "draft":
                 draft = _noted(draft, reading.cut)
-            if self._polisher:
-                theirs = self._likenesses_of(user, commission.voice)
-                draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
+            draft = await self._polish(user, commission.voice, draft, wish, clock)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
 
@@ -197,10 +197,18 @@ class Drafter:
             await in_thread(self._record, user, replace(commission, request=request), draft, kept)
         yield Finished(replace(draft, timings=clock.read()))
 
-    def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
-        if self._likenesses is None:
-            return None
-        return partial(likeness_scores, self._likenesses, user.id, voice)
+    async def _polish(self, user: User, voice: str | None, draft: Draft, wish: Wish, clock: Clock) -> Draft:
+        """The draft with its scores and, where candidates are wished for, the best of them in its place."""
+        theirs: Likenesses | None = None
+        if self._likenesses is not None:
+            theirs = partial(likeness_scores, self._likenesses, user.id, voice)
+        if self._polisher:
+            draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
+        if theirs and self._tells_likeness:
+            with clock.stage("likeness_ms"):
+                told = await in_thread(theirs, [draft.text])
+            draft = replace(draft, likeness=told[0])
+        return draft
 
     def _retrieve(
         self, user: User, commission: Commission, clock: Clock

@@ -76,6 +76,7 @@ class Services:
             revise_below=settings.revise_below,
             polisher=make_polisher(settings, rewards),
             likenesses=self.likenesses,
+            tells_likeness=settings.likeness,
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

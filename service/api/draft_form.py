@@ -165,6 +165,11 @@ class DraftOut(ListedEntry):
         description="The reward model's score of `text`, from 1 to 10; null without one (PEARL_REWARD_MODEL).",
         examples=[6.4],
     )
+    likeness: float | None = Field(
+        description="The probability that you wrote `text`, by your history (`POST /v1/likeness` says more); null "
+        "without PEARL_LIKENESS, and where it cannot be said.",
+        examples=[0.81],
+    )
     editing: EditingOut | None = Field(
         description="The choice among `candidates`; null where none were asked for.", examples=[None]
     )
@@ -190,6 +195,7 @@ class DraftOut(ListedEntry):
             "revision": draft.revision,
             "calibration": draft.decided_by,
             "quality": draft.quality,
+            "likeness": draft.likeness,
             "editing": draft.editing,
             "usage": draft.usage,
             "timings": draft.timings,

@@ -50,6 +50,7 @@ class StoredDraft:
     timings: dict[str, float] | None = None
     quality: float | None = None
     editing: dict[str, Any] | None = None
+    likeness: float | None = None
 
     @property
     def evidence(self) -> list[str]:
@@ -73,6 +74,7 @@ class StoredDraft:
             decided_by=DecidedBy(**kept["calibration"]) if kept.get("calibration") else None,
             quality=self.quality,
             editing=None if self.editing is None else _editing(self.editing),
+            likeness=self.likeness,
         )
 
 
@@ -122,6 +124,7 @@ def add(
             timings=draft.timings,
             quality=draft.quality,
             editing=None if draft.editing is None else asdict(draft.editing),
+            likeness=draft.likeness,
             created_at=time.time(),
         )
     )
@@ -206,6 +209,7 @@ def _stored(row: Any) -> StoredDraft:
         row.timings,
         row.quality,
         row.editing,
+        row.likeness,
     )
 
 

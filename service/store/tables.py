@@ -152,6 +152,7 @@ drafts = Table(
     Column("usage", JSON, nullable=True),
     Column("quality", Float, nullable=True),  # None without a reward model
     Column("editing", JSON, nullable=True),  # None where no candidates were asked for
+    Column("likeness", Float, nullable=True),  # None where it is not told or cannot be said
 )
 
 feedback = Table(

@@ -49,6 +49,8 @@ def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
         "retrieval",
         "revision",
         "quality",
+        "likeness",
+        "editing",
         "usage",
         "timings",
         "calibration",

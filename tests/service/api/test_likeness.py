@@ -93,3 +93,15 @@ def test_bad_input(ann: Any) -> None:
     assert ann.post("/v1/likeness", {"text": " "}).json()["error"]["param"] == "text"
     assert ann.post("/v1/likeness", {"text": OWN, "user": "ben"}).status_code == 422
     assert ann.post("/v1/likeness", {"text": OWN, "voice": "blog"}).status_code == 404
+
+
+def test_every_draft_says_its_likeness_where_that_is_wanted(house: Any) -> None:
+    pearl = house(likeness=True)
+    ann = pearl.as_user("ann")
+    ann.post("/v1/documents", documents_of(0))
+    pearl.model.replies += [OWN, "Mind the tide."]
+    draft = ann.post("/v1/drafts", {"request": "Tea?", "revise": "never"}).json()
+    assert draft["likeness"] == asked(ann, draft["text"])["probability"]
+    assert draft["timings"]["likeness_ms"] >= 0
+    assert ann.get(f"/v1/drafts/{draft['id']}").json()["likeness"] == draft["likeness"]
+    assert ann.post("/v1/drafts", {"request": "Tea?", "revise": "never"}).json()["likeness"] is None  # too short
