@@ -12,6 +12,7 @@ from svg_pictures import Bar, intervals_picture
 
 from benchmarks.figures import Result, read_result
 from benchmarks.report import section
+from eval.drafts.best_of_tables import best_of_tables
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.likeness.tables import likeness_tables
@@ -136,6 +137,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "changes with each edit. [How drafts are edited](../drafting.md#the-best-of-several-edits).",
         edit_tables,
         "edits.svg",
+    ),
+    (
+        "best-of",
+        "The best of several edits with the embedded model: all tables",
+        "Drafts of commit messages and mails, each edited twice by SmolLM2-135M, which is no editor: it lists spans, "
+        "but writes no rewrites that can be read. A first look: 30 drafts were prepared, and time ran out on a busy "
+        "machine ([how the drafts were made](../experiments/best_of.py)).",
+        best_of_tables,
+        None,
     ),
     (
         "likeness",
