@@ -1,0 +1,78 @@
+"""Keep of a command's JSON what the pages show, and write it to docs/results.
+
+    pearl forensics compare --pairs commits.json --pairs mails.json --reference person --by user --json compared.json
+    python docs/experiments/kept.py manner compared.json
+    pearl eval personalized --records ... --json judged.json
+    python docs/experiments/kept.py personalized judged.json
+
+A comparison of 38 traits in six columns holds every figure of every cell and every difference; the page shows strength,
+relevance and the largest difference of a row. A check lists every record that it is about; the pages show how many.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pearl.options import write_json
+
+RESULTS = Path(__file__).parents[1] / "results"
+OF_A_CELL = ("strength", "relevance", "significant")
+DIGITS = 4
+
+
+def manner(compared: dict[str, Any]) -> dict[str, Any]:
+    annotators = [
+        {
+            **{name: row[name] for name in ("name", "id")},
+            "columns": [cell and {name: cell[name] for name in OF_A_CELL} for cell in row["columns"]],
+            "max_difference": row["max_difference"]
+            and {name: row["max_difference"][name] for name in ("strength", "significant")},
+        }
+        for row in compared["annotators"]
+    ]
+    columns = [{name: column[name] for name in ("name", "pairs", "n")} for column in compared["columns"]]
+    head = {name: compared[name] for name in ("command", "version")}
+    return head | rounded({"columns": columns, "annotators": annotators})
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def personalized(judged: dict[str, Any]) -> dict[str, Any]:
+    """The records of a check as ranges: ["1-524", "526"]."""
+    for file in judged["files"]:
+        for finding in file["preflight"]:
+            finding["records"] = ranges(finding["records"])
+    return judged
+
+
+def ranges(numbers: Sequence[int]) -> list[str]:
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1] = [found[-1][0], number]
+        else:
+            found.append([number])
+    return ["-".join(map(str, ends)) for ends in found]
+
+
+KEPT: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"manner": manner, "personalized": personalized}
+
+
+def main() -> None:
+    name, file = sys.argv[1:]
+    result = json.loads(Path(file).read_text(encoding="utf-8"))
+    write_json(str(RESULTS / f"{name}.json"), KEPT[name](result))
+
+
+if __name__ == "__main__":
+    main()
