@@ -81,6 +81,8 @@ class Services:
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()
         self.load_error: str | None = None
+        self._ended = False
+        self._ending = threading.Lock()  # held to end, and to begin what must not begin after the end
 
     def _count_failure(self, code: str) -> None:
         self.metrics.failures.labels(code).inc()
@@ -164,6 +166,12 @@ class Services:
             self.load_error = error.message
         except Exception as error:  # whatever a library raises for a broken file: the service must say so
             self.load_error = f"The models could not be loaded ({type(error).__name__})."
+        with self._ending:
+            if not self._ended:
+                self._begin()
+
+    def _begin(self) -> None:
+        """Say how the loading ended, and start the work that waited for it."""
         if self.load_error is not None:
             log.error("%s", self.load_error)
             return
@@ -175,10 +183,15 @@ class Services:
             self._embedder.start()
 
     async def stop(self) -> None:
+        await in_thread(self._end)
         await in_thread(self._embedder.stop)
         await in_thread(self._flush_uses)
         await self.model.close()
         self.database.close()
+
+    def _end(self) -> None:
+        with self._ending:
+            self._ended = True
 
     def _flush_uses(self) -> None:
         try:

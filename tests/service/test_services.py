@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from typing import Any
 
@@ -89,6 +90,28 @@ def test_the_encoder_is_loaded_where_it_is_needed(
     services = house(encoder=Loading(), retriever=name).services
     until(services.loaded.is_set)
     assert loaded.is_set() == needed
+
+
+def test_what_is_loaded_after_the_end_begins_nothing(
+    house: Any, word_encoder: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody waits for it then: neither is it logged, nor are texts embedded."""
+    loading, go_on = threading.Event(), threading.Event()
+
+    class Slow(word_encoder):  # type: ignore[misc]
+        def load(self) -> None:
+            loading.set()
+            assert go_on.wait(10)
+
+    services = house(encoder=Slow(), embed_in_background=True, log_level="info").services
+    (loader,) = (thread for thread in threading.enumerate() if thread.name == "loader")
+    assert loading.wait(10)
+    asyncio.run(services.stop())
+    logging.getLogger().addHandler(caplog.handler)  # the service's own handler has taken its place
+    go_on.set()
+    loader.join(10)
+    assert not services.loaded.is_set()
+    assert caplog.messages == []
 
 
 def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word_encoder: Any, until: Any) -> None:
