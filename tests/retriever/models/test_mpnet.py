@@ -69,7 +69,8 @@ def test_an_artifact_of_another_encoder_names_the_option_that_gives_it(
 
 
 @pytest.mark.skipif(not MISSING, reason="the extra mpnet is installed")
-def test_without_the_extra_the_error_names_it(run_pearl: Any, tmp_path: Path) -> None:
+def test_without_the_extra_the_error_names_it(run_pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))  # in the user's own it may be unpacked
     given = tmp_path / "in.jsonl"
     given.write_text(json.dumps({"request": "When?", "documents": [{"text": "At nine."}, {"text": "At ten."}]}))
     run = run_pearl("rank", model="dense", encoder="mpnet", input=given, output=tmp_path / "out.jsonl")
