@@ -4,18 +4,18 @@ neither."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-# Forks, so that the imports are paid once: a child for each call, which kills itself after its n-th statement, and one
-# that goes on serving, as a second worker does.
+# Forks, so that the imports are paid once for all tests: a child for each line that is asked; of it one child for each
+# call, which kills itself after its n-th statement, and one that goes on serving, as a second worker does.
 CALLS = """
-import gc, json, os, signal, sys
+import gc, json, os, signal, sys, traceback
 from itertools import count
 from sqlalchemy import event, text
 from starlette.testclient import TestClient
@@ -23,18 +23,21 @@ from pearl.chat.fake import FakeChatModel
 from pearl.settings import load_settings
 from service.app import create_app
 
-url, home, path, body = sys.argv[1:]
-settings = load_settings(home=home, database_url=url, retriever="bm25", embed_in_background=False, log_level="error")
+
+def settings_of(asked):
+    return load_settings(
+        home=asked["home"], database_url=asked["url"], retriever="bm25", embed_in_background=False, log_level="error"
+    )
 
 
-def post(client, key):
-    headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Idempotency-Key": key}
-    answer = client.post(path, json=json.loads(body), headers=headers)
+def post(client, asked, key):
+    headers = {"Authorization": f"Bearer {asked['key']}", "Idempotency-Key": key}
+    answer = client.post(asked["path"], json=asked["body"], headers=headers)
     return answer.status_code, answer.json(), answer.headers.get("idempotent-replayed")
 
 
-def die(key, dies_after):
-    app = create_app(settings, model=FakeChatModel())
+def die(asked, key, dies_after):
+    app = create_app(settings_of(asked), model=FakeChatModel())
     with TestClient(app) as client:
         statements = count(1)
 
@@ -45,66 +48,100 @@ def die(key, dies_after):
         app.state.services.sweep = lambda: None  # its statements are nobody's call
         for moment in ("after_cursor_execute", "commit"):
             event.listen(app.state.services.database.engine, moment, after)
-        post(client, key)
+        post(client, asked, key)
 
 
-def survive(keys, answers):
-    app = create_app(settings, model=FakeChatModel())
+def survive(asked, keys, answers):
+    app = create_app(settings_of(asked), model=FakeChatModel())
     with TestClient(app) as client:
         for key in map(str.strip, keys):
-            soon = post(client, key)
+            soon = post(client, asked, key)
             # before two calls more, the claim of a dead process lapses
             with app.state.services.database.write() as connection:
                 connection.execute(text("UPDATE idempotency SET created_at = created_at - 60 WHERE status IS NULL"))
-            print(json.dumps([soon, post(client, key), post(client, key)]), file=answers, flush=True)
+            told = [soon, post(client, asked, key), post(client, asked, key)]
+            print(json.dumps(told), file=answers, flush=True)
 
 
 def in_child(work):
     child = os.fork()
     if child == 0:
-        work()
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
         os._exit(0)
     return child
 
 
+def ended(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_calls(asked):
+    their_keys, keys = os.pipe()
+    answers, their_answers = os.pipe()
+
+    def serve():
+        os.close(keys)  # or the end of the keys would never come
+        with os.fdopen(their_keys) as given, os.fdopen(their_answers, "w") as told:
+            survive(asked, given, told)
+
+    survivor = in_child(serve)
+    os.close(their_answers)  # or the end of the answers would never come
+    calls = []
+    with os.fdopen(keys, "w") as given, os.fdopen(answers) as told:
+        for n in count(1):
+            status = ended(in_child(lambda: die(asked, f"key{n}", n)))
+            print(f"key{n}", file=given, flush=True)
+            soon, retried, again = json.loads(told.readline())
+            calls.append({"killed": status == -signal.SIGKILL, "soon": soon, "retried": retried, "again": again})
+            if not calls[-1]["killed"]:
+                assert status == 0, status
+                break
+    assert ended(survivor) == 0
+    print(json.dumps(calls), flush=True)
+
+
 gc.freeze()  # what is there already is not copied into each child
-their_keys, keys = os.pipe()
-answers, their_answers = os.pipe()
-
-
-def serve():
-    os.close(keys)  # or the end of the keys would never come
-    with os.fdopen(their_keys) as asked, os.fdopen(their_answers, "w") as told:
-        survive(asked, told)
-
-
-survivor = in_child(serve)
-with os.fdopen(keys, "w") as asked, os.fdopen(answers) as told:
-    for n in count(1):
-        _, status = os.waitpid(in_child(lambda: die(f"key{n}", n)), 0)
-        killed = os.WIFSIGNALED(status)
-        print(f"key{n}", file=asked, flush=True)
-        soon, retried, again = json.loads(told.readline())
-        print(json.dumps({"killed": killed, "soon": soon, "retried": retried, "again": again}), flush=True)
-        if not killed:
-            assert status == 0
-            break
-_, status = os.waitpid(survivor, 0)
-sys.exit(os.waitstatus_to_exitcode(status))
+for line in sys.stdin:
+    if ended(in_child(lambda: killed_calls(json.loads(line)))):
+        print("null", flush=True)
 """
 
 
-def killed_calls(url: str, home: Path, key: str, path: str, body: dict[str, Any]) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, "-c", CALLS, url, str(home), path, json.dumps(body)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, "KEY": key},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[dict[str, Any]]]]:
+    """Make a call again and again, each time in a process that dies one statement later, until one lives."""
+    errors = tmp_path_factory.mktemp("killed") / "errors.txt"
+    with (
+        errors.open("w") as noted,
+        subprocess.Popen(
+            [sys.executable, "-c", CALLS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noted, text=True
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def call(**asked: Any) -> list[dict[str, Any]]:
+            print(json.dumps(asked), file=process.stdin, flush=True)
+            calls = json.loads(process.stdout.readline() or "null")
+            assert calls, errors.read_text()[-2000:]
+            return list(calls)
+
+        yield call
+
+
+@pytest.fixture
+def killed_calls(caller: Callable[..., Any], place: Any, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """The calls of ``ann`` to a path, with a body, each of which but the last died."""
+
+    def call(path: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+        url = str(place.settings.resolved_database_url)
+        return list(caller(url=url, home=str(tmp_path), key=place.key("ann"), path=path, body=body))
+
+    return call
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -114,12 +151,8 @@ def place(request: pytest.FixtureRequest, house: Any) -> Any:
     return house(database_url=url, retriever="bm25")
 
 
-def url_of(place: Any) -> str:
-    return str(place.settings.resolved_database_url)
-
-
-def test_documents(place: Any, tmp_path: Path) -> None:
-    calls = killed_calls(url_of(place), tmp_path, place.key("ann"), "/v1/documents", {"text": "No id."})
+def test_documents(place: Any, killed_calls: Any) -> None:
+    calls = killed_calls("/v1/documents", {"text": "No id."})
     assert len(calls) > 8
     assert [call["killed"] for call in calls] == [True] * (len(calls) - 1) + [False]
     for call in calls:
@@ -130,11 +163,11 @@ def test_documents(place: Any, tmp_path: Path) -> None:
     assert sorted(stored) == sorted(call["soon"][1]["data"][0]["id"] for call in calls)
 
 
-def test_feedback(place: Any, tmp_path: Path) -> None:
+def test_feedback(place: Any, killed_calls: Any) -> None:
     """One draft: the first feedback that survives its process is the one that every retry tells of."""
     draft = place.as_user("ann").post("/v1/drafts", {"request": "write"}).json()
     body = {"draft_id": draft["id"], "outcome": "edited", "final_text": "So."}
-    calls = killed_calls(url_of(place), tmp_path, place.key("ann"), "/v1/feedback", body)
+    calls = killed_calls("/v1/feedback", body)
     assert len(calls) > 8
     assert {json.dumps(call[name][1]) for call in calls for name in ("soon", "retried", "again")} == {
         json.dumps(calls[0]["soon"][1])
@@ -142,9 +175,9 @@ def test_feedback(place: Any, tmp_path: Path) -> None:
     assert len(place.rows("feedback")) == len(place.rows("documents")) == 1
 
 
-def test_drafts(place: Any, tmp_path: Path) -> None:
+def test_drafts(place: Any, killed_calls: Any) -> None:
     """A draft claims its key while it is written; the claim of a dead process lapses."""
-    calls = killed_calls(url_of(place), tmp_path, place.key("ann"), "/v1/drafts", {"request": "write"})
+    calls = killed_calls("/v1/drafts", {"request": "write"})
     assert len(calls) > 8
     assert {call["soon"][0] for call in calls} == {200, 409}
     for call in calls:
