@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,16 @@ def one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="package")
+def encoders_once() -> Iterator[None]:
+    """An encoder's folder is loaded and compiled once for all trainings: no test changes what is in one."""
+    from retriever.models import encoder
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "_load", cache(encoder._load))
+        yield
 
 
 @pytest.fixture(scope="session")

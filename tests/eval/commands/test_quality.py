@@ -98,7 +98,7 @@ def test_equal_texts_are_a_finding(quality):
     assert "equal_texts" in run.out
 
 
-def test_perplexity_under_the_embedded_model(quality):
+def test_perplexity_under_the_embedded_model(embedded_once, quality):
     odd = {
         "paragraph1": "The cat sat on the mat.",
         "paragraph2": "Mat cat the on the sat.",
