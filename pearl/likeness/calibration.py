@@ -3,6 +3,7 @@
 Most people have too few texts to calibrate on alone, so the coefficients are pooled over the people kept aside for
 tuning, each measured on texts that came after the history; the size of the history is a variable, since it moves the
 ratios of all texts alike. Longer texts say more: the evidence is weighed by a power of the number of words.
+``docs/experiments/likeness_registers.py`` writes the coefficients, and the registers.
 """
 
 from __future__ import annotations

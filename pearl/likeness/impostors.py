@@ -164,5 +164,5 @@ def is_same_person(mine: set[str], theirs: set[str]) -> bool:
 
 @cache
 def shipped_references() -> tuple[Impostors, ...]:
-    """The registers that come with the package."""
+    """The registers that come with the package; ``docs/experiments/likeness_registers.py`` writes them."""
     return tuple(Impostors.load(path) for path in sorted(FOLDER.glob("*.safetensors")))
