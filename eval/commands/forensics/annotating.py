@@ -105,10 +105,10 @@ def run_task(task: Task) -> None:
 def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
     """The data set with the annotators that ask nobody, and how they voted."""
     words: dict[str, Any] = {}
+    reference = named(data.annotators, task.words_of, "--words-of: ") if task.words_of else None
     if task.rules:
         data = with_rules(data)
-    if task.words_of:
-        reference = named(data.annotators, task.words_of, "--words-of: ")
+    if reference:
         data, found = with_words_of(data, reference), diction(data.pairs, reference.id)
         words = {"words": {"of": reference.name, "more": words_json(found.more), "less": words_json(found.less)}}
     if task.targets:

@@ -176,6 +176,13 @@ def test_by_rule_and_of_models_without_a_call(annotate, judge_endpoint):
     assert "3 pairs, annotated by rule." in shown.out
 
 
+def test_words_of_nobody_names_the_annotators_of_the_file(annotate):
+    run, _ = annotate("--rules", "--words-of", "nobody", count=3)
+    assert run.status == 2
+    assert "--words-of: there is no annotator 'nobody'; there are preferred" in run.err
+    assert "(by rule)" not in run.err
+
+
 def test_rules_and_traits_together(annotate, judge_endpoint, tmp_path):
     mine = tmp_path / "mine.txt"
     mine.write_text("uses more irony\n", encoding="utf-8")
