@@ -47,6 +47,8 @@ class _Cursor:
     def members(self, streamed: Collection[str]) -> Iterator[tuple[int, str, Any]]:
         if self._next() == "":
             raise InputError(f"{self._path}: is empty.", code="empty_file")
+        if self._next() != "{":
+            raise self._fault("must be one object with metadata, annotators and comparisons")
         for _ in self._items("{", "}"):
             if self._next() != '"':
                 raise self._fault("has no name for a field")

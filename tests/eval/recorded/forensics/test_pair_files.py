@@ -177,7 +177,7 @@ def changed(**fields):
             "annotations.ann.no_pref_reason: is 'tired'",
         ),
         (changed(annotations={"ann": "a"}), "annotations.ann: must be an object, not a string"),
-        ([SECOND], "in.json:1: must have { here"),
+        ([SECOND], "in.json:1: must be one object with metadata, annotators and comparisons"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, value, message):
