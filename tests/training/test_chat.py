@@ -44,6 +44,9 @@ def test_reasons_in_the_question_or_before_the_verdict(chats):
     assert learned[0][2] == 'It is plain.\n{"preference": "1"}'
     ran, _ = chats("--variant", "R", "--rationale", "output")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
+    assert "no record is left for --variant R: " in ran.err
+    for why in ("3 not of the variant", "1 without a rationale", "1 score off the scale"):
+        assert why in ran.err
 
 
 def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_path, monkeypatch):

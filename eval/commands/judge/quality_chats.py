@@ -62,7 +62,10 @@ def quality_chats(
     counts: Counter[str] = Counter()
     chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
     if not chats:
-        raise InputError("no record is left: see --variant and --rationale.", param="data", code="no_records")
+        left_out = ", ".join(f"{count:,} {why}" for why, count in counts.items()) or "the files are empty"
+        raise InputError(
+            f"--data: no record is left for --variant {variant}: {left_out}.", param="data", code="no_records"
+        )
     write_lines(out, chats, called=f"--out {out}")
 
     def tables(result: Json) -> Iterator[Table]:

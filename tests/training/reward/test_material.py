@@ -51,9 +51,16 @@ def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
     data = written(tmp_path / "pairs.jsonl", pair(ornate, plain, "2"), pair(plain, ornate, 1))
     found = read_material([data], (), MEAN)
     assert [(found.texts[each.better], found.texts[each.worse]) for each in found.pairs] == [(plain, ornate)]
-    with pytest.raises(InputError, match="--variant R: the data has no paragraph with a score; try P"):
+    with pytest.raises(InputError, match="--variant R: the data has no paragraph with a score to learn from; try P"):
         found.of_variant(R)
     assert found.of_variant(P) == found
+
+
+def test_scores_off_the_scale_are_named_when_none_is_left(tmp_path: Path) -> None:
+    data = written(tmp_path / "pairs.jsonl", pair("One text.", "Another text."), {"paragraph": "A third.", "score": 12})
+    found = read_material([data], (), MEAN)
+    with pytest.raises(InputError, match=r"try P\. 1 of 2 .*, scores outside 1 to 10: .*pairs\.jsonl:2"):
+        found.of_variant(R)
 
 
 def test_variants_learn_from_their_own(scored_file: ScoredFile, tmp_path: Path) -> None:
