@@ -20,6 +20,7 @@ from pearl.manner.yardstick import OTHER_WORDS, Bounds, Yardstick
 from pearl.proportions import Z
 from pearl.records import Document
 from pearl.stats import Interval
+from pearl.texts import counted
 
 LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
 NEWEST = 10  # texts that can contradict a habit
@@ -71,8 +72,8 @@ def lacking(documents: Sequence[Document]) -> str | None:
     if len(documents) >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
         return None
     return (
-        f"A habit is listed from {LEAST_TEXTS} texts of {LEAST_OCCASIONS} days on; there are {len(documents)} of "
-        f"{days}. Import more of what you wrote, with its times."
+        f"A habit needs {LEAST_TEXTS} texts written on {LEAST_OCCASIONS} days; the history has "
+        f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its times."
     )
 
 
