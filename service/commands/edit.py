@@ -84,7 +84,7 @@ def edit(
     check_writable("--json", options.json)
     if options.candidates > 1 and options.model is None:
         raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
-    text = check_text(read_text("FILE", draft), param="draft")
+    text = check_text(read_text("FILE", draft), param=f"FILE {draft}")
     instructions = check_characters(options.instructions, param="instructions")
     rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
     settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls

@@ -36,6 +36,12 @@ def test_the_edited_text_and_what_was_not_executed(edit, judge_endpoint):
     assert len(judge_endpoint.bodies) == 1  # the reply is kept
 
 
+def test_an_empty_draft_is_named(edit, judge_endpoint, tmp_path):
+    run = edit(text="  ")
+    assert (run.status, run.out, judge_endpoint.bodies) == (2, "", [])
+    assert run.err == f"pearl: 'FILE {tmp_path / 'draft.txt'}' is empty; give at least one word.\n"
+
+
 def test_its_json(edit):
     found = edit("--json", "-", "--price-in", 1, "--price-out", 1).json
     assert found["text"] == "The bay was grey and the sky was wide."
