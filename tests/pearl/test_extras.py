@@ -34,7 +34,7 @@ def run_without_extras(*words: object) -> subprocess.CompletedProcess[str]:
     [
         (["train", "retriever", "--history", "H", "--out", "model"], "torch", "train"),
         (["train", "score", "--history", "H", "--out", "scores"], "torch", "train"),
-        (["eval", "personalized", "--records", "H", "--threshold", "80", "--json", "-"], "scipy", "eval"),
+        (["eval", "style", "--judgements", "H", "--json", "-"], "scipy", "eval"),
         (["eval", "retrieval", "--gains", "G", "--model", "likelihood", "--json", "-"], "torch", "eval"),
     ],
 )

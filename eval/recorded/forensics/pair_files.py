@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
+from eval.recorded.forensics.hub import local_file
 from eval.recorded.forensics.json_stream import read_members
 from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
 from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
@@ -119,6 +120,7 @@ def _checked(name: str, value: Any) -> Any:
 
 def _members(path: Path) -> Iterator[Member]:
     kind = kind_of(path)
+    path = local_file(path)
     if kind == ".csv":
         return csv_members(path)
     return _parts(path) if kind == ".json" else _lines(path)
