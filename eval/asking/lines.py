@@ -52,6 +52,7 @@ def quotes_half(line: str) -> bool:
     return line.count('"') % 2 == 1 or line.count("“") != line.count("”")
 
 
+@lru_cache(maxsize=4096)  # check after check asks for the same texts, and a file has a few thousand of them
 def folded(text: str | None) -> str:
     """However it was broken into lines, and in small letters."""
     return " ".join((text or "").split()).casefold()
