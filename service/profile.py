@@ -126,7 +126,11 @@ def choose_line(connection: Connection, user_id: int, voice: str | None, name: s
     card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
     line = next((each for each in card.lines if each.name == name), None)
     if line is None and name not in stored.lines:
-        raise NotFound(f"The card has no line '{name}'.", param="name", code="line_not_found")
+        raise NotFound(
+            f"The card has no line '{name}'; `pearl profile` and GET /v1/profile list its lines.",
+            param="name",
+            code="line_not_found",
+        )
     if choice.state == CONFIRMED and line is not None:
         choice = replace(choice, text=line.instruction)
     lines = {other: its for other, its in stored.lines.items() if other != name}
