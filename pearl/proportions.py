@@ -25,6 +25,17 @@ def normal_p(z: float) -> float:
     return math.erfc(abs(z) / math.sqrt(2))
 
 
+def even_p(one: int, other: int) -> float:
+    """The exact two-sided p-value of two counts that chance would make equal, as in a sign test or McNemar's test; 1 if
+    both are 0."""
+    n = one + other
+    ways = tail = 1
+    for k in range(min(one, other)):
+        ways = ways * (n - k) // (k + 1)
+        tail += ways
+    return min(1.0, 2 * tail / (1 << n))
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for their number by Holm's step-down method, in the order given."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)

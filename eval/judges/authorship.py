@@ -27,10 +27,10 @@ from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, shown
-from eval.stats.proportions import even_p
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError
 from pearl.options import known
+from pearl.proportions import even_p
 from pearl.stats import Bootstrap
 from pearl.texts import check_characters, check_id, check_text, json_type
 

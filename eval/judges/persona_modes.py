@@ -15,7 +15,8 @@ from eval.judges.judge import Judgement, Judgements, verdict_counts
 from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Json, Table, shown
-from eval.stats.proportions import add_holm, even_p, wilson_json
+from eval.stats.proportions import add_holm, wilson_json
+from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Estimate, Floats
 
 

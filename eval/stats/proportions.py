@@ -1,4 +1,4 @@
-"""Two counts that chance would make equal: the exact test, and Holm's correction of several; shares and intervals."""
+"""P-values with Holm's correction, and shares with intervals, as JSON."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from typing import Any
 from pearl.proportions import holm, wilson
 
 UNBALANCED_P = 0.001
-
-
-def even_p(one: int, other: int) -> float:
-    """The exact p-value of two counts that chance would make equal, as McNemar's test of the questions that only one of
-    two got right; 1 if both are 0."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(one, one + other).pvalue) if one + other else 1.0
 
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

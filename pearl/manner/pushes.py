@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
 
 from pearl.manner.rates import RESAMPLES, Counts
 from pearl.manner.traits import TRAITS
-from pearl.proportions import holm
+from pearl.proportions import even_p, holm
 from pearl.stats import Bootstrap, Interval
 
 LEAST_PAIRS = 5
@@ -57,7 +56,7 @@ def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> l
         steps = np.nan_to_num(sent.found / sent.bases) - np.nan_to_num(drafts.found / drafts.bases)  # (N, F)
     raised, lowered = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
     changed = [at for at in range(len(TRAITS)) if raised[at] + lowered[at]]
-    p_values = [sign_test(int(raised[at]), int(lowered[at])) for at in changed]
+    p_values = [even_p(int(raised[at]), int(lowered[at])) for at in changed]
     bootstrap = Bootstrap([str(number) for number in range(len(pairs))], resamples=resamples)
     found = []
     for at, p_value, corrected in zip(changed, p_values, holm(p_values), strict=True):
@@ -70,10 +69,3 @@ def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> l
         shown = (rates[1].value, rates[0].value, difference, unit, ups, downs, p_value, corrected)
         found.append(Push(trait.name, trait.label, *shown))
     return sorted(found, key=lambda push: (push.p_value, push.name))
-
-
-def sign_test(raised: int, lowered: int) -> float:
-    """The exact two-sided p-value of so many steps up and down, were both as likely."""
-    n = raised + lowered
-    tail = sum(comb(n, k) for k in range(min(raised, lowered) + 1))
-    return min(1.0, float(2 * tail / 2**n))

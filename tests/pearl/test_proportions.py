@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from pearl.proportions import holm, normal_p, wilson
+from pearl.proportions import even_p, holm, normal_p, wilson
 
 
 @pytest.mark.parametrize(("successes", "total"), [(0, 1), (1, 1), (3, 10), (0, 500), (499, 500), (20, 40)])
@@ -34,3 +35,13 @@ def test_the_p_value_of_a_score():
     assert normal_p(1.959963984540054) == pytest.approx(0.05)
     assert normal_p(-1.959963984540054) == pytest.approx(0.05)
     assert normal_p(0) == 1
+
+
+@pytest.mark.parametrize(("one", "other", "p"), [(0, 0, 1), (1, 0, 1), (0, 6, 2 / 64), (5, 1, 14 / 64), (3, 3, 1)])
+def test_the_exact_test_of_two_counts(one, other, p):
+    assert even_p(one, other) == p
+
+
+@pytest.mark.parametrize(("one", "other"), [(40, 61), (0, 3000), (5100, 4900)])
+def test_the_exact_test_is_the_binomial_one(one, other):
+    assert even_p(one, other) == pytest.approx(binomtest(one, one + other).pvalue, rel=1e-9)

@@ -16,7 +16,8 @@ from eval.asking.verdict import Answer, Given
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import rare_words, tokens
 from eval.recorded.personalized.reading import Read
-from eval.stats.proportions import add_holm, even_p, wilson_json
+from eval.stats.proportions import add_holm, wilson_json
+from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Floats
 
 Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 it is A, below B, at 0 neither

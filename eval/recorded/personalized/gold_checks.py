@@ -10,7 +10,8 @@ from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import Said, is_survey, question_of, repeated, said, together, where
 from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import LOWEST
-from eval.stats.proportions import UNBALANCED_P, even_p
+from eval.stats.proportions import UNBALANCED_P
+from pearl.proportions import even_p
 
 
 def unbalanced_gold(recording: Recording) -> Said:

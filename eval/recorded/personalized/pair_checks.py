@@ -20,7 +20,7 @@ from eval.recorded.personalized.lookup import (
     tokens,
     where,
 )
-from eval.stats.proportions import even_p
+from pearl.proportions import even_p
 
 CONSTANT_SHARE = 0.5  # of the records, from which on one distractor is called constant
 SHORTCUT_P = 0.001

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.manner.pushes import pushes, sign_test
+from pearl.manner.pushes import pushes
 from pearl.proportions import holm
-
-
-@pytest.mark.parametrize(("raised", "lowered", "p"), [(0, 0, 1), (1, 0, 1), (0, 6, 2 / 64), (5, 1, 14 / 64), (3, 3, 1)])
-def test_the_sign_test_is_exact(raised: int, lowered: int, p: float) -> None:
-    assert sign_test(raised, lowered) == p
 
 
 def test_traits_that_edits_change_come_with_interval_and_corrected_p() -> None:
