@@ -26,7 +26,8 @@ def parse_objects(path: Path, parse: Callable[[dict[str, Any], int], RecordT]) -
         content = path.read_bytes()
         content = gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}", code="unreadable_file") from error
+        why = getattr(error, "strerror", None) or error  # without a number, and the path once
+        raise InputError(f"{path}: cannot be read: {why}", code="unreadable_file") from error
     if not content.lstrip().startswith(b"["):
         yield from parse_numbered_lines(path, parse)
         return

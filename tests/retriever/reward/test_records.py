@@ -113,3 +113,9 @@ def test_files_that_cannot_be_used(written, tmp_path):
     broken.write_bytes(gzip.compress(b"[]")[:-6])
     with pytest.raises(InputError, match="cannot be read"):
         read_quality(broken)
+
+
+def test_a_missing_file_is_named_once(tmp_path):
+    with pytest.raises(InputError) as refused:
+        read_quality(tmp_path / "none.json")
+    assert refused.value.message == f"{tmp_path / 'none.json'}: cannot be read: No such file or directory"
