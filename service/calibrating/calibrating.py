@@ -100,6 +100,7 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOu
         {
             "texts": len(pairs),
             "metrics": list(ruler.names),
+            "metrics_left_out": ruler.left_out,
             "unreadable_revisions": sum(revision is draft for _, draft, revision in pairs),
             "shown": shown,
             "threshold": threshold,

@@ -13,13 +13,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
 from pearl.stats import Floats
 from retriever.models.bertscore import BertScore
-from retriever.models.encoder import Encoder
-from service.calibrating.likeness import likeness
+from service.calibrating.likeness import HeldOutLikeness
 from service.calibrating.past import PastText
 
 ROUGE_2, BERTSCORE, LIKENESS = "rouge2", "bertscore", "likeness"
+LEAST_SHARE = 0.5  # of the past texts that likeness can score, else it is no metric
 
 
 def rouge2(target: str, draft: str) -> float:
@@ -37,25 +38,36 @@ def _words(text: str) -> list[str]:
 
 
 class Ruler:
-    """Measures drafts for past texts. BERTScore is among its metrics where the extra ``eval`` is installed."""
+    """Measures drafts for past texts. BERTScore is among its metrics where the extra ``eval`` is installed, likeness
+    where the person has enough text; ``left_out`` says why it is not."""
 
-    def __init__(self, encoder: Encoder, *, bertscore: bool | None = None) -> None:
-        """``encoder`` is that of likeness; ``bertscore`` None: wherever it is installed."""
+    def __init__(self, past: Sequence[PastText], *, bertscore: bool | None = None) -> None:
+        """``past`` are all texts to draft; ``bertscore`` None: wherever it is installed."""
         wanted = find_spec("bert_score") is not None and find_spec("torch") is not None
-        self._encoder = encoder
         self._bertscore = BertScore() if (wanted if bertscore is None else bertscore) else None
+        self._likeness = HeldOutLikeness.of(past)
+        scored = sum(text.target in self._likeness.models for text in past)
+        self.left_out: dict[str, str] = {}
+        if scored < LEAST_SHARE * len(past):
+            self.left_out[LIKENESS] = (
+                f"{scored} of {len(past)} past texts can be scored, fewer than half: it takes texts of {LEAST_WORDS} "
+                f"words and a history of {LEAST_TEXTS} other texts and {LEAST_HISTORY_WORDS} words in a "
+                "language that it knows"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (ROUGE_2, LIKENESS) if self._bertscore is None else (ROUGE_2, BERTSCORE, LIKENESS)
+        measured = (ROUGE_2, LIKENESS) if self._bertscore is None else (ROUGE_2, BERTSCORE, LIKENESS)
+        return tuple(name for name in measured if name not in self.left_out)
 
     def measure(self, past: Sequence[PastText], drafts: Sequence[str]) -> dict[str, Floats]:
         """Each metric of each draft, (N,)."""
         targets = [text.target for text in past]
         found: dict[str, Floats] = {
             ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)]),
-            LIKENESS: likeness(self._encoder, drafts, [text.own_texts for text in past]),
         }
+        if LIKENESS not in self.left_out:
+            found[LIKENESS] = self._likeness.measure(targets, drafts)
         if self._bertscore is not None:
             found[BERTSCORE] = np.asarray(self._bertscore.scores(targets, drafts), np.float64)
         return {name: found[name] for name in self.names}

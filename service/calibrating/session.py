@@ -90,7 +90,7 @@ def calibrate_user(session: Session) -> dict[str, Any]:
             if session.dry_run:
                 return report
             with watched(console) as scribe.watch:
-                outcome = asyncio.run(_calibrated(study, scribe, Ruler(services.encoder, bertscore=session.bertscore)))
+                outcome = asyncio.run(_calibrated(study, scribe, Ruler(study.past, bertscore=session.bertscore)))
         asked = {"calls": sum(each.calls for each in scribe.asked), "cost": _sum([each.cost for each in scribe.asked])}
         stored = _store(services, subject, outcome)
         _say_outcome(subject, outcome, console)
@@ -183,4 +183,5 @@ def _say_outcome(subject: Subject, outcome: CalibrationOutcome, console: Console
     else:
         lines.append("margin and k: their defaults")
     lines.append(f"measured by {', '.join(outcome.figures['metrics'])}; stored for {subject.key.model}")
+    lines += [f"not by {name}: {why}" for name, why in outcome.figures["metrics_left_out"].items()]
     console.print("\n".join(lines), highlight=False, soft_wrap=True)

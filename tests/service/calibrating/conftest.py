@@ -20,7 +20,7 @@ SUBJECTS = (
     *("tractor gearbox oil", "ballet shoes audition", "museum bronze helmet", "saxophone reed valve"),
     *("chess endgame rook", "laundry detergent stain"),
 )
-CLOSING = "so please read it before the meeting, thank you very much."
+CLOSING = "so please read it before the meeting, and tell me what you think of it, thank you all very much."
 
 
 def known(number: int) -> Document:

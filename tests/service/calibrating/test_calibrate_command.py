@@ -92,7 +92,7 @@ def test_theta_is_found_where_revisions_help_and_drafts_keep_to_it(
     gain = found["threshold"]["gain"]["rouge2"]
     assert gain["low"] <= oracle <= gain["high"]
     assert gain["low"] > 0
-    assert found["metrics"] == ["rouge2", "likeness"]
+    assert (found["metrics"], found["metrics_left_out"]) == (["rouge2", "likeness"], {})
     revised, kept = draft("submarine sonar hatch?"), draft(past()[0].request)
     assert (revised["stage"], revised["revision"]["reason"]) == ("revised", "below_threshold")
     assert (kept["stage"], kept["revision"]["reason"]) == ("draft", "above_threshold")
@@ -109,6 +109,20 @@ def test_never_where_revisions_hurt(
     assert (found["threshold"]["value"], found["threshold"]["share_revised"]) == (None, 0)
     answer = draft()
     assert (answer["stage"], answer["calibration"]["code"]) == ("draft", "calibrated")
+
+
+def test_it_says_why_likeness_is_left_out(
+    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command
+) -> None:
+    judge_endpoint.says = reader()
+    with database.write() as connection:
+        connection.exec_driver_sql("UPDATE documents SET text = substr(text, 1, 60) || seq")
+    done = calibrate()
+    found = report(done)
+    why = found["metrics_left_out"]["likeness"]
+    assert (found["metrics"], set(found["threshold"]["gain"])) == (["rouge2"], {"rouge2", "combined"})
+    assert why.startswith("0 of 43 past texts can be scored, fewer than half: it takes texts of 30 words")
+    assert f"not by likeness: {why}" in done.err
 
 
 def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from service.calibrating.likeness import likeness
-from service.calibrating.measures import rouge2
+from pearl.likeness.likeness import Likeness
+from retriever.baselines.dense import DenseRetriever
+from service.calibrating.likeness import HeldOutLikeness
+from service.calibrating.measures import Ruler, rouge2
+from service.calibrating.past import PastText, past_texts
 
 TEXTS = ("", "One.", "One two three", "two three, ONE two!", "Ünïcode is-not  a_word 3.14", "a a a a", "a a", "\n\t")
 
@@ -18,9 +22,41 @@ def test_rouge_2_is_the_librarys(target: str) -> None:
         assert rouge2(target, draft) == pytest.approx(scorer.score(target, draft)["rouge2"].fmeasure)
 
 
-def test_likeness_is_the_mean_cosine_with_ones_own_texts(word_encoder: Any) -> None:
-    encoder = word_encoder()
-    found = likeness(encoder, ["the tide", ""], [("the tide", "a kettle"), ("the tide",)])
-    one, other = encoder.encode_documents(["the tide", "a kettle"])
-    assert found == pytest.approx([(1 + float(one @ other)) / 2, 0.0])
-    assert likeness(encoder, ["the tide"], [()]) == np.zeros(1)
+@pytest.fixture
+def texts(past: Any, word_encoder: Any) -> list[PastText]:
+    """What a person wrote, each text long enough for likeness, with the texts before it."""
+    return past_texts(past(), DenseRetriever(word_encoder()), 60)[0]
+
+
+def test_likeness_knows_the_person_but_not_the_text_that_was_drafted(texts: list[PastText]) -> None:
+    targets = [text.target for text in texts]
+    held_out = HeldOutLikeness.of(texts)
+    mine = held_out.measure(targets, targets)
+    stranger = "Quarterly revenue rose; costs fell, analysts said. " * 6
+    assert mine.mean() > 0.5 > held_out.measure(targets, [stranger] * len(targets)).mean()
+    own = list(dict.fromkeys(own for text in texts for own in text.own_texts))
+    knowing = Likeness.fit(own, held_out.models[targets[1]].reference)
+    assert all(held_out.models[text].texts < knowing.texts for text in targets)
+    seen = [knowing.score(text).log_ratio for text in targets[1:]]  # the latest lies before none
+    unseen = [held_out.models[text].score(text).log_ratio for text in targets[1:]]
+    assert np.mean(unseen) < np.mean(seen)
+
+
+def test_a_text_with_a_draft_that_likeness_cannot_score_favours_none(texts: list[PastText]) -> None:
+    one, other = texts[0].target, texts[1].target
+    measure = HeldOutLikeness.of(texts).measure
+    german = "Das Wetter bleibt leider weiterhin unbeständig und regnerisch. " * 6
+    assert measure([one, other, one, other], [one, other, "Too short.", german]).tolist() == [0.0] * 4
+    found = measure([one, other, one, other], [one, other, "Too short.", one])
+    assert found[0] == found[2] == pytest.approx((found[1] + found[3]) / 2)
+
+
+def test_likeness_is_left_out_where_the_person_has_too_little_text(texts: list[PastText]) -> None:
+    ruler = Ruler(texts, bertscore=False)
+    assert (ruler.names, ruler.left_out) == (("rouge2", "likeness"), {})
+    short = [replace(text, target=" ".join(text.target.split()[:29])) for text in texts]
+    ruler = Ruler(short, bertscore=False)
+    assert ruler.names == tuple(ruler.measure(short, ["a draft"] * len(short))) == ("rouge2",)
+    assert ruler.left_out["likeness"].startswith(f"0 of {len(short)} past texts can be scored, fewer than half")
+    few = [replace(text, ranking=text.ranking[:4]) for text in texts[:1]] * 30
+    assert Ruler(few, bertscore=False).names == ("rouge2",)
