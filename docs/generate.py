@@ -347,6 +347,8 @@ def _real_drafts() -> str:
 
 def experiments() -> str:
     """The experiments' log, with its tables from docs/experiments/*.json and from the shipped artifact's account."""
+    from reward_page import tried_table
+
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
     found = json.loads((ROOT / "docs" / "experiments" / "drafting.json").read_text(encoding="utf-8"))
     names = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "repeated": "repeated", "cut_off": "cut off", "length": "length"}
@@ -371,6 +373,7 @@ def experiments() -> str:
         "sets_dev": _sets_dev(json.loads((kept / "sets-dev.json").read_text(encoding="utf-8"))),
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
+        "reward": tried_table(),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():

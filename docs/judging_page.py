@@ -1,4 +1,4 @@
-"""docs/judging.md: what judging is, with the tables of docs/results/personalized.json and authorship.json."""
+"""docs/judging.md: what judging is, with the tables of docs/results/personalized.json, authorship.json and others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from corrected_page import coverage_table, promise_table, read_corrected, trust_table
 from published_page import published_tables
+from reward_page import quality_table
 
 from eval.asking.choices import Presets
 from eval.recorded.quality.expert_tables import expert_tables
@@ -27,6 +28,7 @@ def judging_page() -> str:
     text = text.replace("{authorship}", f"{_authorship(authorship)}\n\n`{authorship['command']}`")
     text = text.replace("{corrected}", _corrected())
     text = text.replace("{choices}", _choices()).replace("{experts}", _experts())
+    text = text.replace("{quality}", quality_table())
     text = text.replace("{published}", published_tables(found["files"]))
     return text.replace("{findings}", _findings(found["files"]))
 

@@ -1,0 +1,60 @@
+"""The tables of reward models: the shipped one in docs/judging.md, all that were tried in docs/experiments.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+QUALITY = HERE / "results" / "quality.json"
+TRIED = HERE / "experiments" / "reward.json"
+SHIPPED = "embedded"
+OTHERS = ("surface", "perplexity", "shorter")
+
+
+def quality_table() -> str:
+    """The shipped reward model beside the strongest of the other scorers, on the validation pairs."""
+    found = json.loads(QUALITY.read_text(encoding="utf-8"))
+    named = found["sets"][0]["accuracy"], found["equal_length"]["accuracy"], found["length_regressed"]["accuracy"]
+    titles = [
+        f"{found['n']} pairs",
+        f"{found['equal_length']['n']} of about equal length",
+        "length regressed out",
+        "the reward model less it",
+    ]
+    lines = [f"| scorer | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for scorer in (SHIPPED, *OTHERS):
+        ahead = "" if scorer == SHIPPED else _interval(found["differences"][scorer], "+.2f")
+        cells = [*(_interval(accuracy[scorer]) for accuracy in named), ahead]
+        lines.append(f"| {scorer} | {' | '.join(cells)} |")
+    told = f"{found['originals']} original texts, 95% intervals over them; `{found['command']}`."
+    return "\n".join([*lines, "", told])
+
+
+def tried_table() -> str:
+    """Each kind of reward model that was trained, with the mean of its seeds, the least and the most."""
+    found = json.loads(TRIED.read_text(encoding="utf-8"))
+    titles = ("pairs", "about equal length", "length regressed out", "dev: pairs", "dev: r of scores")
+    lines = [f"| model | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for model in found["models"]:
+        runs = model["runs"]
+        cells = [_spread(run[name] for run in runs) for name in ("accuracy", "equal_length", "length_regressed")]
+        cells += [
+            _spread(run["dev"][name] for run in runs) if name in runs[0]["dev"] else "-"
+            for name in ("dev_accuracy", "dev_pearson_r")
+        ]
+        lines.append(f"| {model['model']} | {' | '.join(cells)} |")
+    seeds = len(found["models"][0]["runs"])
+    told = f"Means of {seeds} seeds, least to most; trained on {found['trained_on']}, pairs of {found['pairs']}; "
+    return "\n".join([*lines, "", told + "`python docs/experiments/reward.py TRAIN.json PAIRS.json WORK`."])
+
+
+def _interval(estimate: dict[str, float], form: str = ".2f") -> str:
+    return f"{estimate['value']:{form}} [{estimate['low']:{form}}, {estimate['high']:{form}}]"
+
+
+def _spread(estimates: Any) -> str:
+    values = [estimate["value"] for estimate in estimates]
+    return f"{mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
