@@ -26,6 +26,7 @@ NAMES = (
     "serving",
     "judging",
     "forensics",
+    "rewards",
     "startup",
     "install",
     "hostile_bodies",

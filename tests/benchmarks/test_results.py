@@ -52,6 +52,10 @@ FIGURES = {
         *("judgements_per_second", "seconds", "peak_memory", "memory_growth", "replay_seconds"),
         *("repeated_calls", "lost_judgements", "calls_under_way"),
     },
+    "rewards": {
+        *("rate", "clock_rate", "difference"),
+        *("avx2_rate", "avx2_clock_rate", "avx2_difference", "times_torch", "torch_clock_rate"),
+    },
     "forensics": {"reading_s", "figures_s", "figures_clock_s", "plain_loop_s", "times_plain", "peak_mib"},
     "hostile_bodies": {
         "calm_ms",
