@@ -105,7 +105,7 @@ def test_a_text_that_is_too_large(ann: Any) -> None:
         ({"request": "a", "revise": "maybe"}, "revise", "literal_error"),
         ({"request": "a", "voice": ""}, "voice", "invalid_id"),
         ({"request": "a", "instructions": "\0"}, "instructions", "nul_character"),
-        ({"request": "a", "candidates": 1}, "candidates", "extra_forbidden"),
+        ({"request": "a", "candidates": 1}, "candidates", "no_reward_model"),
         ({"request": "a", "nonsense": 1}, "nonsense", "extra_forbidden"),
     ],
 )
