@@ -24,6 +24,7 @@ ROUTES = [
     ("POST", "/v1/chat/completions"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/pearl"),
+    ("POST", "/v1/likeness"),
     ("POST", "/v1/rerank"),
     ("POST", "/v2/rerank"),
     ("GET", "/v1/profile"),
