@@ -33,13 +33,21 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-@pytest.fixture(autouse=True, scope="package")
-def encoders_once() -> Iterator[None]:
-    """An encoder's folder is loaded and compiled once for all trainings: no test changes what is in one."""
+@pytest.fixture(scope="session")
+def loaded_encoders() -> Callable[..., Any]:
+    """Loads and compiles an encoder's folder once for all trainings: no test changes what is in one."""
+    from retriever.models import encoder
+
+    return cache(encoder._load)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def encoders_once(loaded_encoders: Callable[..., Any]) -> Iterator[None]:
+    """Module by module, for other tests look at how an encoder is loaded."""
     from retriever.models import encoder
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoder, "_load", cache(encoder._load))
+        patch.setattr(encoder, "_load", loaded_encoders)
         yield
 
 
