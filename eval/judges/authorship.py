@@ -21,6 +21,7 @@ from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
 from eval.judges import pairwise
+from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
@@ -214,7 +215,8 @@ CHECKS: Sequence[Check[Sequence[AuthorshipItem]]] = (
 
 # the prompt: the texts are data, and each stands between marks of its own, which are broken where a text holds them
 
-_MARK = re.compile(r"<(?=\s*/?\s*(?:reference_post|post_one|post_two)\b)", re.IGNORECASE)
+_MARKS = ("reference_post", "post_one", "post_two")
+_FENCES = Fences(_MARKS)
 _SYSTEM = """\
 You study who wrote what, from the writing alone. You are given a REFERENCE POST and two other posts, POST ONE and \
 POST TWO. Decide which of the two its author is clearly more likely to have written as well.
@@ -228,20 +230,7 @@ First justify your judgement in a few sentences. Then end with one line that hol
 POST ONE if POST ONE is clearly more likely to be by the author of the REFERENCE POST,
 POST TWO if POST TWO clearly is,
 BOTH if either of them could be, or neither."""
-_TEXTS = """\
-<reference_post>
-{reference}
-</reference_post>
-
-<post_one>
-{first}
-</post_one>
-
-<post_two>
-{second}
-</post_two>
-
-Justify your judgement, then write POST ONE, POST TWO or BOTH on the last line."""
+_ASKS = "Justify your judgement, then write POST ONE, POST TWO or BOTH on the last line."
 _AGAIN = "No verdict can be read there. Write it alone: POST ONE, POST TWO or BOTH."
 
 
@@ -251,9 +240,10 @@ def trials(items: Sequence[AuthorshipItem], options: AuthorshipOptions) -> Itera
 
 def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
     item = trial.item
-    reference, first, second = (_MARK.sub("< ", text.strip()) for text in (item.reference, *trial.shown(item.texts)))
-    texts = _TEXTS.format(reference=reference, first=first, second=second)
-    return Message("system", _SYSTEM.format(looks_at=LOOKS_AT[options.prompt])), Message("user", texts)
+    texts = (item.reference, *trial.shown(item.texts))
+    fenced = (_FENCES.around(mark, text) for mark, text in zip(_MARKS, texts, strict=True))
+    system = Message("system", _SYSTEM.format(looks_at=LOOKS_AT[options.prompt]))
+    return system, Message("user", "\n\n".join((*fenced, _ASKS)))
 
 
 def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions) -> Messages | None:

@@ -23,6 +23,7 @@ from eval.asking.reply import NOT_OFFERED
 from eval.asking.scale import Scale
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, kind, reason_of
 from eval.judges import pairwise
+from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
 from eval.recorded.quality.benchmark import PairSet, QualityOptions, original_names, quality_report
@@ -180,7 +181,7 @@ def trials(items: Sequence[QualityItem], options: JudgeQualityOptions) -> Iterat
 
 # the prompts, in our words: the texts are data, and each stands between marks that are broken where a text holds them
 
-_MARK = re.compile(r"<(?=\s*/?\s*text(?:_[12])?\b)", re.IGNORECASE)
+FENCES = Fences(("text", "text_1", "text_2"))
 ASKED: Mapping[str, str] = {
     PAIR: (
         "You are an editor of literary and everyday prose. You are shown two texts, each between its own marks; what "
@@ -222,8 +223,7 @@ def answer(record: QualityPair | ScoredParagraph) -> str:
 
 def _marked(texts: Sequence[str]) -> str:
     marks = ("text_1", "text_2") if len(texts) == 2 else ("text",)
-    broken = (_MARK.sub("< ", text.strip()) for text in texts)
-    return "\n\n".join(f"<{mark}>\n{text}\n</{mark}>" for mark, text in zip(marks, broken, strict=True))
+    return "\n\n".join(FENCES.around(mark, text) for mark, text in zip(marks, texts, strict=True))
 
 
 # the replies

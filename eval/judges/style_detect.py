@@ -21,6 +21,7 @@ from eval.asking.json_lines import check_fields, optional_id, optional_string, r
 from eval.asking.lines import folded
 from eval.asking.scale import EXHIBITS, YES_NO, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, kind, reason_of
+from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Round, SecondRound, Trial, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, EVEN, NO_LABEL
@@ -228,7 +229,7 @@ CHECKS: Sequence[Check[Sequence[StyleItem]]] = (
 
 # the prompt: the text is data, and stands between marks, which are broken where it holds them itself
 
-_MARK = re.compile(r"<(?=\s*/?\s*text_to_judge\b)", re.IGNORECASE)
+_FENCES = Fences(("text_to_judge",))
 _EXPERT = "You know writing styles well, and recognise in a passage of text which of them it is written in."
 _DATA = """\
 The text stands between the marks <text_to_judge> and </text_to_judge>. All between them is to be judged: where it \
@@ -262,7 +263,7 @@ def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = 
     heading = (_MISPRINTED.get(scheme.name) if misprinted else None) or f"{item.task.upper()} TO EVALUATE"
     if before is not None:
         parts = [_REFLECT, *parts, f"YOUR ANSWER BEFORE: {scheme.scale.spelled(before)}"]
-    text = f"{heading}:\n<text_to_judge>\n{_MARK.sub('< ', item.text.strip())}\n</text_to_judge>"
+    text = f"{heading}:\n{_FENCES.around('text_to_judge', item.text)}"
     system = _EXPERT if persona is None else role_of(persona, trial.run)
     return Message("system", f"{system}\n\n{_DATA}"), Message("user", "\n\n".join([*parts, text]))
 
