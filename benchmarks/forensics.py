@@ -79,7 +79,7 @@ def measure(quick: bool) -> Measured:
 
 
 def timed(work: Callable[P, T], *given: P.args, **options: P.kwargs) -> tuple[T, float, float]:
-    """What the work returns, its seconds on the processor and by the clock."""
+    """The result of the work, its seconds on the processor and by the clock."""
     processor, clock = time.process_time(), time.perf_counter()
     found = work(*given, **options)
     return found, time.process_time() - processor, time.perf_counter() - clock

@@ -504,7 +504,7 @@ def _sets_dev(result: dict[str, Any]) -> str:
 
 
 def _published(result: dict[str, Any]) -> str:
-    """What the paper's cross-encoder and its remedies came to, beside baselines."""
+    """The paper's cross-encoder and its remedies, beside baselines."""
     lines = ["| | top-1 gain | loss on dev, before and meanwhile |", "| --- | ---: | --- |"]
     for row in result["rows"]:
         gain, losses = row["top1_gain"], row.get("losses", [])

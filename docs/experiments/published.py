@@ -49,7 +49,7 @@ PROXIES = 2  # texts of each training user
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """As published but for what a remedy changes: ``rate``, groups by proxy, a start from relevance."""
+    """The published configuration but for what a remedy changes: ``rate``, groups by proxy, a start from relevance."""
 
     name: str
     rate: float = 2e-5
