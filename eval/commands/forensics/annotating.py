@@ -63,12 +63,7 @@ class Task:
                 "traits": options.traits,
                 "per_call": options.per_call,
                 "votes": options.votes,
-                "preset": options.preset,
-                "choose": list(asking.choose),
-                "temperature": asking.temperature,
-                "top_p": asking.top_p,
-                "max_tokens": asking.max_tokens,
-                "limit": asking.limit,
+                **asking.drawing(),
             }
         return Head.of(
             "forensics",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from eval.commands.judge.shared import SharedOptions, option
 from eval.judges.traits import PRESETS
@@ -26,6 +26,17 @@ class PairsAsked(SharedOptions):
     judgements: Annotated[
         Path | None, option("--judgements", metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
     ] = None
+
+    def drawing(self) -> dict[str, Any]:
+        """The options that a reply depends on, and which pairs are asked about: for the head of a result."""
+        return {
+            "preset": self.preset,
+            "choose": list(self.choose),
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "limit": self.limit,
+        }
 
 
 def check_out(out: Path) -> None:

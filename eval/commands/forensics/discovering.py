@@ -134,12 +134,7 @@ def head_of(options: DiscoverOptions, asking: PairsAsked, judge: str) -> Head:
         least=options.least,
         votes=options.votes,
         per_call=options.per_call,
-        preset=asking.preset,
-        choose=list(asking.choose),
-        temperature=asking.temperature,
-        top_p=asking.top_p,
-        max_tokens=asking.max_tokens,
-        limit=asking.limit,
+        **asking.drawing(),
         seed=asking.seed,
     )
 
