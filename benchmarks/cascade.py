@@ -28,6 +28,7 @@ from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.records import Document, Request
+from pearl.split import TEST, users_of
 from retriever.base import Positions, Scores, best_first, oldest_first
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, load_artifact
 from retriever.calibrated.cascade import Cascade
@@ -37,7 +38,6 @@ from retriever.models.auxiliary import load_auxiliary
 from retriever.models.cross_encoder import CrossEncoderModel, pair_of
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.reference import PairModel
-from training.data.split import TEST, users_of
 from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit
 from training.templates import auxiliary_template

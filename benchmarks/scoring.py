@@ -26,9 +26,9 @@ from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from pearl.chat.embedded import embedded_model_file
 from pearl.history import read_histories
 from pearl.records import Document
+from pearl.split import TRAIN, users_of
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from retriever.models.smollm2 import load_smollm2
-from training.data.split import TRAIN, users_of
 from training.gains.scoring import Scorer, few_shot_examples
 from training.gains.units import ScoringOptions, Unit, plan_units, target_texts
 from training.templates import AuxiliaryTemplate, auxiliary_template

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError, PearlError
+from pearl.split import DEV, TEST
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
 from training.choose.operating_point import MACRO_F1, MARGIN, THETA, set_operating_point
-from training.data.split import DEV, TEST
 from training.gains.corpus import corpus_name
 from training.options import TrainingOptions, gains_file
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pearl.partition import ROLLING
+from pearl.split import DEV, TEST, TRAIN
 from training.choices import ALL, CHOICES, CORRECTED, SEARCH
 from training.data.selection import KEPT_SHARE, NEGATIVES, POSITIVES, SUM, SelectionOptions
-from training.data.split import BY_USERS, DEV, TEST, TRAIN
+from training.data.split import BY_USERS
 
 CALIBRATED, KL, DISTILL, RELEVANCE = "calibrated", "kl", "distill", "relevance"
 LOSSES = (CALIBRATED, KL, DISTILL, RELEVANCE)

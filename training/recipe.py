@@ -10,6 +10,7 @@ from rich.console import Console
 from pearl.budget import Budget
 from pearl.errors import InputError
 from pearl.records import Document
+from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.word_weights import WordWeights
@@ -23,7 +24,7 @@ from training.data.division import Division
 from training.data.histories import untimed_users
 from training.data.records import check_gains
 from training.data.selection import check_normalize
-from training.data.split import BY_USERS, DEV, PARTS, TEST, TRAIN
+from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.activations import pairs_to_watch
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder

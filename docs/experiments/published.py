@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pearl.settings import EMBEDDED
+from pearl.split import TRAIN, users_of
 from pearl.stats import Bootstrap
 from retriever.baselines.bm25 import BM25Retriever
 from retriever.baselines.dense import DenseRetriever
@@ -29,7 +30,7 @@ from retriever.models.files import model_fingerprint
 from training.choose.measure import best_of
 from training.data.records import Example, Group, clusters_of
 from training.data.selection import SelectionOptions, select, select_groups
-from training.data.split import BY_USERS, TRAIN, users_of
+from training.data.split import BY_USERS
 from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, logits_of, new_cross_encoder, restart
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import texts_of

@@ -22,11 +22,11 @@ from eval.stats.proportions import wilson_json
 from pearl.history import read_histories
 from pearl.records import Document, Request, ScoredDocument
 from pearl.settings import EMBEDDED
+from pearl.split import TEST, split_of
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from retriever.base import MARGIN_FROM, RELATED_FROM, Calibration, Retriever, choose
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
-from training.data.split import TEST, split_of
 
 OUT = Path(__file__).with_suffix(".json")
 PEOPLE = 30  # of each file and half at most

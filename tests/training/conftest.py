@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from pearl.records import Document, Request
+from pearl.split import split_of
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
-from training.data.split import split_of
 from training.fit.features import with_signals
 from training.fit.material import Material
 

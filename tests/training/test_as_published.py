@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pearl.records import Document, Request
+from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import CrossEncoderModel
 from training.choices import AS_PUBLISHED, preset_values
 from training.data.selection import SelectionOptions
-from training.data.split import DEV, TEST, TRAIN
 from training.gains.groups import select_from
 from training.gains.scores import read_scores
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from pearl.split import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import read_manifest
-from training.data.split import DEV, SPLITS, TEST, TRAIN
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 BY_HAND = PAGE[PAGE.index("By hand") :]

@@ -21,11 +21,12 @@ from rich.console import Console
 from pearl.errors import InputError
 from pearl.partition import ROLLING
 from pearl.records import Document, Request
+from pearl.split import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, artifact_retriever, load_artifact, read_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
 from training.choose.worth import LEAST_REQUESTS
-from training.data.split import BY_TIME, DEV, TEST, TRAIN
+from training.data.split import BY_TIME
 from training.files import alone_in
 from training.gains.corpus import Corpus
 from training.gains.units import TARGETS_PER_PIECE, ScoringOptions

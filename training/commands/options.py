@@ -209,8 +209,9 @@ def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
     """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
+    from pearl.split import users_of
     from training.data.histories import untimed_users
-    from training.data.split import BY_TIME, BY_USERS, PARTS, users_of
+    from training.data.split import BY_TIME, BY_USERS, PARTS
 
     if way == BY_TIME and split is not None:
         part = PARTS[split]

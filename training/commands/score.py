@@ -51,10 +51,11 @@ def score(
     """
     from pearl.history import read_histories
     from pearl.partition import LATEST, TARGETS_PER_USER
+    from pearl.split import SPLITS, check_split
     from retriever.models.auxiliary import load_auxiliary
     from training.data.histories import fingerprint
     from training.data.records import write_gains
-    from training.data.split import BY_USERS, SPLITS, check_split, way_of
+    from training.data.split import BY_USERS, way_of
     from training.files import alone_in, check_file
     from training.gains.scores import merge_scores, read_scores, scored_examples
     from training.gains.scoring import prepared, score_units

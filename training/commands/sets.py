@@ -49,11 +49,12 @@ def sets(
     from pearl.history import read_histories
     from pearl.partition import ROLLING
     from pearl.settings import load_settings
+    from pearl.split import SPLITS, check_split
     from retriever.models.auxiliary import load_auxiliary
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
     from training.data.histories import fingerprint
-    from training.data.split import BY_USERS, SPLITS, check_split, way_of
+    from training.data.split import BY_USERS, way_of
     from training.files import alone_in, check_file
     from training.gains.scoring import prepared, score_units
     from training.gains.sets import SetScorer, plan_sets, write_sets

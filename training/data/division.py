@@ -6,8 +6,9 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from pearl.errors import InputError
+from pearl.split import DEV, SPLITS, TRAIN
 from training.data.records import Example
-from training.data.split import BY_TIME, BY_USERS, DEV, SPLITS, TRAIN
+from training.data.split import BY_TIME, BY_USERS
 
 NOTHING_TO_LEARN_FROM = {
     BY_USERS: "no user of the training split has enough documents",

@@ -1,45 +1,16 @@
-"""The split of users: to train, to choose by (early stopping, threshold, y0), and to look at once.
-
-Where users are too few for that, each user's own history is split by time: its first texts train, later ones choose,
-and the last are looked at once.
-"""
+"""The split of histories: by users, or by time where users are too few for that. Then of each user's own history the
+first texts train, later ones choose, and the last are looked at once."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
-from pearl.errors import InputError
 from pearl.partition import ROLLING, WHOLE, Part, in_order, partition
 from pearl.records import Document
+from pearl.split import DEV, SPLITS, TEST, TRAIN, users_of
 
-TRAIN, DEV, TEST = "train", "dev", "test"
-SPLITS = (TRAIN, DEV, TEST)
-SHARES = {TRAIN: 0.45, DEV: 0.15, TEST: 0.40}
 BY_USERS, BY_TIME = "users", "time"
 PARTS = {TRAIN: Part(0.0, 0.6), DEV: Part(0.6, 0.8), TEST: Part(0.8, 1.0)}
-
-
-def split_of(user_id: str) -> str:
-    """A user's split, by a hash of the id alone: a user stays where they are when others come or go."""
-    place = int.from_bytes(hashlib.sha256(f"split:{user_id}".encode()).digest()[:8]) / 2**64
-    for name in SPLITS:
-        place -= SHARES[name]
-        if place < 0:
-            return name
-    return TEST
-
-
-def check_split(name: str | None) -> None:
-    """Raises InputError for a name that is no split's; None is all of them."""
-    if name is not None and name not in SPLITS:
-        raise InputError(f"There is no split '{name}'; there are {', '.join(SPLITS)}.", param="split")
-
-
-def users_of(histories: Mapping[str, Sequence[Document]], split: str | None) -> dict[str, Sequence[Document]]:
-    """The histories of one split, all of them for None. Raises InputError for another name."""
-    check_split(split)
-    return {user: documents for user, documents in histories.items() if split in (None, split_of(user))}
 
 
 def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping[str, int], seed: int) -> str:

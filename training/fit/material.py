@@ -10,12 +10,13 @@ from rich.console import Console
 
 from pearl.errors import InputError
 from pearl.records import Document
+from pearl.split import TRAIN, users_of
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.data.division import Division
 from training.data.records import Example
 from training.data.selection import Selection, select
-from training.data.split import BY_USERS, TRAIN, part_of, users_of
+from training.data.split import BY_USERS, part_of
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import texts_of, thinned, with_signals
 from training.gains.corpus import Corpus

@@ -9,9 +9,10 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.partition import ROLLING
+from pearl.split import TRAIN
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
 from training.data.records import Example, write_gains
-from training.data.split import TRAIN, way_of
+from training.data.split import way_of
 from training.gains.corpus import Corpus
 from training.gains.units import ScoringOptions
 from training.options import TrainingOptions, gains_file

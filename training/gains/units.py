@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pearl.errors import InputError
 from pearl.partition import LATEST, Partition, partition
 from pearl.records import Document
+from pearl.split import users_of
 from training.data.candidates import sample_candidates
-from training.data.split import BY_USERS, part_of, users_of
+from training.data.split import BY_USERS, part_of
 
 NOTHING_TO_SCORE = "nothing_to_score"
 DOCUMENTS_PER_UNIT = 32

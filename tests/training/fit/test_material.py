@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
+from pearl.split import DEV, TRAIN
 from training.data.division import Division
 from training.data.records import Example
-from training.data.split import BY_USERS, DEV, TRAIN
+from training.data.split import BY_USERS
 from training.fit.material import chosen_of, proxies_of
 from training.gains.corpus import Corpus
 from training.options import TrainingOptions

@@ -14,8 +14,9 @@ from rich.console import Console
 from pearl.errors import InputError
 from pearl.partition import ROLLING
 from pearl.records import Document
+from pearl.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import load_auxiliary
-from training.data.split import BY_TIME, BY_USERS, DEV, TEST, TRAIN
+from training.data.split import BY_TIME, BY_USERS
 from training.gains.corpus import Corpus, check_scored, left_unscored, origins_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, ScoringOptions

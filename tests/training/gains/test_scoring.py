@@ -20,8 +20,8 @@ import torch
 
 from pearl.errors import InputError
 from pearl.records import Document
+from pearl.split import users_of
 from retriever.models.auxiliary import Group, Likelihood, load_auxiliary
-from training.data.split import users_of
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Scorer, describe, few_shot_examples, prepared, score_units
