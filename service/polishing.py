@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pearl.chat.base import ChatModel
 from pearl.clock import Clock
 from pearl.editing.best_of import Balance, Likenesses, Rewards, select
-from pearl.editing.candidates import write_candidates
+from pearl.editing.in_time import write_candidates
 from pearl.editing.outcome import edited_text, editing_of
 from pearl.errors import InputError
 from pearl.records import Draft
@@ -43,13 +43,13 @@ class Polisher:
                 scored = await in_thread(self.rewards, [draft.text])
             return replace(draft, quality=float(scored[0]))
         with clock.stage("edit_ms"):
-            found, usage = await write_candidates(
+            candidates, usage = await write_candidates(
                 model, draft.text, wish.instructions, wish.candidates, self.budget_s, wish.began
             )
-        texts = [candidate.text for candidate in found]
+        texts = [candidate.text for candidate in candidates]
         with clock.stage("score_ms"):
             chosen = await in_thread(select, draft.text, texts, self.rewards, likenesses, self.balance)
-        editing = editing_of(draft.text, found, chosen)
+        editing = editing_of(draft.text, candidates, chosen)
         quality = chosen.scores_of_choice.quality
         return replace(draft, text=edited_text(editing), usage=draft.usage + usage, quality=quality, editing=editing)
 

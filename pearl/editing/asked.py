@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pearl.asking.ask import Asked, AskedModel, Terms, elicit, replies
 from pearl.asking.kept import Question, ReplyStore
-from pearl.asking.patience import Watch, asking
-from pearl.chat.base import ChatModel
+from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
+from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.editing.candidates import Candidate, candidate_of
 from pearl.editing.prompt import prompt_for
+from pearl.editing.steps import candidate_in_steps
 from pearl.errors import ContextExceeded
 
 
@@ -27,12 +29,32 @@ class EditorDesk:
     ) -> tuple[list[Candidate], Asked]:
         """``count`` candidates, and what asking for those without a kept reply came to. Raises ChatError when the model
         is down, PearlError at the cap on cost."""
+        if self.model.continues:
+            return await self._in_steps(draft, count, watch, instructions)
         try:
             messages, decoding = prompt_for(self.model, draft, instructions)
         except ContextExceeded as error:
             return [Candidate(None, error.code)] * count, Asked()
-        editor = AskedModel(asking(self.model), self.identity, decoding, self.model.count_tokens, self.model.name)
-        questions = [Question(messages, sample) for sample in range(count)]
+        editor, questions = self._editor(decoding), [Question(messages, sample) for sample in range(count)]
         asked = await elicit(editor, questions, self.kept, self.terms, watch)
-        found = replies(editor, questions, self.kept, asked)
-        return [candidate_of(draft, reply, begun=self.model.continues) for reply in found], asked
+        return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, asked)], asked
+
+    async def _in_steps(self, draft: str, count: int, watch: Watch, instructions: str) -> tuple[list[Candidate], Asked]:
+        """One candidate after the other: such a model runs on this machine."""
+        total, candidates = Asked(), []
+
+        async def say(messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
+            editor, question = self._editor(decoding), Question(tuple(messages), decoding.seed)
+            asked = await elicit(editor, [question], self.kept, self.terms, UNWATCHED)
+            total.calls, total.seconds = total.calls + asked.calls, total.seconds + asked.seconds
+            total.repeated, total.usage = total.repeated + asked.repeated, total.usage + asked.usage
+            total.failed |= asked.failed
+            return next(replies(editor, [question], self.kept, asked))
+
+        for sample in range(count):
+            candidates.append(await candidate_in_steps(say, draft, instructions, sample))
+            watch.advance(candidates[-1].text is None)
+        return candidates, total
+
+    def _editor(self, decoding: Decoding) -> AskedModel:
+        return AskedModel(asking(self.model), self.identity, decoding, self.model.count_tokens, self.model.name)

@@ -15,7 +15,7 @@ from pearl.records import PlacedEdit
 
 EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
 MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"
-NO_REWRITE, NOT_LISTED = "no_rewrite", "not_listed"
+NO_REWRITE, NOT_LISTED, OTHER_WORDS = "no_rewrite", "not_listed", "other_words"
 REASONS = {
     MISSING: "the span does not occur in the draft",
     SEVERAL: "the span occurs several times",
@@ -26,6 +26,7 @@ REASONS = {
     REPEATED: "the same edit stands there before",
     NO_REWRITE: "the span has no rewrite",
     NOT_LISTED: "the rewrite is of a span that was not listed",
+    OTHER_WORDS: "most words of the rewrite are not the span's",
 }
 CLOSING_MARKS = frozenset(".,;:!?)")
 STOPS = frozenset(".,;:!?")  # a second one of the same kind is one too many

@@ -52,16 +52,14 @@ EXAMPLE_EDITS = (
 )
 INSTRUCTIONS = "\n\nThe writer's standing instructions hold for every rewrite:\n"
 FIRST, SECOND, THIRD = "Part 1: Spans", "Part 2: Rewrites", "Part 3: Edited draft"
-BEGUN = f"{FIRST}\nSpan 1: `"  # for a model that goes on with an answer: a small one never finds the form by itself
 TEMPERATURE = 0.7
 ROOM, LONGEST = 256, 2048  # tokens of a reply, on top of thrice the draft's and in all
 
 Messages = tuple[Message, ...]
 
 
-def editor_prompt(draft: str, instructions: str = "", *, example: bool = False, begun: bool = False) -> Messages:
-    """Messages that ask for edits of the draft, with ``example`` behind a question that is answered; with ``begun`` the
-    last one begins the reply."""
+def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) -> Messages:
+    """Messages that ask for edits of the draft, with ``example`` behind a question that is answered."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
     told = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
     task, asked = TASK.format(categories=categories, told=told), DRAFT.format(draft=fenced(draft))
@@ -69,8 +67,7 @@ def editor_prompt(draft: str, instructions: str = "", *, example: bool = False, 
     if example:
         answered = Message("assistant", reply_of(EXAMPLE_EDITS, execute(EXAMPLE, EXAMPLE_EDITS).text))
         turns = (Message("user", task + DRAFT.format(draft=EXAMPLE)), answered, Message("user", asked.strip()))
-    messages = (Message("system", SYSTEM), *turns)
-    return (*messages, Message("assistant", BEGUN)) if begun else messages
+    return (Message("system", SYSTEM), *turns)
 
 
 def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Messages, Decoding]:
@@ -78,7 +75,7 @@ def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Me
 
     Raises ContextExceeded where the draft and its edits do not fit the model.
     """
-    messages = editor_prompt(draft, instructions, example=True, begun=model.continues)
+    messages = editor_prompt(draft, instructions, example=True)
     longest = min(LONGEST, 3 * model.count_tokens(draft) + ROOM)
     size = sum(model.count_tokens(message.content) + MESSAGE_OVERHEAD for message in messages)
     if size + longest > model.context_tokens:

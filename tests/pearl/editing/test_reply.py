@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.editing.edits import SpanEdit, refusals
-from pearl.editing.prompt import BEGUN, editor_prompt, prompt_for, reply_of
+from pearl.editing.prompt import prompt_for, reply_of
 from pearl.editing.reply import read_reply
 from pearl.errors import ContextExceeded, InputError
 
@@ -75,7 +75,6 @@ def test_the_question_fences_the_draft_and_ends_before_part_three(fake):
     assert "standing instructions hold for every rewrite:\nNo dashes." in messages[1].content
     assert read_reply(messages[2].content).text == "The visit went well. We open on Friday. Otti paints."  # the example
     assert decoding.stop == ("\nPart 3",)
-    assert editor_prompt("a", begun=True)[-1].content == BEGUN
 
 
 def test_a_draft_that_does_not_fit_the_model_is_refused(fake):

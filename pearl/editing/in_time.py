@@ -1,0 +1,63 @@
+"""Candidates asked for within a time limit: for the service, where somebody waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from pearl.asking.patience import OUT_OF_TIME, Failed
+from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
+from pearl.editing.candidates import Candidate, candidate_of
+from pearl.editing.prompt import prompt_for
+from pearl.editing.steps import candidate_in_steps
+from pearl.errors import ChatError, ContextExceeded
+from pearl.records import Usage
+from pearl.side_by_side import side_by_side
+
+AT_ONCE = 8  # calls for one draft
+
+
+async def write_candidates(
+    model: ChatModel, draft: str, instructions: str, count: int, seconds: float, began: float | None = None
+) -> tuple[list[Candidate], Usage]:
+    """``count`` candidates and what they used. One that fails or is not there when the time is up is a failure; the
+    calls under way are cancelled then.
+
+    Several are asked for at once; of a model on this machine one after the other, so that time runs out between whole
+    ones, not in the first step of all.
+    """
+    usage = Usage()
+    candidates: dict[int, Candidate] = {}
+    numbers = iter(range(count))
+
+    async def say(messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
+        nonlocal usage
+        try:
+            reply = await complete(model, messages, replace(decoding, began=began))
+        except (ChatError, ContextExceeded) as error:
+            return Failed(error.code)
+        usage += reply.usage
+        return reply
+
+    async def in_steps() -> None:
+        for number in numbers:
+            candidates[number] = await candidate_in_steps(say, draft, instructions, number)
+
+    async def in_one_reply() -> None:
+        for number in numbers:
+            candidates[number] = candidate_of(draft, await say(messages, replace(decoding, seed=number)))
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            if model.continues:
+                await in_steps()
+            else:
+                try:
+                    messages, decoding = prompt_for(model, draft, instructions)
+                except ContextExceeded as error:
+                    return [Candidate(None, error.code)] * count, usage
+                await side_by_side(in_one_reply, min(count, AT_ONCE))
+    late = Candidate(None, OUT_OF_TIME)
+    return [candidates.get(number, late) for number in range(count)], usage
