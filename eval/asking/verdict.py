@@ -13,12 +13,11 @@ A tie is not both, nothing is turned into A, and a bad reply is no answer but st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from eval.stats.proportions import share
 from pearl.asking.patience import Failed as Failed
 
 
@@ -120,33 +119,3 @@ def certainty_of(verdict: Verdict) -> int | None:
 def is_correct(verdict: Verdict, gold: Answer) -> bool:
     """True when the verdict is the gold answer; a failed or unread reply is never correct."""
     return isinstance(verdict, Given) and verdict.answer is gold
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Verdicts against the gold answers: of ``n`` records ``answered`` have an answer, ``correct`` the gold one."""
-
-    n: int
-    answered: int
-    correct: int
-    kinds: dict[str, int]
-
-    @property
-    def invalid_wrong(self) -> float | None:
-        """The accuracy that counts a record without an answer as wrong."""
-        return share(self.correct, self.n)
-
-    @property
-    def invalid_dropped(self) -> float | None:
-        """The accuracy over the records with an answer."""
-        return share(self.correct, self.answered)
-
-
-def tally(verdicts: Sequence[Verdict], golds: Sequence[Answer]) -> Tally:
-    counted = Counter(map(kind, verdicts))
-    return Tally(
-        n=len(verdicts),
-        answered=sum(isinstance(verdict, Given) for verdict in verdicts),
-        correct=sum(is_correct(verdict, gold) for verdict, gold in zip(verdicts, golds, strict=True)),
-        kinds={name: counted[name] for name in KINDS},
-    )

@@ -39,7 +39,7 @@ from eval.recorded.personalized.presets import (
     UNPARSED,
     WRONG,
 )
-from eval.recorded.personalized.reading import Read, counted, read_reply
+from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
 from eval.recorded.personalized.reply import LETTER, LETTERS
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import Json, Table
@@ -315,7 +315,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
     parsed = tuple(parse_judgement(line, number) for number, line in enumerate(raw, start=1))
     recording = Recording(parsed, mode.asked, mode.persona, {})
     verdicts = tuple(each.verdict for each in replied)
-    said = Read(recording, verdicts, counted(verdicts, mode.asked, options.unparsed))
+    said = RecordingVerdicts(recording, verdicts, counted(verdicts, mode.asked, options.unparsed))
     once: dict[str, Any] = {}  # checks would take another order or run of an item for a repetition
     for each, record in zip(replied, parsed, strict=True):
         once.setdefault(each.trial.item.id, record)

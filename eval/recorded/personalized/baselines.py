@@ -14,8 +14,8 @@ import numpy as np
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import rare_words, tokens
-from eval.recorded.personalized.reading import Read
+from eval.recorded.personalized.lookup import persona_words, tokens
+from eval.recorded.personalized.reading import RecordingVerdicts
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Floats
@@ -25,20 +25,18 @@ Choose = Callable[[RecordedJudgement], float]  # how much speaks for A: above 0 
 
 def _choosers(recording: Recording) -> dict[str, Choose]:
     """Those that the records allow."""
-    chosen: dict[str, Choose] = {"first": lambda each: 1.0, "second": lambda each: -1.0}
-    if not any(each.texts for each in recording.judgements):
-        return chosen
-    shown = Counter(folded(text) for each in recording.judgements for text in each.texts or ())
-    chosen["longer"] = lambda each: _more(each, lambda text: len(text.strip()))
-    chosen["shorter"] = lambda each: -_more(each, lambda text: len(text.strip()))
-    chosen["commoner"] = lambda each: _more(each, lambda text: shown[folded(text)])
-    chosen["rarer"] = lambda each: -_more(each, lambda text: shown[folded(text)])
+    choosers: dict[str, Choose] = {"first": lambda record: 1.0, "second": lambda record: -1.0}
+    if not any(record.texts for record in recording.judgements):
+        return choosers
+    shown = Counter(folded(text) for record in recording.judgements for text in record.texts or ())
+    choosers["longer"] = _longer
+    choosers["shorter"] = lambda record: -_longer(record)
+    choosers["commoner"] = lambda record: _more(record, lambda text: shown[folded(text)])
+    choosers["rarer"] = lambda record: -choosers["commoner"](record)
     if recording.has_persona:
-        words = rare_words(recording)
-        chosen["persona_words"] = lambda each: _more(
-            each, lambda text: len(words.get(folded(each.persona), frozenset()) & set(tokens(text)))
-        )
-    return chosen
+        own = persona_words(recording)
+        choosers["persona_words"] = lambda record: _more(record, lambda text: len(own(record) & set(tokens(text))))
+    return choosers
 
 
 DESCRIPTIONS = {
@@ -60,22 +58,26 @@ def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
     return float(np.sign(first - second))
 
 
+def _longer(judgement: RecordedJudgement) -> float:
+    return _more(judgement, lambda text: len(text.strip()))
+
+
 def _right(judgement: RecordedJudgement, says: float) -> float:
     if judgement.gold is Answer.TIE:
         return 0.0
     return 0.5 if says == 0 else float((says > 0) == (judgement.gold is Answer.A))
 
 
-def baselines(read: Read, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, Any]]:
     """Each on the counted records, with the judge's paired difference from it, and McNemar's exact test of it, by Holm.
 
     The test takes records for independent; the interval of the difference is over personas.
     """
     judgements = [read.recording.judgements[i] for i in read.counted]
-    most, _ = Counter(each.gold for each in judgements).most_common(1)[0]
-    scores = {"majority": np.array([float(each.gold is most) for each in judgements])}
+    most, _ = Counter(judgement.gold for judgement in judgements).most_common(1)[0]
+    scores = {"majority": np.array([float(judgement.gold is most) for judgement in judgements])}
     for name, choose in _choosers(read.recording).items():
-        scores[name] = np.array([_right(each, choose(each)) for each in judgements])
+        scores[name] = np.array([_right(judgement, choose(judgement)) for judgement in judgements])
     return add_holm([_row(name, mine, read.correct, bootstrap) for name, mine in scores.items()])
 
 
@@ -97,19 +99,16 @@ def _row(name: str, mine: Floats, judge: Floats, bootstrap: Bootstrap) -> dict[s
     }
 
 
-def preferences(read: Read) -> dict[str, Any]:
+def preferences(read: RecordingVerdicts) -> dict[str, Any]:
     """The shares of the first and of the longer text among the judge's choices of one of two, beside the gold's."""
-    first: list[tuple[bool, bool]] = []
+    first: list[tuple[bool, bool]] = []  # True for the first text: by the judge, by the gold
     longer: list[tuple[bool, bool]] = []
     for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True):
-        if not (isinstance(verdict, Given) and verdict.answer in (Answer.A, Answer.B)):
-            continue
-        gold = judgement.gold
-        if gold is not Answer.TIE:
-            first.append((verdict.answer is Answer.A, gold is Answer.A))
-        more = _more(judgement, lambda text: len(text.strip()))
-        if more and gold is not Answer.TIE:
-            longer.append(((verdict.answer is Answer.A) == (more > 0), (gold is Answer.A) == (more > 0)))
+        if isinstance(verdict, Given) and {verdict.answer, judgement.gold} <= {Answer.A, Answer.B}:
+            choices = (verdict.answer is Answer.A, judgement.gold is Answer.A)
+            first.append(choices)
+            if more := _longer(judgement):
+                longer.append(choices if more > 0 else (not choices[0], not choices[1]))
     return {"first": _rates(first), "longer": _rates(longer)}
 
 

@@ -27,14 +27,14 @@ FIELDS = frozenset({"ground_truth", "answer", "certainty", "acc", "id", "item", 
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgement:
-    """One record. ``line`` counts from 1. ``letter`` and ``said`` are the answer and the certainty as recorded, None
-    where nothing was; ``neighbour`` is whose text the distractor is."""
+    """One record. ``line`` counts from 1. ``letter`` and ``certainty`` are as recorded, None where nothing was;
+    ``neighbour`` is whose text the distractor is."""
 
     line: int
     id: str | None
     gold: Answer
     letter: str | None
-    said: int | None
+    certainty: int | None
     acc: bool | None
     reply: str | None
     prompt: str | None
@@ -61,8 +61,7 @@ class RecordedJudgement:
     @property
     def not_chosen(self) -> tuple[str, ...]:
         """The texts that the gold answer does not say: the distractor, or both of a tie."""
-        distractor = self.distractor
-        return (self.texts or ()) if distractor is None else (distractor,)
+        return (self.texts or ()) if self.distractor is None else (self.distractor,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,13 @@ class Recording:
 
 def read_recording(path: Path) -> Recording:
     """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
-    found = read_lines(path, FIELDS, parse_judgement, "record")
-    shown = [judgement.shown for judgement in found.parsed if judgement.shown]
-    return Recording(
-        judgements=found.parsed,
-        asked=asked_by(found.parsed),
-        has_persona=_most(part.persona is not None for part in shown) if shown else _any_persona(found.parsed),
-        passed_over=found.passed_over,
-    )
+    records = read_lines(path, FIELDS, parse_judgement, "record")
+    shown = [record.shown for record in records.parsed if record.shown]
+    if shown:
+        has_persona = _most(parts.persona is not None for parts in shown)
+    else:
+        has_persona = any((record.user_info or "").strip() for record in records.parsed)
+    return Recording(records.parsed, asked_by(records.parsed), has_persona, records.passed_over)
 
 
 def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
@@ -92,29 +90,28 @@ def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
-        return ReplyForm(ties > 0, any(judgement.said is not None for judgement in judgements), opened=False)
+        return ReplyForm(ties > 0, any(judgement.certainty is not None for judgement in judgements), opened=False)
     return ReplyForm(
         # a third option that is spelt otherwise, but not a stray gold answer
-        tie=_most(part.tie for part in shown) or 20 * ties > len(judgements),
-        certainty=_most(part.certainty for part in shown),
-        opened=_most(part.opened for part in shown),
-        highest=5 if _most(part.to_five for part in shown) else HIGHEST,
+        tie=_most(parts.tie for parts in shown) or 20 * ties > len(judgements),
+        certainty=_most(parts.certainty for parts in shown),
+        opened=_most(parts.opened for parts in shown),
+        highest=5 if _most(parts.to_five for parts in shown) else HIGHEST,
     )
 
 
-def _most(each: Iterable[bool]) -> bool:
-    values = list(each)
+def _most(truths: Iterable[bool]) -> bool:
+    values = list(truths)
     return 2 * sum(values) > len(values)
-
-
-def _any_persona(judgements: Sequence[RecordedJudgement]) -> bool:
-    return any((judgement.user_info or "").strip() for judgement in judgements)
 
 
 def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     """Raises InputError with ``param`` set to the field."""
+    fields = f"the record has {', '.join(sorted(value)) or 'no field'}."
     if "answer" not in value and "res" not in value:
-        raise InputError(f"is missing, and so is 'res'; {_found(value)}", param="answer", code="missing_field")
+        raise InputError(f"is missing, and so is 'res'; {fields}", param="answer", code="missing_field")
+    if "ground_truth" not in value:
+        raise InputError(f"is missing; {fields}", param="ground_truth", code="missing_field")
     texts = {name: optional_string(value, name) for name in TEXTS}
     shown = None if texts["prompt"] is None else take_apart(texts["prompt"])
     first, second = texts["asst_A"], texts["asst_B"]
@@ -123,9 +120,9 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     return RecordedJudgement(
         line=line,
         id=optional_id(value),
-        gold=_gold(value),
+        gold=_gold(value["ground_truth"]),
         letter=_letter(value.get("answer")),
-        said=_said(value.get("certainty")),
+        certainty=_certainty(value.get("certainty")),
         acc=_acc(value.get("acc")),
         reply=texts["res"],
         prompt=texts["prompt"],
@@ -137,14 +134,8 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     )
 
 
-def _found(value: dict[str, Any]) -> str:
-    return f"the record has {', '.join(sorted(value)) or 'no field'}."
-
-
-def _gold(value: dict[str, Any]) -> Answer:
-    if "ground_truth" not in value:
-        raise InputError(f"is missing; {_found(value)}", param="ground_truth", code="missing_field")
-    gold = LETTERS.get(value["ground_truth"]) if isinstance(value["ground_truth"], str) else None
+def _gold(letter: Any) -> Answer:
+    gold = LETTERS.get(letter) if isinstance(letter, str) else None
     if gold is None:
         raise InputError("must be 'A', 'B' or 'C' (a tie).", param="ground_truth", code="invalid_value")
     return gold
@@ -158,7 +149,7 @@ def _letter(value: Any) -> str | None:
     return value
 
 
-def _said(value: Any) -> int | None:
+def _certainty(value: Any) -> int | None:
     """A whole number, also in quotation marks; "NA", false and null are none."""
     if value is None or value is False:
         return None

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from eval.asking.lines import folded
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.lookup import LONG_ENOUGH, Said, is_survey, said, tokens
+from eval.recorded.personalized.lookup import LONG_ENOUGH, Fault, fault, is_survey, tokens
 
 LONG_WORD = 4  # letters
 ALIKE = 0.04  # of the weight of their words that two questions share; above it, words do not tell them apart
@@ -35,16 +35,16 @@ class Display:
     texts: frozenset[str]
 
 
-def misplaced_answers(recording: Recording) -> Said:
+def misplaced_answers(recording: Recording) -> Fault:
     """The records that show answers of another question, or those of the record before to another person."""
     displays = [
-        Display(each, folded(each.question), folded(each.persona), frozenset(map(folded, each.texts)))
-        for each in recording.judgements
-        if each.texts
+        Display(record, folded(record.question), folded(record.persona), frozenset(map(folded, record.texts)))
+        for record in recording.judgements
+        if record.texts
     ]
     find = _of_another_survey_question if is_survey(recording) else _of_the_record_before
-    found = list(find(displays))
-    return said(found, recording, "show answers that belong to another record, such as those of the record before.")
+    what = "show answers that belong to another record, such as those of the record before."
+    return fault(list(find(displays)), recording, what)
 
 
 def _of_another_survey_question(displays: Sequence[Display]) -> Iterator[RecordedJudgement]:
@@ -84,8 +84,8 @@ class QuestionWords:
         self._shown: dict[str, Counter[str]] = defaultdict(Counter)  # question -> text -> records
         for display in displays:
             self._shown[display.question].update(display.texts)
-        texts = {text for shown in self._shown.values() for text in shown}
-        self._words = {text: _long_words(text) for text in {*self._shown, *texts}}
+        texts = {text for question, shown in self._shown.items() for text in (question, *shown)}
+        self._words = {text: frozenset(word for word in tokens(text) if len(word) >= LONG_WORD) for text in texts}
         documents = Counter(word for words in self._words.values() for word in words)
         self._weight = {word: math.log(len(self._words) / count) for word, count in documents.items()}
 
@@ -128,7 +128,3 @@ class QuestionWords:
 
     def _sum(self, words: frozenset[str]) -> float:
         return sum(self._weight[word] for word in words)
-
-
-def _long_words(text: str) -> frozenset[str]:
-    return frozenset(word for word in tokens(text) if len(word) >= LONG_WORD)

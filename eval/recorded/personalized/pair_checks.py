@@ -11,11 +11,11 @@ from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.lookup import (
     LONG_ENOUGH,
-    Said,
+    Fault,
+    fault,
     is_survey,
-    rare_words,
+    persona_words,
     repeated,
-    said,
     together,
     tokens,
     where,
@@ -31,21 +31,19 @@ def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
     """The records that share the most common distractor where it is most of them, and how many have a distractor."""
     have = where(recording, lambda record: any(map(folded, record.not_chosen)))
     showing: dict[str, list[RecordedJudgement]] = defaultdict(list)
-    for judgement in have:
-        for text in set(map(folded, judgement.not_chosen)) - {""}:
-            showing[text].append(judgement)
+    for record in have:
+        for text in set(map(folded, record.not_chosen)) - {""}:
+            showing[text].append(record)
     largest = max(showing.values(), key=len, default=[])
     return (largest if len(largest) > 2 and len(largest) >= CONSTANT_SHARE * len(have) else []), len(have)
 
 
-def constant_distractor(recording: Recording) -> Said:
+def constant_distractor(recording: Recording) -> Fault:
     same, have = _constant(recording)
     if not same or is_survey(recording):
         return None
     personas = len({record.persona for record in same})
-    text = max(
-        Counter(folded(text) for record in same for text in record.not_chosen).items(), key=lambda pair: pair[1]
-    )[0]
+    ((text, _),) = Counter(folded(text) for record in same for text in record.not_chosen).most_common(1)
     whose = where(recording, lambda record: folded(record.target) == text)
     owner = f" It is the right answer of record {whose[0].line}." if whose else ""
     return (
@@ -54,37 +52,32 @@ def constant_distractor(recording: Recording) -> Said:
     ), same
 
 
-def duplicate_distractor(recording: Recording) -> Said:
+def duplicate_distractor(recording: Recording) -> Fault:
     if is_survey(recording):
         return None
     constant = {record.line for record in _constant(recording)[0]}
     others = where(recording, lambda record: record.line not in constant and folded(record.distractor))
     groups = repeated(others, lambda record: folded(record.distractor))
     largest = max(map(len, groups), default=0)
-    return said(
-        together(groups),
-        recording,
-        f"share their distractor with another, up to {largest:,} with the same one: they are not independent.",
-    )
+    what = f"share their distractor with another, up to {largest:,} with the same one: they are not independent."
+    return fault(together(groups), recording, what)
 
 
-def distractor_equals_target(recording: Recording) -> Said:
-    records = where(recording, lambda record: record.texts and folded(record.texts[0]) == folded(record.texts[1]))
-    return said(records, recording, "show the same text twice: any answer is as good.")
+def distractor_equals_target(recording: Recording) -> Fault:
+    records = where(recording, lambda record: record.texts and len(set(map(folded, record.texts))) == 1)
+    return fault(records, recording, "show the same text twice: any answer is as good.")
 
 
-def distractor_by_the_user(recording: Recording) -> Said:
+def distractor_by_the_user(recording: Recording) -> Fault:
     written = {(folded(record.persona), folded(record.target)) for record in recording.judgements if record.target}
 
     def own(record: RecordedJudgement) -> bool:
-        who = folded(record.persona)
-        other = folded(record.distractor)
-        return bool(
-            who and other and ((who, other) in written or (record.neighbour and folded(record.neighbour[0]) == who))
-        )
+        persona, other = folded(record.persona), folded(record.distractor)
+        by_neighbour = record.neighbour and folded(record.neighbour[0]) == persona
+        return bool(persona and other and ((persona, other) in written or by_neighbour))
 
     records = where(recording, own) if recording.has_persona and not is_survey(recording) else []
-    return said(
+    return fault(
         records,
         recording,
         "have a distractor that the very same persona wrote, as other records or the neighbour's fields say: both "
@@ -92,7 +85,7 @@ def distractor_by_the_user(recording: Recording) -> Said:
     )
 
 
-def stale_neighbour(recording: Recording) -> Said:
+def stale_neighbour(recording: Recording) -> Fault:
     """Find records that keep the nearest neighbour of another persona; it must be looked up for each. If no field
     names it, it is the distractor and a 'user_info' that differs from the persona shown."""
     records: list[RecordedJudgement] = []
@@ -105,7 +98,7 @@ def stale_neighbour(recording: Recording) -> Said:
                 records.append(record)
         before = record
     different = len({field(record) for record in records})
-    return said(
+    return fault(
         records,
         recording,
         f"carry the neighbour of the record before them though the persona changed ({different:,} different): it was "
@@ -123,81 +116,70 @@ def _neighbour(recording: Recording) -> Callable[[RecordedJudgement], tuple[str,
 
 def _other_personas(recording: Recording) -> list[RecordedJudgement]:
     """The records whose own persona is not the one in their prompt."""
-    return where(
-        recording,
-        lambda record: (
-            record.user_info is not None
-            and record.shown is not None
-            and record.shown.persona is not None
-            and folded(record.user_info) != folded(record.shown.persona)
-        ),
-    )
+
+    def differs(record: RecordedJudgement) -> bool:
+        shown = record.shown and record.shown.persona
+        return None not in (record.user_info, shown) and folded(record.user_info) != folded(shown)
+
+    return where(recording, differs)
 
 
-def stale_persona(recording: Recording) -> Said:
+def stale_persona(recording: Recording) -> Fault:
     records = _other_personas(recording)
     different = len({record.user_info for record in records})
-    return said(
-        records,
-        recording,
+    what = (
         f"have another persona in 'user_info' than in their prompt ({different:,} different): do not group or ablate "
-        "by that field.",
+        "by that field."
     )
+    return fault(records, recording, what)
 
 
-def persona_without_fields(recording: Recording) -> Said:
+def persona_without_fields(recording: Recording) -> Fault:
     records = where(recording, lambda record: recording.has_persona and not re.search(r"\w", record.persona or ""))
-    return said(records, recording, "have an empty persona.")
+    return fault(records, recording, "have an empty persona.")
 
 
-def persona_with_gaps(recording: Recording) -> Said:
+def persona_with_gaps(recording: Recording) -> Fault:
     records = where(recording, lambda record: recording.has_persona and _ABSENT.search(record.persona or ""))
-    return said(records, recording, "have a persona with a field that says nothing.")
+    return fault(records, recording, "have a persona with a field that says nothing.")
 
 
-def empty_text(recording: Recording) -> Said:
+def empty_text(recording: Recording) -> Fault:
     records = where(recording, lambda record: record.texts and not all(map(folded, record.texts)))
-    return said(records, recording, "show an empty text.")
+    return fault(records, recording, "show an empty text.")
 
 
-def target_leaked(recording: Recording) -> Said:
+def target_leaked(recording: Recording) -> Fault:
     def leaked(record: RecordedJudgement) -> bool:
         around = (record.persona, record.question if record.question not in (record.texts or ()) else None)
         right = [folded(text) for text in (record.texts or () if record.gold is Answer.TIE else (record.target,))]
         return any(len(text) >= LONG_ENOUGH and text in folded(near) for text in right for near in around)
 
-    records = where(recording, leaked)
-    return said(records, recording, "contain the right text in the persona or the question.")
+    return fault(where(recording, leaked), recording, "contain the right text in the persona or the question.")
 
 
-def persona_leaked(recording: Recording) -> Said:
+def persona_leaked(recording: Recording) -> Fault:
     """Words of the persona that few personas have, in the right text and not in the wrong one."""
     if not recording.has_persona:
         return None
-    words = rare_words(recording)
-
-    def leaked(record: RecordedJudgement) -> bool:
-        mine = words.get(folded(record.persona), frozenset())
-        return bool(mine & set(tokens(record.target)) - set(tokens(record.distractor)))
-
-    records = where(recording, leaked)
-    return said(
-        records,
+    own = persona_words(recording)
+    return fault(
+        where(recording, lambda record: own(record) & set(tokens(record.target)) - set(tokens(record.distractor))),
         recording,
         "have a right text, and no wrong one, that repeats words of the persona: matching words is enough.",
     )
 
 
-def length_tells_gold(recording: Recording) -> Said:
+def length_tells_gold(recording: Recording) -> Fault:
     return _tells(recording, lambda text: len(text.strip()), "shorter", "longer")
 
 
-def frequency_tells_gold(recording: Recording) -> Said:
+def frequency_tells_gold(recording: Recording) -> Fault:
     shown = Counter(folded(text) for record in recording.judgements for text in record.texts or ())
     return _tells(recording, lambda text: shown[folded(text)], "one in fewer records", "one in more records")
 
 
-def _tells(recording: Recording, measure: Callable[[str], int], less: str, more: str) -> Said:
+def _tells(recording: Recording, measure: Callable[[str], int], less: str, more: str) -> Fault:
     """Report that the right text has less, or more, of something more often than chance allows; None if not."""
     smaller: list[RecordedJudgement] = []
     larger: list[RecordedJudgement] = []
@@ -212,6 +194,5 @@ def _tells(recording: Recording, measure: Callable[[str], int], less: str, more:
         return None
     return (
         f"The right text is the {how} in {len(records):,} of {both:,} records ({len(records) / both:.0%}): that needs "
-        "no persona.",
-        records,
-    )
+        "no persona."
+    ), records

@@ -22,26 +22,23 @@ def personalized_figure(result: Json) -> Figure:
     files: Sequence[Json] = result["files"]
     figure = Figure(figsize=(3.4 * len(files), 8.0), layout="constrained")
     grid = figure.subplots(3, len(files), squeeze=False, sharex="row")
-    for place, found in enumerate(files):
-        for way, axes in zip((_certainties, _reliability, _risk), grid[:, place], strict=True):
+    for file, column in zip(files, grid.T, strict=True):
+        for way, axes in zip((_certainties, _reliability, _risk), column, strict=True):
             axes.spines[["top", "right"]].set_visible(False)
-            if found.get("histogram"):
-                way(axes, found, result["threshold"])
+            if file.get("histogram"):
+                way(axes, file, result["threshold"])
             else:
                 axes.text(0.5, 0.5, "no certainty", ha="center", va="center", transform=axes.transAxes)
-        accuracy = "-" if found["accuracy"] is None else format(found["accuracy"], ".3f")
-        grid[0, place].set_title(f"{_short(found['file'])}\naccuracy {accuracy}", fontsize=8)
+        accuracy = "-" if file["accuracy"] is None else format(file["accuracy"], ".3f")
+        name = Path(file["file"]).name.removesuffix(".gz").removesuffix(".jsonl")
+        short = name if len(name) <= SHOWN_NAME else "..." + name[-SHOWN_NAME:]
+        column[0].set_title(f"{short}\naccuracy {accuracy}", fontsize=8)
     return figure
 
 
-def _short(file: str) -> str:
-    name = Path(file).name.removesuffix(".gz").removesuffix(".jsonl")
-    return name if len(name) <= SHOWN_NAME else "..." + name[-SHOWN_NAME:]
-
-
-def _certainties(axes: Axes, found: Json, threshold: float) -> None:
+def _certainties(axes: Axes, file: Json, threshold: float) -> None:
     """Wrong answers upon right ones, with the accuracy of each bin above."""
-    rows = [row for row in found["histogram"] if row["total"]]
+    rows = [row for row in file["histogram"] if row["total"]]
     at = [row["low"] + 2.5 for row in rows]
     right = [row["correct"] for row in rows]
     axes.bar(at, right, width=4.5, color=BLUE, label="right")
@@ -54,8 +51,8 @@ def _certainties(axes: Axes, found: Json, threshold: float) -> None:
     axes.legend(frameon=False, fontsize=7, loc="upper left")
 
 
-def _reliability(axes: Axes, found: Json, threshold: float) -> None:
-    rows = found["reliability"]
+def _reliability(axes: Axes, file: Json, threshold: float) -> None:
+    rows = file["reliability"]
     value, low, high = ([row["interval"][name] for row in rows] for name in ("value", "low", "high"))
     errors = ([a - b for a, b in zip(value, low, strict=True)], [a - b for a, b in zip(high, value, strict=True)])
     axes.plot((0, 100), (0, 1), color=GREY, lw=0.8, zorder=0)
@@ -65,10 +62,11 @@ def _reliability(axes: Axes, found: Json, threshold: float) -> None:
     axes.set_ylabel("accuracy")
 
 
-def _risk(axes: Axes, found: Json, threshold: float) -> None:
-    points = found["risk_coverage"]
-    axes.plot([each["coverage"] for each in points], [each["risk"] for each in points], "o-", color=BLUE, ms=3, lw=1)
-    axes.axhline(1 - found["accuracy"], color=GREY, lw=0.8, zorder=0)
+def _risk(axes: Axes, file: Json, threshold: float) -> None:
+    points = file["risk_coverage"]
+    coverage, risk = ([point[name] for point in points] for name in ("coverage", "risk"))
+    axes.plot(coverage, risk, "o-", color=BLUE, ms=3, lw=1)
+    axes.axhline(1 - file["accuracy"], color=GREY, lw=0.8, zorder=0)
     axes.set_ylim(-0.03, 1.03)
     axes.set_xlabel("coverage (answers at least so certain)")
     axes.set_ylabel("risk (share of them wrong)")

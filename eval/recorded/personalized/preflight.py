@@ -7,65 +7,44 @@ figures are read.
 
 from __future__ import annotations
 
-from eval.recorded.personalized import gold_checks, pair_checks
+from eval.recorded.personalized import gold_checks as golds
+from eval.recorded.personalized import pair_checks as pairs
 from eval.recorded.personalized.judgements import Recording
 from eval.recorded.personalized.misplaced import misplaced_answers
 from eval.report.checks import BROKEN, NOTE, Check
 
 CHECKS: tuple[Check[Recording], ...] = (
     Check(
-        "constant_distractor",
-        BROKEN,
-        "One wrong answer for half of the records or more.",
-        pair_checks.constant_distractor,
+        "constant_distractor", BROKEN, "One wrong answer for half of the records or more.", pairs.constant_distractor
     ),
-    Check("duplicate_distractor", NOTE, "A wrong answer that several records share.", pair_checks.duplicate_distractor),
-    Check("distractor_equals_target", BROKEN, "Both texts are the same.", pair_checks.distractor_equals_target),
-    Check(
-        "distractor_by_the_user",
-        BROKEN,
-        "The wrong answer is the persona's own too.",
-        pair_checks.distractor_by_the_user,
-    ),
+    Check("duplicate_distractor", NOTE, "A wrong answer that several records share.", pairs.duplicate_distractor),
+    Check("distractor_equals_target", BROKEN, "Both texts are the same.", pairs.distractor_equals_target),
+    Check("distractor_by_the_user", BROKEN, "The wrong answer is the persona's own too.", pairs.distractor_by_the_user),
     Check("misplaced_answers", BROKEN, "Answers that belong to another record.", misplaced_answers),
-    Check("stale_neighbour", BROKEN, "The neighbour of another persona.", pair_checks.stale_neighbour),
-    Check("stale_persona", BROKEN, "The record's persona is not the one that was shown.", pair_checks.stale_persona),
-    Check("persona_without_fields", BROKEN, "A persona that says nothing.", pair_checks.persona_without_fields),
-    Check("persona_with_gaps", NOTE, "A persona with a field that is not there.", pair_checks.persona_with_gaps),
-    Check("empty_text", BROKEN, "A text of nothing.", pair_checks.empty_text),
+    Check("stale_neighbour", BROKEN, "The neighbour of another persona.", pairs.stale_neighbour),
+    Check("stale_persona", BROKEN, "The record's persona is not the one that was shown.", pairs.stale_persona),
+    Check("persona_without_fields", BROKEN, "A persona that says nothing.", pairs.persona_without_fields),
+    Check("persona_with_gaps", NOTE, "A persona with a field that is not there.", pairs.persona_with_gaps),
+    Check("empty_text", BROKEN, "A text of nothing.", pairs.empty_text),
+    Check("unbalanced_gold", BROKEN, "One position is right more often than chance allows.", golds.unbalanced_gold),
+    Check("gold_not_offered", BROKEN, "A tie where none is offered.", golds.gold_not_offered),
+    Check("acc_contradicts_gold", BROKEN, "'acc' is not what the answer and the gold say.", golds.acc_contradicts_gold),
     Check(
-        "unbalanced_gold", BROKEN, "One position is right more often than chance allows.", gold_checks.unbalanced_gold
+        "texts_contradict_prompt", BROKEN, "The fields show other texts than the prompt.", golds.texts_contradict_prompt
     ),
-    Check("gold_not_offered", BROKEN, "A tie where none is offered.", gold_checks.gold_not_offered),
-    Check(
-        "acc_contradicts_gold",
-        BROKEN,
-        "'acc' is not what the answer and the gold say.",
-        gold_checks.acc_contradicts_gold,
-    ),
-    Check(
-        "texts_contradict_prompt",
-        BROKEN,
-        "The fields show other texts than the prompt.",
-        gold_checks.texts_contradict_prompt,
-    ),
-    Check(
-        "gold_contradicts_gold", BROKEN, "The same question with two right answers.", gold_checks.gold_contradicts_gold
-    ),
-    Check("target_claimed_twice", BROKEN, "One text, several authors.", gold_checks.target_claimed_twice),
-    Check("duplicate_id", BROKEN, "An id that several records have.", gold_checks.duplicate_id),
-    Check("duplicate_record", NOTE, "The same question again.", gold_checks.duplicate_record),
-    Check("target_leaked", BROKEN, "The right text stands in the question or the persona.", pair_checks.target_leaked),
-    Check("persona_leaked", NOTE, "Words of the persona stand in the right text only.", pair_checks.persona_leaked),
-    Check(
-        "length_tells_gold", NOTE, "The right text is mostly the longer, or the shorter.", pair_checks.length_tells_gold
-    ),
+    Check("gold_contradicts_gold", BROKEN, "The same question with two right answers.", golds.gold_contradicts_gold),
+    Check("target_claimed_twice", BROKEN, "One text, several authors.", golds.target_claimed_twice),
+    Check("duplicate_id", BROKEN, "An id that several records have.", golds.duplicate_id),
+    Check("duplicate_record", NOTE, "The same question again.", golds.duplicate_record),
+    Check("target_leaked", BROKEN, "The right text stands in the question or the persona.", pairs.target_leaked),
+    Check("persona_leaked", NOTE, "Words of the persona stand in the right text only.", pairs.persona_leaked),
+    Check("length_tells_gold", NOTE, "The right text is mostly the longer, or the shorter.", pairs.length_tells_gold),
     Check(
         "frequency_tells_gold",
         NOTE,
         "The right text is mostly the one shown more often, or less.",
-        pair_checks.frequency_tells_gold,
+        pairs.frequency_tells_gold,
     ),
-    Check("certainty_off_scale", NOTE, "A certainty outside 1 to 100.", gold_checks.certainty_off_scale),
-    Check("mixed_prompts", NOTE, "Records that are asked in different ways.", gold_checks.mixed_prompts),
+    Check("certainty_off_scale", NOTE, "A certainty outside 1 to 100.", golds.certainty_off_scale),
+    Check("mixed_prompts", NOTE, "Records that are asked in different ways.", golds.mixed_prompts),
 )

@@ -32,19 +32,17 @@ class PromptParts:
 
 def take_apart(prompt: str) -> PromptParts:
     """The first of each kind counts: what looks like a header inside a text comes after the text's own."""
-    found: dict[str, str] = {}
-    headers = list(_HEADER.finditer(prompt))
-    for place, header in enumerate(headers):
-        end = headers[place + 1].start() if place + 1 < len(headers) else len(prompt)
-        found.setdefault(_kind(header[1]), prompt[header.end() : end].strip())
-    instructions = prompt[: headers[0].start()] if headers else prompt
+    parts: dict[str, str] = {}
+    instructions, *headed = _HEADER.split(prompt)
+    for header, text in zip(headed[::2], headed[1::2], strict=True):
+        parts.setdefault(_kind(header), text.strip())
     # where the instructions stand behind the texts they cannot be told from the last one
-    asks = instructions + found.get("B", "") + found.get("", "")
+    asks = instructions + parts.get("B", "") + parts.get("", "")
     return PromptParts(
-        persona=found.get("persona"),
-        first=found.get("A"),
-        second=found.get("B"),
-        question=found.get("question"),
+        persona=parts.get("persona"),
+        first=parts.get("A"),
+        second=parts.get("B"),
+        question=parts.get("question"),
         tie=bool(_TIE.search(asks)),
         certainty=bool(_CERTAINTY.search(asks)),
         opened=prompt.rstrip().endswith("[["),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
-from eval.asking.verdict import Given, Invalid, Tally, Verdict, certainty_of, is_correct, kind, tally
+from eval.asking.verdict import KINDS, Given, Invalid, Verdict, certainty_of, is_correct, kind
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.presets import DROPPED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
@@ -17,7 +18,7 @@ from pearl.stats import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RecordingVerdicts:
     """A recording with a verdict for each record; ``counted`` are the places of those the accuracy is over."""
 
     recording: Recording
@@ -25,9 +26,10 @@ class Read:
     counted: tuple[int, ...]
 
     @property
-    def tally(self) -> Tally:
-        """The tally of all records, counted or not."""
-        return tally(self.verdicts, [judgement.gold for judgement in self.recording.judgements])
+    def kinds(self) -> dict[str, int]:
+        """The number of verdicts of each kind, over all records."""
+        numbers = Counter(map(kind, self.verdicts))
+        return {name: numbers[name] for name in KINDS}
 
     @property
     def correct(self) -> Floats:
@@ -38,8 +40,7 @@ class Read:
     @property
     def certainty(self) -> Floats:
         """The certainty of each counted record, (N,); NaN where it has none."""
-        found = (certainty_of(self.verdicts[i]) for i in self.counted)
-        return np.array([np.nan if each is None else each for each in found], float)
+        return np.array([certainty_of(self.verdicts[i]) for i in self.counted], float)  # None becomes NaN
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,10 +51,10 @@ class Read:
         )
 
 
-def read_verdicts(recording: Recording, reading: str, unparsed: str) -> Read:
+def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
     """The verdicts by a reading; ``unparsed`` says which of them count."""
     verdicts = tuple(verdict_of(judgement, recording.asked, reading) for judgement in recording.judgements)
-    return Read(recording, verdicts, counted(verdicts, recording.asked, unparsed))
+    return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.asked, unparsed))
 
 
 def counted(verdicts: Sequence[Verdict], asked: ReplyForm, unparsed: str) -> tuple[int, ...]:
@@ -68,11 +69,11 @@ def read_reply(reply: str, asked: ReplyForm, shown: Sequence[str], reading: str)
 
 
 def verdict_of(judgement: RecordedJudgement, asked: ReplyForm, reading: str) -> Verdict:
-    recorded = judgement.letter is not None or judgement.said is not None
+    recorded = judgement.letter is not None or judgement.certainty is not None
     if judgement.reply is not None and (reading == STRICT or not recorded):
         return read_reply(judgement.reply, asked, _shown(judgement), reading)
     answer = asked.offered.get(judgement.letter or "")
-    certainty = judgement.said * asked.step if asked.certainty and judgement.said is not None else None
+    certainty = judgement.certainty * asked.step if asked.certainty and judgement.certainty is not None else None
     return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
 
 
@@ -91,8 +92,7 @@ def _on_scale(verdict: Verdict) -> Verdict:
 def disagreements(recording: Recording) -> dict[str, Any]:
     """Line numbers of records whose fields contradict the raw reply, read again, or each other."""
     asked = recording.asked
-    answers, certainties, acc = [], [], []
-    raw = 0
+    answers, certainties, acc, raw = [], [], [], 0
     for judgement in recording.judgements:
         recorded = verdict_of(judgement, asked, RECORDED)
         if judgement.acc is not None and judgement.acc != is_correct(recorded, judgement.gold):

@@ -81,21 +81,23 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
     text = clean(reply)
     if not text.strip():
         return Invalid(EMPTY)
-    given = leading_object(text)
+    leading = leading_object(text)
     text = own_words(text)
     if asked.opened and _OPENED.match(text):
         text = "[[" + text.lstrip()
-    found = list(marks(text, [clean(each) for each in shown] if "[[" in text else ()))
-    letters = [(word, mark.end) for mark in found for word in _verdict_words(mark)]
+    own_marks = list(marks(text, [clean(part) for part in shown] if "[[" in text else ()))
+    letters = [(word, mark.end) for mark in own_marks for word in _verdict_words(mark)]
     if not letters:
-        return _unmarked(text, given, asked)
-    said = {word for word, _ in letters}.union(_words(given[0]) if given else ())
-    if len(said) > 1:
+        return _unmarked(text, leading, asked)
+    words = {word for word, _ in letters}.union(_words(leading[0]) if leading else ())
+    if len(words) > 1:
         return Invalid(SEVERAL_VERDICTS)
-    numbers = {number for mark in found for number in _numbers(mark)}
+    numbers = {number for mark in own_marks for number in _numbers(mark)}
+    if not numbers:  # the certainty without a mark: the number right behind the verdict, else the one called certainty
+        numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
     if not numbers:
-        numbers = _numbers_said(text, [end for _, end in letters])
-    return _verdict(said.pop(), numbers, asked)
+        numbers = {int(number[1]) for pattern in _SAID for number in pattern.finditer(text)}
+    return _verdict(words.pop(), numbers, asked)
 
 
 def _verdict_words(mark: Mark) -> list[str]:
@@ -116,16 +118,10 @@ def _numbers(mark: Mark) -> list[int]:
     return [int(number[1])] if number else []
 
 
-def _numbers_said(text: str, ends: Sequence[int]) -> set[int]:
-    """The certainties given without a mark: the number right behind the verdict, else the one called certainty."""
-    behind = {int(found[1]) for end in ends if (found := _BEHIND.match(text, end))}
-    return behind or {int(found[1]) for pattern in _SAID for found in pattern.finditer(text)}
-
-
-def _unmarked(text: str, given: tuple[dict[str, Any], str] | None, asked: ReplyForm) -> Verdict:
+def _unmarked(text: str, leading: tuple[dict[str, Any], str] | None, asked: ReplyForm) -> Verdict:
     """The verdict of a reply without marks: a JSON object at its start, or the letter alone."""
-    if given:
-        value, rest = given
+    if leading:
+        value, rest = leading
         return Invalid(SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
     whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
     if whole is None:

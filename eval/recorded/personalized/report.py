@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.asking.verdict import Given, Invalid
+from eval.asking.verdict import Given, Invalid, is_correct
 from eval.recorded.personalized.baselines import baselines, preferences
 from eval.recorded.personalized.judgements import Recording, read_recording
 from eval.recorded.personalized.preflight import CHECKS
 from eval.recorded.personalized.presets import HISTOGRAMS, RECORDED, WHOLE_SCALE, WRONG
-from eval.recorded.personalized.reading import Read, disagreements, read_verdicts
+from eval.recorded.personalized.reading import RecordingVerdicts, disagreements, read_verdicts
 from eval.report.checks import BROKEN, preflight
 from eval.stats.certainty import FIGURES, Certain, bands, histogram, reliability, risk_coverage, sweep
-from eval.stats.proportions import wilson_json
+from eval.stats.proportions import share, wilson_json
 from pearl.stats import Bootstrap, Estimate
 
 
@@ -39,7 +39,7 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
         "threshold": options.threshold,
         "preset": options.preset,
         "choices": {"reading": options.reading, "unparsed": options.unparsed},
-        "checks": [{"check": each.name, "level": each.level, "description": each.description} for each in CHECKS],
+        "checks": [{"check": check.name, "level": check.level, "description": check.description} for check in CHECKS],
         "files": [
             {"file": str(path)} | recording_report(read_verdicts(recording, options.reading, options.unparsed), options)
             for path, recording in recordings
@@ -47,7 +47,9 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
     }
 
 
-def recording_report(read: Read, options: PersonalizedOptions, checked: Recording | None = None) -> dict[str, Any]:
+def recording_report(
+    read: RecordingVerdicts, options: PersonalizedOptions, checked: Recording | None = None
+) -> dict[str, Any]:
     """One file: what the contract names first, then all that says how far to trust it. ``checked``: the records for
     the preflight, if not all."""
     recording = read.recording
@@ -59,84 +61,81 @@ def recording_report(read: Read, options: PersonalizedOptions, checked: Recordin
         "preflight": [finding.to_json() for finding in findings],
         "broken": any(finding.level == BROKEN for finding in findings),
         "asked": {"tie": asked.tie, "certainty": asked.certainty, "persona": recording.has_persona},
-        "verdicts": read.tally.kinds,
+        "verdicts": read.kinds,
         "golds": dict(Counter(judgement.gold.value for judgement in recording.judgements)),
-        "invalid_reasons": dict(Counter(each.reason for each in read.verdicts if isinstance(each, Invalid))),
-        "without_certainty": sum(isinstance(each, Given) and each.certainty is None for each in read.verdicts),
+        "invalid_reasons": dict(Counter(verdict.reason for verdict in read.verdicts if isinstance(verdict, Invalid))),
+        "without_certainty": sum(isinstance(verdict, Given) and verdict.certainty is None for verdict in read.verdicts),
         "reread": disagreements(recording),
         "fields_passed_over": recording.passed_over,
     }
 
 
-def _judged(read: Read, options: PersonalizedOptions) -> dict[str, Any]:
-    tally = read.tally
+def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, Any]:
+    records = zip(read.verdicts, read.recording.judgements, strict=True)
+    correct = sum(is_correct(verdict, judgement.gold) for verdict, judgement in records)
+    answered = sum(isinstance(verdict, Given) for verdict in read.verdicts)
     accuracies = {
         name: {
-            "correct": tally.correct,
+            "correct": correct,
             "total": total,
-            "accuracy": value,
-            "interval": wilson_json(tally.correct, total),
+            "accuracy": share(correct, total),
+            "interval": wilson_json(correct, total),
         }
-        for name, total, value in (
-            ("invalid_wrong", tally.n, tally.invalid_wrong),
-            ("invalid_dropped", tally.answered, tally.invalid_dropped),
-        )
+        for name, total in (("invalid_wrong", len(read.verdicts)), ("invalid_dropped", answered))
     }
     if not read.counted:  # no reply of the file could be read, and such are left out
         nothing = {"correct": 0, "total": 0, "accuracy": None}
         empty = {"correct": 0, "accuracy": None, "high": nothing, "low": nothing, "auroc": None}
         return {**empty, "counted": 0, "accuracies": accuracies, "undefined": {"auroc": "no record is counted"}}
     bootstrap = Bootstrap(read.names, resamples=options.resamples, seed=options.seed)
-    found = Certain(read.correct, read.certainty, bootstrap)
-    high = found.at_least(options.threshold)
-    whole, above, below = found.part(high * 0 + 1), found.part(high), found.part(1 - high)
-    figures = {name: figure(found) for name, figure in FIGURES.items()}
+    certain = Certain(read.correct, read.certainty, bootstrap)
+    high = certain.at_least(options.threshold)
+    whole, above, below = certain.part(high * 0 + 1), certain.part(high), certain.part(1 - high)
+    figures = {name: figure(certain) for name, figure in FIGURES.items()}
+    intervals = {name: estimate.to_json() for name, estimate in figures.items()}
+    values = {name: interval and interval["value"] for name, interval in intervals.items()}
+    high_right = bootstrap.ratio(certain.correct * high, high)
+    low_right = bootstrap.ratio(certain.correct * (1 - high), 1 - high)
+    said = certain.said.any()
     return {
         "correct": whole["correct"],
         "accuracy": whole["accuracy"],
         "high": above,
         "low": below,
-        "auroc": _value(figures["auroc"]),
+        "auroc": values.pop("auroc"),
         "counted": whole["total"],
         "accuracies": accuracies,
-        **{name: _value(estimate) for name, estimate in figures.items() if name != "auroc"},
+        **values,
         "intervals": {
             **{
                 name: wilson_json(part["correct"], part["total"])
                 for name, part in (("accuracy", whole), ("high", above), ("low", below))
             },
-            **{name: estimate.to_json() for name, estimate in figures.items()},
-            "accuracy_by_persona": bootstrap.mean(found.correct).to_json(),
-            "high_by_persona": bootstrap.ratio(found.correct * high, high).to_json(),
-            "low_by_persona": bootstrap.ratio(found.correct * (1 - high), 1 - high).to_json(),
-            "high_less_low": (
-                bootstrap.ratio(found.correct * high, high) - bootstrap.ratio(found.correct * (1 - high), 1 - high)
-            ).to_json(),
+            **intervals,
+            "accuracy_by_persona": bootstrap.mean(certain.correct).to_json(),
+            "high_by_persona": high_right.to_json(),
+            "low_by_persona": low_right.to_json(),
+            "high_less_low": (high_right - low_right).to_json(),
         },
-        "undefined": undefined(found, figures),
+        "undefined": undefined(certain, figures),
         "clusters": len(set(read.names)),
         "resampled": "personas" if len(set(read.names)) < len(read.names) else "records",
         "preferences": preferences(read),
         "baselines": baselines(read, bootstrap),
-        "bands": bands(found) if found.said.any() else [],
-        "reliability": reliability(found),
-        "sweep": sweep(found, options.threshold) if found.said.any() else [],
-        "risk_coverage": risk_coverage(found),
-        "histogram": histogram(found, HISTOGRAMS.get(options.preset, WHOLE_SCALE)) if found.said.any() else [],
+        "bands": bands(certain) if said else [],
+        "reliability": reliability(certain),
+        "sweep": sweep(certain, options.threshold) if said else [],
+        "risk_coverage": risk_coverage(certain),
+        "histogram": histogram(certain, HISTOGRAMS.get(options.preset, WHOLE_SCALE)) if said else [],
     }
 
 
-def _value(estimate: Estimate) -> float | None:
-    interval = estimate.to_json()
-    return None if interval is None else interval["value"]
-
-
-def undefined(found: Certain, figures: dict[str, Estimate]) -> dict[str, str]:
+def undefined(certain: Certain, figures: dict[str, Estimate]) -> dict[str, str]:
     """Why a figure is null."""
-    said = found.said > 0
+    said = certain.said > 0
     if not said.any():
         why = "no record has a certainty"
-    elif len(set(found.correct[said])) < 2:
+    elif len(set(certain.correct[said])) < 2:
         why = "the records with a certainty are all right, or all wrong"
     else:
         why = "every record has the same certainty"

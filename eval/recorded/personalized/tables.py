@@ -16,11 +16,11 @@ def personalized_tables(result: Json) -> Iterator[Table]:
     yield accuracy_table(result)
     yield certainty_table(result)
     yield verdicts_table(result)
-    for found in result["files"]:
-        if found["counted"]:
-            yield baselines_table(found)
-        if found["preflight"]:
-            yield preflight_table(found)
+    for file in result["files"]:
+        if file["counted"]:
+            yield baselines_table(file)
+        if file["preflight"]:
+            yield preflight_table(file)
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
@@ -31,22 +31,20 @@ def sweep_tables(result: Json) -> Iterator[Table]:
         "accuracy": lambda row: shown(row["interval"], 3),
         "coverage": lambda row: f"{row['coverage']:.1%}",
     }
-    for found in result["files"]:
-        if found.get("sweep"):
-            yield Table.of(f"{_name(found)}: abstaining below a threshold.", found["sweep"], columns)
+    for file in result["files"]:
+        if file.get("sweep"):
+            yield Table.of(f"{_name(file)}: abstaining below a threshold.", file["sweep"], columns)
 
 
 def accuracy_table(result: Json) -> Table:
     columns: Columns = {
         "file": _name,
-        "records": lambda found: str(found["n"]),
-        "right": lambda found: _counts({"correct": found["correct"], "total": found["counted"]}),
+        "records": lambda file: str(file["n"]),
+        "right": lambda file: _counts({"correct": file["correct"], "total": file["counted"]}),
         "accuracy": partial(_interval, "accuracy"),
-        f"certainty {result['threshold']:g} or more": lambda found: (
-            f"{_interval('high', found)} {_counts(found['high'])}"
-        ),
-        "the others": lambda found: f"{_interval('low', found)} {_counts(found['low'])}",
-        "with an answer only": lambda found: shown(found["accuracies"]["invalid_dropped"]["interval"], 3),
+        f"certainty {result['threshold']:g} or more": lambda file: f"{_interval('high', file)} {_counts(file['high'])}",
+        "the others": lambda file: f"{_interval('low', file)} {_counts(file['low'])}",
+        "with an answer only": lambda file: shown(file["accuracies"]["invalid_dropped"]["interval"], 3),
     }
     choices = result["choices"]
     caption = (
@@ -69,56 +67,56 @@ def certainty_table(result: Json) -> Table:
 
 
 def verdicts_table(result: Json) -> Table:
-    kinds = [kind for kind in result["files"][0]["verdicts"] if any(each["verdicts"][kind] for each in result["files"])]
+    kinds = [kind for kind in result["files"][0]["verdicts"] if any(file["verdicts"][kind] for file in result["files"])]
+
+    def number(kind: str) -> Callable[[Json], str]:
+        return lambda file: str(file["verdicts"][kind])
+
     columns: Columns = {
         "file": _name,
-        **{kind: partial(_number, "verdicts", kind) for kind in kinds},
-        "no certainty": lambda found: str(found["without_certainty"]),
-        "raw replies": partial(_number, "reread", "raw_replies"),
-        "read otherwise": lambda found: str(len(found["reread"]["answer"])),
-        "certainty otherwise": lambda found: str(len(found["reread"]["certainty"])),
-        "acc otherwise": lambda found: str(len(found["reread"]["acc"])),
+        **{kind: number(kind) for kind in kinds},
+        "no certainty": lambda file: str(file["without_certainty"]),
+        "raw replies": lambda file: str(file["reread"]["raw_replies"]),
+        "read otherwise": lambda file: str(len(file["reread"]["answer"])),
+        "certainty otherwise": lambda file: str(len(file["reread"]["certainty"])),
+        "acc otherwise": lambda file: str(len(file["reread"]["acc"])),
     }
     caption = "What became of every record, and where our parser and the recorded fields differ."
     return Table.of(caption, result["files"], columns)
 
 
-def baselines_table(found: Json) -> Table:
+def baselines_table(file: Json) -> Table:
     columns: Columns = {
         "answer": lambda row: f"{row['name']}: {row['description']}",
         "accuracy": lambda row: shown(row["interval"], 3),
         "the judge's less it": lambda row: shown(row["difference"], 3, sign=True),
         "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
     }
-    accuracy = NOTHING if found["accuracy"] is None else f"{found['accuracy']:.3f}"
-    return Table.of(f"{_name(found)}: the judge, {accuracy}, less what needs no judge.", found["baselines"], columns)
+    accuracy = NOTHING if file["accuracy"] is None else f"{file['accuracy']:.3f}"
+    return Table.of(f"{_name(file)}: the judge, {accuracy}, less what needs no judge.", file["baselines"], columns)
 
 
-def preflight_table(found: Json) -> Table:
+def preflight_table(file: Json) -> Table:
     columns: Columns = {
         "check": lambda finding: finding["check"],
         "": lambda finding: finding["level"],
         "records": lambda finding: str(finding["count"]),
         "finding": lambda finding: finding["message"],
     }
-    return Table.of(f"{_name(found)}: what is wrong with the records.", found["preflight"], columns)
+    return Table.of(f"{_name(file)}: what is wrong with the records.", file["preflight"], columns)
 
 
-def _name(found: Json) -> str:
-    return Path(found["file"]).name
+def _name(file: Json) -> str:
+    return Path(file["file"]).name
 
 
-def _interval(name: str, found: Json) -> str:
-    return shown(found.get("intervals", {}).get(name), 3)
+def _interval(name: str, file: Json) -> str:
+    return shown(file.get("intervals", {}).get(name), 3)
 
 
 def _counts(part: Json) -> str:
     return f"{part['correct']:g}/{part['total']}"
 
 
-def _rate(name: str, found: Json) -> str:
-    return shown(found["preferences"][name]["judge"] if "preferences" in found else None, 2)
-
-
-def _number(part: str, name: str, found: Json) -> str:
-    return str(found[part][name])
+def _rate(name: str, file: Json) -> str:
+    return shown(file["preferences"][name]["judge"] if "preferences" in file else None, 2)

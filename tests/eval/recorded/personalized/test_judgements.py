@@ -23,7 +23,7 @@ def test_a_record_is_taken_apart(judged, write_lines):
     assert recording.asked == ReplyForm(tie=False, certainty=True, opened=True)
     assert recording.has_persona
     first = recording.judgements[2]
-    assert (first.line, first.gold, first.letter, first.said) == (3, Answer.B, "A", 49)
+    assert (first.line, first.gold, first.letter, first.certainty) == (3, Answer.B, "A", 49)
     assert first.persona == "The person is a teacher near Graz."
     assert first.texts == ("Text number 4 of somebody.", "Text number 5 of someone else.")
     assert (first.target, first.distractor) == (first.texts[1], first.texts[0])
@@ -83,8 +83,8 @@ def test_bytes_that_are_not_utf_8(tmp_path):
 
 def test_every_record_has_a_verdict(judged, reading):
     read = reading(judged())
-    assert (read.tally.n, read.tally.correct) == (40, 20)
-    assert read.tally.kinds["A"] + read.tally.kinds["B"] == 40
+    assert (len(read.verdicts), sum(read.correct)) == (40, 20)
+    assert read.kinds["A"] + read.kinds["B"] == 40
     assert len(read.counted) == 40
 
 
@@ -94,29 +94,29 @@ UNREAD = {"answer": "[", "res": None}
 def test_unread_replies_are_wrong_or_left_out(judged, reading):
     lines = [*judged(4), *judged(2, **UNREAD)]
     assert [len(reading(lines, name).counted) for name in ("recorded", "as_published", "corrected")] == [6, 4, 6]
-    assert reading(lines).tally.kinds["invalid"] == 2
+    assert reading(lines).kinds["invalid"] == 2
 
 
 def test_as_published_counts_them_as_wrong_where_a_tie_is_offered(judged, write_lines, reading):
     tie = {"prompt": "Say [[A]], [[B]] or [[C]] for a tie.\n[Answer]\n[["}
     lines = [*judged(4, **tie), *judged(2, **tie, **UNREAD), judged(1, **tie)[0] | {"ground_truth": "C", "answer": "C"}]
     assert len(reading(lines, "as_published").counted) == 7
-    assert reading(lines).tally.kinds["tie"] == 1
+    assert reading(lines).kinds["tie"] == 1
     recording = read_recording(write_lines(lines))
     assert len(read_verdicts(recording, **PRESETS.chosen("as_published", ["unparsed=dropped"])).counted) == 5
 
 
 def test_an_answer_of_false_is_none(judged, reading):
     read = reading(judged(3, answer=False, certainty=False))
-    assert read.tally.kinds["invalid"] == 0  # the reply is there, and read by the published rule
-    assert reading(judged(3, answer=False, certainty=False, res=None)).tally.kinds["invalid"] == 3
+    assert read.kinds["invalid"] == 0  # the reply is there, and read by the published rule
+    assert reading(judged(3, answer=False, certainty=False, res=None)).kinds["invalid"] == 3
 
 
 @pytest.mark.parametrize("certainty", ["0", 101, -5, "999"])
 def test_a_certainty_off_the_scale_is_none_and_the_recorded_answer_stays(judged, reading, certainty):
     read = reading(judged(8, certainty=certainty))
     assert not any(read.certainty > 0)
-    assert read.tally.correct == 4
+    assert sum(read.correct) == 4
 
 
 @pytest.mark.parametrize("certainty", ["NA", None, False, "about 80", "8e1", "٨٠0000000000"])
@@ -147,8 +147,8 @@ def test_where_our_parser_and_the_fields_differ(judged, write_lines):
 
 def test_the_corrected_preset_reads_raw_replies(judged, reading):
     lines = judged(4, res="Based on the user profile, the user is 23 years old", answer="B", certainty="23")
-    assert reading(lines).tally.kinds["B"] == 4
-    assert reading(lines, "corrected").tally.kinds["invalid"] == 4
+    assert reading(lines).kinds["B"] == 4
+    assert reading(lines, "corrected").kinds["invalid"] == 4
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_the_counts_of_the_recorded_files(recordings, preset, expected):
         high = read.certainty >= 80
         found = [(int(read.correct[part].sum()), int(part.sum())) for part in (high, ~high)]
         assert tuple(found) == expected[name], name
-        assert len(recording.judgements) == sum(read.tally.kinds.values())
+        assert len(recording.judgements) == sum(read.kinds.values())
 
 
 def test_the_report_has_the_same_counts(recordings):
@@ -67,6 +67,7 @@ def test_the_report_has_the_same_counts(recordings):
     assert (found["low"]["correct"], found["low"]["total"]) == (295, 503)
     assert (found["n"], found["correct"], found["counted"]) == (507, 299, 507)
     assert found["accuracies"]["invalid_dropped"]["total"] == 506
+    assert sum(found["verdicts"].values()) == 507
 
 
 PR_CHECKS = {
@@ -146,6 +147,7 @@ def test_nothing_that_can_be_counted(judged, write_lines):
     found = report(path, preset="as_published", **PRESETS.chosen("as_published"))
     assert (found["n"], found["counted"], found["accuracy"], found["auroc"]) == (4, 0, None, None)
     assert found["accuracies"]["invalid_wrong"]["accuracy"] == 0.0
+    assert found["accuracies"]["invalid_dropped"]["accuracy"] is None
 
 
 def test_trivial_answers_stand_beside_the_judge(judged, write_lines):
