@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eval.recorded.labels import JudgedItem, Labelled, PeopleLabels, matched
+from eval.recorded.labels import JudgedItem, LabelledItems, PeopleLabels, matched
 from eval.report.pictures import intervals_figure
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.corrected import confusion, obstacle, prediction_powered, resampled
-from eval.stats.proportions import wilson_json
+from eval.stats.proportions import interval_json, wilson_json
 from eval.stats.trusted import fixed_sequence, trusted_from
 from pearl.errors import InputError
-from pearl.stats import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,26 +46,28 @@ def corrected_report(
     """
     if not 0 < options.risk < 1 or not 0 < options.confidence < 1:
         raise InputError("--risk and --confidence lie between 0 and 1.", param="risk")
-    found = matched(items, people)
-    data = found.data
+    labelled = matched(items, people)
+    data = labelled.data
     drawn, why = resampled(data, resamples=options.resamples, seed=options.seed), obstacle(data)
     rows, powered = confusion(data), prediction_powered(data)
     number = [int((data.gold == place).sum()) for place in range(len(data.labels))]
-    everyone = dict(_known(items, data.labels, people))
+    # the true rates, where the judgements carry the right label of every item and only some were used
+    own = [item.own for item in items if item.answers]
+    known = None not in own and len(people.labels) < len(own)
     return {
         "items": len(items),
-        "items_without_answer": found.unanswered,
+        "items_without_answer": labelled.unanswered,
         "labelled": sum(number),
-        "labels_without_majority": found.undecided,
+        "labels_without_majority": labelled.undecided,
         "labels": people.file,
         "rates": [
             {
                 "label": label,
                 "raw": drawn.raw[place].to_json(),
                 "labelled_only": wilson_json(number[place], sum(number)),
-                "corrected": _json(drawn.corrected[place] if drawn.corrected else None),
+                "corrected": drawn.corrected and drawn.corrected[place].to_json(),
                 "prediction_powered": powered[place].to_json(),
-                **({"known": everyone[label]} if everyone else {}),
+                **({"known": own.count(label) / len(own)} if known else {}),
             }
             for place, label in enumerate(data.labels)
         ],
@@ -75,46 +76,36 @@ def corrected_report(
             {
                 "label": label,
                 "labelled": number[place],
-                "agreement": _json(drawn.agreement[place]),
+                "agreement": interval_json(drawn.agreement[place]),
                 "said": dict(zip(data.labels, rows[place].round(9).tolist(), strict=True)) if number[place] else None,
             }
             for place, label in enumerate(data.labels)
         ],
-        "trusted": trusted_report(found, options),
+        "trusted": trusted_report(labelled, options),
     }
 
 
-def _known(items: Sequence[JudgedItem], labels: Sequence[str], people: PeopleLabels) -> Iterator[tuple[str, float]]:
-    """The true rates, where the judgements carry the right label of every item and only some were used."""
-    own = [item.own for item in items if item.answers]
-    if None not in own and len(people.given) < len(own):
-        yield from ((label, own.count(label) / len(own)) for label in labels)
-
-
-def _json(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval.to_json()
-
-
-def trusted_report(found: Labelled, options: CorrectedOptions) -> dict[str, Any]:
+def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str, Any]:
     """The lowest certainty whose error stays below the risk, its coverage of all answered items, and the tests."""
-    among = found.data.labelled
-    certainty, wrong = found.certainty[among], found.wrong[among] > 0
+    among = items.data.labelled
+    certainty, wrong = items.certainty[among], items.wrong[among] > 0
     steps = list(fixed_sequence(certainty, wrong, options.risk, options.confidence))
     chosen = trusted_from(steps, options.risk)
-    reason = None
     if chosen is None:
         reason = "the most certain answers are wrong too often" if steps else "too few labelled items have a certainty"
-    share = None
-    if chosen is not None:
-        share = wilson_json(int((found.certainty >= chosen.certainty).sum()), len(found.certainty))
+        figures: dict[str, Any] = {"threshold": None, "reason": reason, "coverage": None, "error": None, "bound": None}
+    else:
+        figures = {
+            "threshold": chosen.certainty,
+            "reason": None,
+            "coverage": wilson_json(int((items.certainty >= chosen.certainty).sum()), len(items.certainty)),
+            "error": wilson_json(chosen.wrong, chosen.labelled),
+            "bound": round(chosen.bound, 9),
+        }
     return {
         "risk": options.risk,
         "confidence": options.confidence,
-        "threshold": None if chosen is None else chosen.certainty,
-        "reason": reason,
-        "coverage": share,
-        "error": None if chosen is None else wilson_json(chosen.wrong, chosen.labelled),
-        "bound": None if chosen is None else round(chosen.bound, 9),
+        **figures,
         "error_of_all": wilson_json(int(wrong.sum()), len(wrong)),
         "tested": [
             {"certainty": step.certainty, "labelled": step.labelled, "wrong": step.wrong, "bound": round(step.bound, 9)}
@@ -133,7 +124,7 @@ def corrected_figure(result: Json) -> Figure:
 
 def corrected_tables(result: Json) -> Iterator[Table]:
     """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
-    known = any("known" in row for row in result["rates"])
+    known = ("by all labels",) if "known" in result["rates"][0] else ()
     rows = tuple(
         (
             row["label"],
@@ -148,38 +139,32 @@ def corrected_tables(result: Json) -> Iterator[Table]:
     )
     if why := result["undefined"].get("corrected"):
         caption += f" Not corrected: {why}."
-    columns = ("rate of", *ESTIMATES.values(), *(("by all labels",) if known else ()))
+    columns = ("rate of", *ESTIMATES.values(), *known)
     yield Table(caption, columns, rows, result.get("command", ""))
-    said = tuple(
+    labels = [row["label"] for row in result["rates"]]
+    confusion_rows = tuple(
         (
             row["label"],
-            *(NOTHING if row["said"] is None else f"{row['said'][label]:.2f}" for label in _labels(result)),
+            *(NOTHING if row["said"] is None else f"{row['said'][label]:.2f}" for label in labels),
             shown(row["agreement"], 2),
             f"{row['labelled']:,}",
         )
         for row in result["confusion"]
     )
-    columns = ("people say", *(f"judge: {label}" for label in _labels(result)), "the same", "items")
-    yield Table("What the judge says of what people labelled.", columns, said)
+    columns = ("people say", *(f"judge: {label}" for label in labels), "the same", "items")
+    yield Table("What the judge says of what people labelled.", columns, confusion_rows)
     yield trusted_table(result["trusted"])
-
-
-def _labels(result: Json) -> list[str]:
-    return [row["label"] for row in result["rates"]]
 
 
 def trusted_table(trusted: Json) -> Table:
     wanted = f"an error of at most {trusted['risk']:g}, with confidence {trusted['confidence']:g}"
     if trusted["threshold"] is None:
-        rows: tuple[tuple[str, str], ...] = ((wanted, f"no threshold reaches it: {trusted['reason']}"),)
+        rows = [(wanted, f"no threshold reaches it: {trusted['reason']}")]
     else:
-        rows = (
+        rows = [
             (wanted, f"certainty {trusted['threshold']:g} or more"),
             ("share of the items answered then", shown(trusted["coverage"], 3)),
             ("error among the labelled ones", f"{shown(trusted['error'], 3)}, bound {trusted['bound']:.3f}"),
-        )
-    return Table(
-        "When the judge may be trusted.",
-        ("wanted", "found"),
-        (*rows, ("error of all", shown(trusted["error_of_all"], 3))),
-    )
+        ]
+    rows.append(("error of all", shown(trusted["error_of_all"], 3)))
+    return Table("When the judge may be trusted.", ("wanted", "found"), tuple(rows))

@@ -70,20 +70,21 @@ class PeopleLabels:
     """The labels that raters gave each item, one each."""
 
     file: str
-    given: Mapping[str, Sequence[str]]
+    labels: Mapping[str, Sequence[str]]
 
     def of(self, items: Iterable[str]) -> PeopleLabels:
         """The labels of these items."""
         wanted = set(items)
-        return PeopleLabels(self.file, {name: labels for name, labels in self.given.items() if name in wanted})
+        return PeopleLabels(self.file, {name: labels for name, labels in self.labels.items() if name in wanted})
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
         """The label that most raters of an item agree on, in the words that the judge ``says``; of items with one."""
-        meant = {
-            item: tuple(filter(None, (_meant(each, says) for each in given))) for item, given in self.given.items()
-        }
-        answers = {item: JudgedItem(item, given).answer for item, given in meant.items()}
-        return {item: answer for item, answer in answers.items() if answer is not None}
+        majorities = {}
+        for item, labels in self.labels.items():
+            answer = JudgedItem(item, tuple(filter(None, (_meant(label, says) for label in labels)))).answer
+            if answer is not None:
+                majorities[item] = answer
+        return majorities
 
 
 def _meant(label: str, says: Set[str]) -> str | None:
@@ -110,21 +111,19 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
     """The judgements of each item together. Raises InputError for several ways of asking in one, and for scores."""
-    answers: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = defaultdict(list)  # by item, in the order in which they first come
     certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
     own: dict[str, str] = {}
     ways = set()
     for place, line in enumerate(lines, start=1):
         name = item_name(line.get("item") or line.get("id"), line.get("style"))
-        mine = answers.setdefault(name, [])
-        swapped = line.get("swapped") or line.get("order") == "ba"
-        answer = _answer(line, swapped=bool(swapped), place=place)
-        if answer:
-            mine.append(answer)
-            if isinstance(certainty := _number(line.get("certainty")), float):
-                certainties[name].append((answer, certainty))
+        swapped = bool(line.get("swapped") or line.get("order") == "ba")
+        answer = _answer(line, swapped=swapped, place=place)
+        answers[name] += [answer] if answer else []
+        if answer and (certainty := _number(line.get("certainty"))) is not None:
+            certainties[name].append((answer, certainty))
         if isinstance(line.get("ground_truth"), str):
-            own[name] = _spelled(line["ground_truth"], swapped=bool(swapped))
+            own[name] = _spelled(line["ground_truth"], swapped=swapped)
         ways.add(" ".join(str(line[name]) for name in ("judge", "scheme", "judge_persona") if name in line))
     if len(ways) > 1:
         raise InputError(
@@ -133,7 +132,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
             code="several_ways",
         )
     return tuple(
-        JudgedItem(name, tuple(mine), tuple(certainties[name]), own.get(name)) for name, mine in answers.items()
+        JudgedItem(name, tuple(labels), tuple(certainties[name]), own.get(name)) for name, labels in answers.items()
     )
 
 
@@ -171,7 +170,7 @@ def _number(value: Any) -> float | None:
 
 def read_people(path: Path) -> PeopleLabels:
     """Raises InputError that names file, line and field: for a second label of one rater, for fewer than ten items."""
-    given: dict[str, dict[str, str]] = defaultdict(dict)
+    labels: dict[str, list[str]] = defaultdict(list)
     lines: dict[tuple[str, str], int] = {}
 
     def parse(value: dict[str, Any], number: int) -> None:
@@ -187,23 +186,22 @@ def read_people(path: Path) -> PeopleLabels:
                 f"'{name}' has a label{by} on line {lines[name, rater]} already.", param="id", code="duplicate_id"
             )
         lines[name, rater] = number
-        given[name][rater] = value["label"].strip()
+        labels[name].append(value["label"].strip())
 
     read_lines(path, set(), parse, "label")
-    people = PeopleLabels(str(path), {name: tuple(labels.values()) for name, labels in given.items()})
-    check_number(people)
-    return people
+    return check_number(PeopleLabels(str(path), dict(labels)))
 
 
-def check_number(people: PeopleLabels) -> None:
-    """Raises InputError for labels of fewer than ten items."""
-    if len(people.given) < FEWEST_LABELS:
+def check_number(people: PeopleLabels) -> PeopleLabels:
+    """The labels themselves. Raises InputError for those of fewer than ten items."""
+    if len(people.labels) < FEWEST_LABELS:
         raise InputError(
-            f"{people.file}: has labels of {len(people.given)} items; fewer than {FEWEST_LABELS} say too little of a "
+            f"{people.file}: has labels of {len(people.labels)} items; fewer than {FEWEST_LABELS} say too little of a "
             "judge.",
             param="labels",
             code="too_few_labels",
         )
+    return people
 
 
 def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabels:
@@ -211,14 +209,12 @@ def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabe
     for labels of what is no item."""
     people = read_people(path)
     check_items(people, items)
-    people = people.of(judged)
-    check_number(people)
-    return people
+    return check_number(people.of(judged))
 
 
 def check_items(people: PeopleLabels, items: Set[str]) -> None:
     """Raises InputError for labels of other items."""
-    unknown = [name for name in people.given if name not in items]
+    unknown = [name for name in people.labels if name not in items]
     if unknown:
         raise InputError(
             f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
@@ -241,7 +237,7 @@ def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int) -> Peo
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledItems:
     """The answered items, and people's labels of some. ``certainty`` and ``wrong`` are of the items with an answer that
     most judgements agree on: (N,), NaN and True for the others. ``undecided``: items with labels and no majority."""
 
@@ -252,13 +248,13 @@ class Labelled:
     undecided: int
 
 
-def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
+def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
     """Raises InputError for labels of unknown items, and where people gave only one label."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}
-    given = people.majorities(says)
-    gold = [given.get(item.id) for item in answered]
+    majorities = people.majorities(says)
+    gold = [majorities.get(item.id) for item in answered]
     used = {label for label in gold if label is not None}
     if len(used) < 2:
         raise InputError(
@@ -270,10 +266,10 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> Labelled:
     labels = sorted(used | says)
     shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])
     places = np.array([UNLABELLED if label is None else labels.index(label) for label in gold], np.intp)
-    return Labelled(
+    return LabelledItems(
         LabelledShares(labels, shares, places),
         np.array([item.certainty for item in answered]),
         np.array([float(item.answer != label) for item, label in zip(answered, gold, strict=True)]),
         len(items) - len(answered),
-        len(people.given) - len(given),
+        len(people.labels) - len(majorities),
     )

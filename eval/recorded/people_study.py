@@ -29,7 +29,7 @@ from pearl.stats import Bootstrap
 from pearl.texts import check_id, json_type
 
 DRAWS, DRAWN = 1000, 30  # the paper's: a thousand draws of thirty items
-PEOPLE, EACH = "people, by majority", "people, each rating"
+PEOPLE, EVERY_RATING = "people, by majority", "people, each rating"
 LABELS = ("A", "B", "tie")
 
 
@@ -37,7 +37,6 @@ LABELS = ("A", "B", "tie")
 class PersonRating:
     """The word of one rater about an item. ``certainty`` is 1 to 100, None where nobody asked."""
 
-    line: int
     item: str
     rater: str
     label: str
@@ -59,14 +58,8 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
             raise InputError(already, param="rater", code="duplicate_rating")
         lines[item, rater] = number
         right = optional_string(value, "ground_truth")
-        return PersonRating(
-            number,
-            item,
-            rater,
-            _label(value["label"], "label"),
-            _certainty(value),
-            right and _label(right, "ground_truth"),
-        )
+        label = _label(value["label"], "label")
+        return PersonRating(item, rater, label, _certainty(value), right and _label(right, "ground_truth"))
 
     return read_lines(path, set(), parse, "rating").parsed
 
@@ -107,8 +100,11 @@ def study_report(
             param="ratings",
             code="no_right_answer",
         )
-    each = [JudgedItem(one.item, (one.label,), _said(one)) for one in ratings if one.item in set(decided)]
-    rows = {PEOPLE: [people[name] for name in decided], EACH: each}
+    compared = set(decided)
+    rows = {
+        PEOPLE: [people[name] for name in decided],
+        EVERY_RATING: [_majority(rating.item, [rating]) for rating in ratings if rating.item in compared],
+    }
     rows |= {who: [items.get(name, JudgedItem(name, ())) for name in decided] for who, items in judges.items()}
     return {
         "ratings": len(ratings),
@@ -123,12 +119,8 @@ def study_report(
     }
 
 
-def _said(rating: PersonRating) -> tuple[tuple[str, float], ...]:
-    return () if rating.certainty is None else ((rating.label, rating.certainty),)
-
-
 def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
-    certainties = tuple(said for rating in ratings for said in _said(rating))
+    certainties = tuple((rating.label, rating.certainty) for rating in ratings if rating.certainty is not None)
     return JudgedItem(name, tuple(rating.label for rating in ratings), certainties)
 
 
@@ -153,7 +145,7 @@ def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]], seed: int) ->
     shares = []
     for _ in range(DRAWS):
         pairs = [generator.choice(list(combinations(ratings, 2))) for ratings in generator.sample(shared, size)]
-        shares.append(sum(one.label == other.label for one, other in pairs) / size)
+        shares.append(sum(first.label == second.label for first, second in pairs) / size)
     low, high = np.quantile(shares, (0.025, 0.975))
     return {
         "mean": float(np.mean(shares)),
@@ -171,19 +163,13 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
     no answer is wrong."""
     correct = np.array([item.answer == right[item.id] for item in items], float)  # (N,)
     certainty = np.array([item.certainty for item in items], float)  # (N,)
-    found = Certain(correct, certainty, Bootstrap([item.id for item in items]))
-    high = found.at_least(threshold)
-    parts = {"all": np.ones(len(items)), "high": high, "low": 1 - high}
-    return {
-        "who": who,
-        "unanswered": sum(item.answer is None for item in items),
-        **{name: _with_interval(found.part(inside)) for name, inside in parts.items()},
-        "sweep": sweep(found, threshold),
-    }
-
-
-def _with_interval(part: dict[str, Any]) -> dict[str, Any]:
-    return part | {"interval": wilson_json(part["correct"], part["total"])}
+    certain = Certain(correct, certainty, Bootstrap([item.id for item in items]))
+    high = certain.at_least(threshold)
+    row: dict[str, Any] = {"who": who, "unanswered": sum(item.answer is None for item in items)}
+    for name, inside in {"all": np.ones(len(items)), "high": high, "low": 1 - high}.items():
+        part = certain.part(inside)
+        row[name] = part | {"interval": wilson_json(part["correct"], part["total"])}
+    return row | {"sweep": sweep(certain, threshold)}
 
 
 def study_tables(result: Json) -> Iterator[Table]:

@@ -68,8 +68,8 @@ def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | No
     systems = options.systems or tuple(candidates)
     missing = next((name for name in systems if name not in candidates), None)
     if missing is not None or len(systems) != 2:
-        found = ", ".join(candidates) or "none"
-        raise InputError(f"has {found}; name two of them with --systems.", param="candidates", code="several")
+        known = ", ".join(candidates) or "none"
+        raise InputError(f"has {known}; name two of them with --systems.", param="candidates", code="several")
     texts = [candidates[name] for name in systems]
     if None in texts:
         return None  # a draft that failed
@@ -156,9 +156,9 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
 
     def screen(value: dict[str, Any], number: int) -> RatedItem | None:
         nonlocal form
-        form = form or next((each for each in FORMS if each.known_by in value), None)
+        form = form or next((known for known in FORMS if known.known_by in value), None)
         if form is None or form.known_by not in value:
-            names = ", ".join(each.known_by for each in FORMS)
+            names = ", ".join(known.known_by for known in FORMS)
             raise InputError(
                 f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
             )
@@ -169,8 +169,8 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
                 raise InputError(f"'{item.id}' is on line {before} already.", param="id", code="duplicate_id")
         return item
 
-    found = read_lines(path, set(), screen, "item").parsed
-    items = [item for item in found if item is not None]
+    screens = read_lines(path, set(), screen, "item").parsed
+    items = [item for item in screens if item is not None]
     if not items or form is None:
         raise InputError(f"{path}: no line has a draft of both systems.", code="empty_file")
     _check_options(form, options)
@@ -189,14 +189,14 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     }
     text = json.dumps(study, ensure_ascii=False)
     study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    counts = {"items": len(items), "left_out": len(found) - len(items), "labels": names, "digest": study["digest"]}
+    counts = {"items": len(items), "left_out": len(screens) - len(items), "labels": names, "digest": study["digest"]}
     return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", _harmless(study)), counts
 
 
 def _check_options(form: RatingForm, options: RatingOptions) -> None:
     """Raises InputError for an option that means nothing for these items."""
-    for option, given, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
-        if given and form.known_by != needed:
+    for option, value, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
+        if value and form.known_by != needed:
             raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
 
 
@@ -206,10 +206,9 @@ def _harmless(study: Mapping[str, Any]) -> str:
 
 
 def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = value[name]
-    if not isinstance(found, dict):
-        raise InputError(f"must be an object, not {json_type(found)}.", param=name, code="wrong_type")
-    return found
+    if not isinstance(value[name], dict):
+        raise InputError(f"must be an object, not {json_type(value[name])}.", param=name, code="wrong_type")
+    return dict(value[name])
 
 
 def _two(texts: Sequence[Any], param: str) -> tuple[str, str]:

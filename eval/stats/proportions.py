@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pearl.proportions import holm, wilson
+from pearl.stats import Interval
 
 UNBALANCED_P = 0.001
 
@@ -16,7 +17,10 @@ def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def wilson_json(correct: int, total: int) -> dict[str, float] | None:
-    interval = wilson(correct, total)
+    return interval_json(wilson(correct, total))
+
+
+def interval_json(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else interval.to_json()
 
 
