@@ -6,6 +6,7 @@ import asyncio
 import gc
 import gzip
 import json
+import logging
 import os
 import re
 import shutil
@@ -84,7 +85,21 @@ class Run:
 
 
 @pytest.fixture
-def run_pearl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def own_logging() -> Iterator[None]:
+    """Logging as it was, after the test: `pearl serve` sets it for its whole process, to a stream of this test's."""
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    levels = {logger: logger.level for logger in (root, logging.getLogger("pearl"), logging.getLogger("uvicorn"))}
+    yield
+    root.handlers[:] = handlers
+    for logger, level in levels.items():
+        logger.setLevel(level)
+
+
+@pytest.fixture
+def run_pearl(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own_logging: None
+) -> Callable[..., Run]:
     """The command line in this process: words, then options by name; a list repeats one, None gives it no value."""
 
     def run(*words: object, **options: object) -> Run:

@@ -103,11 +103,11 @@ def test_what_is_loaded_after_the_end_begins_nothing(
             loading.set()
             assert go_on.wait(10)
 
-    services = house(encoder=Slow(), embed_in_background=True, log_level="info").services
+    caplog.set_level(logging.INFO, "pearl")
+    services = house(encoder=Slow(), embed_in_background=True).services
     (loader,) = (thread for thread in threading.enumerate() if thread.name == "loader")
     assert loading.wait(10)
     asyncio.run(services.stop())
-    logging.getLogger().addHandler(caplog.handler)  # the service's own handler has taken its place
     go_on.set()
     loader.join(10)
     assert not services.loaded.is_set()
