@@ -43,9 +43,10 @@ class LikenessCache:
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
             with self._lock:
-                kept = self._kept.get(key)
-            if kept is not None and kept[0] == version:
-                return kept[1]
+                fitted_at, likeness = self._kept.get(key, (None, None))
+                if likeness is not None and fitted_at == version:
+                    self._kept.move_to_end(key)
+                    return likeness
             texts = [document.text for document in documents.samples(connection, user_id, voice)]
         fitted = Likeness.fit(texts)
         with self._database.read() as connection:

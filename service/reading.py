@@ -23,10 +23,15 @@ class Reading:
     def __init__(self, repetitions: Repetitions, stop: Sequence[str] = (), *, hold_reasoning: bool = False) -> None:
         self.thinks_unmarked = hold_reasoning
         self.text = ""
+        self._repetitions = repetitions
+        self._stop_texts = stop
         self._answer = ""
+        self._begin(hold_reasoning=hold_reasoning)
+
+    def _begin(self, *, hold_reasoning: bool) -> None:
         self._marks = MarkFilter(hold_reasoning=hold_reasoning)
-        self._repetition = RepetitionFilter(repetitions)
-        self._stops = StopFilter(stop)
+        self._repetition = RepetitionFilter(self._repetitions)
+        self._stops = StopFilter(self._stop_texts)
 
     @property
     def cut(self) -> int:
@@ -46,7 +51,7 @@ class Reading:
             self.thinks_unmarked = True
             if self.text:
                 raise ChatRefused(UNMARKED_REASONING)
-            self._marks = MarkFilter(hold_reasoning=True)
+            self._begin(hold_reasoning=True)  # the other filters hold reasoning back, too
             text = self._marks.feed(self._answer)
         return self._give(self._stops.feed(self._repetition.feed(text)))
 

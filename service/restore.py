@@ -95,7 +95,7 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
     owner = users.ensure(connection, {user})[user].id
     restorers: dict[str, Callable[[dict[str, Any]], bool]] = {
         "voices": partial(_restore_voice, connection, owner),
-        "drafts": partial(drafts.restore, connection, owner),
+        "drafts": partial(_restore_draft, connection, owner),
         "feedback": partial(feedback.restore, connection, owner),
         "profiles": partial(profiles.restore, connection, owner),
     }
@@ -111,6 +111,18 @@ def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]
         except InputError as error:
             problems.append(f"{kind}.{position}: {error.message}")
     return Restored(made, len(items) - made - len(problems), tuple(problems))
+
+
+def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:
+    from service.api.draft_form import RecordedDraftOut  # with the models of the API, which other imports do without
+
+    try:
+        RecordedDraftOut.of_record(drafts.of_line(line), {})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # every list of drafts would fail on it
+        raise InputError(
+            "The draft is not in the form in which PEARL exports one; leave its line out.", code="invalid_draft"
+        ) from error
+    return drafts.restore(connection, owner, line)
 
 
 def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> bool:

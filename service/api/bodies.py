@@ -119,21 +119,22 @@ async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
     pieces, received, placed = [], 0, False
     scan = JsonScan(limits.json)
     try:
-        async with asyncio.timeout(settings.read_timeout_s):
-            async for piece in request.stream():
-                received += len(piece)
-                if received > most:
-                    raise _too_large(most)
-                if not placed and max(announced, received) > LARGE:
-                    await _take_a_place(places, settings.read_timeout_s / 2)
-                    placed = True
-                scan.feed(piece)
-                pieces.append(piece)
+        try:
+            async with asyncio.timeout(settings.read_timeout_s):
+                async for piece in request.stream():
+                    received += len(piece)
+                    if received > most:
+                        raise _too_large(most)
+                    if not placed and max(announced, received) > LARGE:
+                        await _take_a_place(places, settings.read_timeout_s / 2)
+                        placed = True
+                    scan.feed(piece)
+                    pieces.append(piece)
+        except TimeoutError:
+            raise TimedOut(f"The body did not arrive within {settings.read_timeout_s:g} s.") from None
+        except ClientDisconnect:
+            raise ClientLeft from None
         yield b"".join(pieces) if len(pieces) != 1 else pieces[0]
-    except TimeoutError:
-        raise TimedOut(f"The body did not arrive within {settings.read_timeout_s:g} s.") from None
-    except ClientDisconnect:
-        raise ClientLeft from None
     finally:
         if placed:
             places.release()

@@ -116,7 +116,7 @@ async def put_line(
 async def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
     """The habit is off the card and does not come back; `PUT` with the state `listed` takes that back."""
     await in_thread(_choose, services, caller.user.id, _named(voice), name, LineChoice(DELETED))
-    return deletion_answer(services.forget_deleted(caller.user.id))
+    return deletion_answer(await in_thread(services.forget_deleted, caller.user.id))
 
 
 @router.delete("", status_code=204, responses=ANSWERS, summary="Forget what you said of the lines")

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database
@@ -38,6 +38,7 @@ def export_command() -> Any:
         ),
         json: str = JSON_OPTION,
     ) -> None:
+        check_writable("--json", json)
         options = Options(user=None if user is None else check_id(user, param="--user"))
         with open_database(load_settings()) as database:
             summary = run_import(database, reader, source, options)

@@ -7,7 +7,7 @@ import typer
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
-from service.commands.common import open_database
+from service.commands.common import erase, open_database
 from service.store import users
 from service.store.voices import WHOLE_HISTORY
 
@@ -47,18 +47,22 @@ def profile(
     """Show a user's voice card: habits with rates and the texts behind them, and what their edits change."""
     from service.profile import choose_line, profile_of, use_as_instructions
     from service.profile_shown import FORMATS, shown_as
-    from service.store.profiles import CORRECTED, LineChoice
+    from service.store.profiles import CORRECTED, checked_choice
 
     if format not in FORMATS[1:]:
         raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.", param="format")
     check_writable("--json", json)
-    said = {"listed": restore, "confirmed": confirm, "struck": strike, "deleted": delete}
-    choices = [(name, LineChoice(state)) for state, names in said.items() for name in names or ()]
+    lines_by_state = {"listed": restore, "confirmed": confirm, "struck": strike, "deleted": delete}
+    choices = [
+        (name, checked_choice(name, {"state": state}))
+        for state, names in lines_by_state.items()
+        for name in names or ()
+    ]
     for pair in correct or ():
         name, _, text = pair.partition("=")
         if not text.strip():
             raise InputError(f"--correct {pair}: give LINE=TEXT.", param="correct")
-        choices.append((name, LineChoice(CORRECTED, text)))
+        choices.append((name, checked_choice(name, {"state": CORRECTED, "text": text})))
     chosen = None if voice == WHOLE_HISTORY else voice
     with open_database(load_settings()) as database:
         with database.write() as connection:
@@ -67,6 +71,8 @@ def profile(
                 choose_line(connection, owner, chosen, name, choice)
             if standing is not None:
                 use_as_instructions(connection, owner, chosen, standing)
+        if delete:
+            erase(database)
         with database.read() as connection:
             card = profile_of(connection, owner, chosen)
     if json:

@@ -57,7 +57,11 @@ class GitImporter:
         bodies = without = 0
         for commit in _commits(source, with_paths=options.subjects):
             options.advance(1)
-            item = _item(commit, me, options, f"{source}@{commit.hash[:12]}")
+            where = f"{source}@{commit.hash[:12]}"
+            try:
+                item = _item(commit, me, options, where)
+            except InputError as error:
+                item = LeftOut.because_of(error, where)
             bodies += isinstance(item, Found)
             without += isinstance(item, LeftOut) and item.reason == NO_BODY
             yield item
@@ -82,6 +86,8 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Found
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:
         return LeftOut(where, "merge")
+    if not commit.time:
+        raise InputError("The commit has no time that git can read.", param="time", code="invalid_timestamp")
     text, request = commit.body, commit.subject
     if not text.strip():
         if not options.subjects:

@@ -39,8 +39,7 @@ def read_members(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
     if source.next_is("}"):
         return
     while True:
-        name = source.value()
-        source.expect(":", "a colon")
+        name = source.name()
         if source.next_is("["):
             yield from ((name, element) for element in _elements(source))
         else:
@@ -64,9 +63,7 @@ def _elements(source: _Source) -> Iterator[Any]:
 def _enter_member(source: _Source, member: str) -> None:
     source.expect("{", "an object")
     while not source.next_is("}"):
-        name = source.value()
-        source.expect(":", "a colon")
-        if name == member:
+        if source.name() == member:
             return
         source.value()
         source.next_is(",")
@@ -116,6 +113,14 @@ class _Source:
         if not self.next_is(character):
             shown = repr(self._text[self._at : self._at + 20]) if self._at < len(self._text) else "the end of the file"
             raise InputError(f"is not the JSON it should be: {what} is missing before {shown}", code="invalid_json")
+
+    def name(self) -> str:
+        """Read a member's name and the colon behind it."""
+        name = self.value()
+        if not isinstance(name, str):
+            raise InputError(f"is not JSON: a member's name is {json_type(name)}", code="invalid_json")
+        self.expect(":", "a colon")
+        return name
 
     def value(self) -> Any:
         self._skip_space()

@@ -19,6 +19,7 @@ from pearl.errors import InputError, PearlError, StoreError
 from pearl.extras import missing_extra
 from pearl.private_files import private_file, private_folder
 from service.store import erasures, schema
+from service.store.tables import metadata
 
 MIGRATION_LOCK = 7_305_204  # any number of ours: PostgreSQL's advisory lock for the time of a migration
 ERASURE_WAIT_S = 1.0  # how long the answer to a deletion waits for readers to end
@@ -113,7 +114,7 @@ class Database:
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
             if erasures.still_seen(connection):
                 return False
-            connection.exec_driver_sql("VACUUM documents, embeddings, drafts, feedback, voices, users, idempotency")
+            connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}")
         return True
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -177,12 +178,17 @@ def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, An
         yield {str(name): value for name, value in row._mapping.items()}
 
 
+def of_line(line: dict[str, Any]) -> StoredDraft:
+    """The draft of an exported line. Raises InputError where the line is not one of :func:`lines_of_user`."""
+    return _stored(SimpleNamespace(**dict.fromkeys(drafts.columns.keys()) | _line_values(line, 0)))
+
+
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     """Keep a draft that was exported, under its id; False when it is there already.
 
     Raises InputError where the line is not one of :func:`lines_of_user`, Conflict where the draft is another user's.
     """
-    values = column_values(drafts, {"timings": {}, **line, "user_id": user_id})
+    values = _line_values(line, user_id)
     owner = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == values["id"]))
     if owner == user_id:
         return False
@@ -190,6 +196,10 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
         raise Conflict(f"The draft '{values['id']}' belongs to another user here.", param="id", code="draft_exists")
     connection.execute(insert(drafts).values(**values))
     return True
+
+
+def _line_values(line: dict[str, Any], user_id: int) -> dict[str, Any]:
+    return column_values(drafts, {"timings": {}, **line, "user_id": user_id})
 
 
 def _stored(row: Any) -> StoredDraft:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from service.store.jobs import FAILED
 from service.store.tables import documents, jobs, keys, users, voices
 
 
@@ -21,5 +22,6 @@ class Overview:
 
 
 def overview(connection: Connection) -> Overview:
-    tables = (users, documents, voices, keys, jobs)
-    return Overview(*(connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables))
+    counts = [select(func.count()).select_from(table) for table in (users, documents, voices, keys, jobs)]
+    counts[-1] = counts[-1].where(jobs.c.state != FAILED)  # given up: no document waits for it
+    return Overview(*(connection.scalar(count) or 0 for count in counts))

@@ -473,6 +473,13 @@ def test_reasoning_whose_text_was_still_held_back_is_left_out_at_once(write: Any
     assert write(replies=["Bea swaps.\n</think>\n\nYes."]).streamed == "Yes."
 
 
+def test_reasoning_that_waited_for_the_end_of_its_sentence_is_no_text(pearl: Any, write: Any) -> None:
+    """With instructions a text is held back by sentences, reasoning too, until its mark shows what it was."""
+    thought = "Bea swaps, and then we close the shed, " * 20
+    run = write(replies=[f"{thought}\n</think>\n\nYes."], instructions="Never use exclamation marks.")
+    assert run.streamed == run.draft.text == pearl.rows("drafts")[0].text == "Yes."
+
+
 @pytest.mark.parametrize("revise", ["never", "always"])
 def test_instructions_that_are_repeated_are_cut_and_counted(pearl: Any, write: Any, revise: str) -> None:
     text = "Yes, swap away.\n1) Never use exclamation marks, please.\n\nOtti"

@@ -156,3 +156,11 @@ def test_a_body_that_does_not_come(listen: Any) -> None:
         answer = slow.recv(10_000).decode()
     assert answer.startswith("HTTP/1.1 408 ")
     assert "request_timeout" in answer
+
+
+def test_a_time_out_of_something_else_is_not_the_bodys(house: Any) -> None:
+    def late(texts: Any) -> Any:
+        raise TimeoutError
+
+    answer = house(rewards=late).as_user("ann").post("/v1/drafts", {"request": "write"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")

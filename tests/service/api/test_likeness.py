@@ -105,3 +105,13 @@ def test_every_draft_says_its_likeness_where_that_is_wanted(house: Any) -> None:
     assert draft["timings"]["likeness_ms"] >= 0
     assert ann.get(f"/v1/drafts/{draft['id']}").json()["likeness"] == draft["likeness"]
     assert ann.post("/v1/drafts", {"request": "Tea?", "revise": "never"}).json()["likeness"] is None  # too short
+
+
+def test_who_asks_often_keeps_their_models(pearl: Any, ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.likeness.MOST", 2)
+    models, owner = pearl.services.likenesses, pearl.user("ann").id
+    first = models.get(owner, None)
+    models.get(pearl.user("ben").id, None)
+    assert models.get(owner, None) is first
+    models.get(pearl.user("cy").id, None)  # takes ben's place
+    assert models.get(owner, None) is first

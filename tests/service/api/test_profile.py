@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -195,3 +196,13 @@ def test_export_and_deletion_take_it_along(pearl: Any, ann: Any) -> None:
     assert ann("DELETE", "/v1/me").status_code == 204
     assert pearl.rows("profiles") == []
     assert not pearl.on_disk("Zinfandel")
+
+
+def test_the_loop_is_free_while_a_deleted_line_is_erased(pearl: Any, ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def erase() -> bool:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        return True
+
+    monkeypatch.setattr(pearl.services.database, "forget_deleted", erase)
+    assert ann("DELETE", "/v1/profile/lines/sign_off?voice=email").status_code == 204

@@ -117,12 +117,15 @@ def test_what_is_wrong_in_an_export_is_named_and_the_rest_goes_on(command: Any, 
     export["voices"] += [{"name": "x", "template": "nonsense"}, {"name": "y", "k": 99}, "z", {"name": "pearl"}]
     export["drafts"] += [{"id": "d"}, {**export["drafts"][0], "id": "e" * 61}, {**export["drafts"][0], "text": "a\0"}]
     export["drafts"] += [{**export["drafts"][0], "id": "f", "retrieval": "none"}, {"id": "g", "created_at": "now"}]
+    whole = export["drafts"][0]
+    export["drafts"] += [{**whole, "id": "h", "retrieval": {}}, {**whole, "id": "i", "stage": "sent"}]
+    export["drafts"] += [{**whole, "id": "j", "usage": {"words": 3}}, {**whole, "id": "k", "editing": {"draft": []}}]
     export["feedback"] += [{"id": "f", "draft_id": "nowhere", "outcome": "accepted"}, {"outcome": "maybe"}]
     exported.write_text(json.dumps(export))
     run = command("import", "export", exported, "--json", "-")
     assert (run.status, run.json["imported"]) == (0, 4)
     assert run.json["left_out"] == {"empty text": 1}
-    assert [len(run.json[kind]["problems"]) for kind in ("voices", "drafts", "feedback")] == [4, 5, 2]
+    assert [len(run.json[kind]["problems"]) for kind in ("voices", "drafts", "feedback")] == [4, 9, 2]
     assert [run.json[kind]["restored"] for kind in ("voices", "drafts", "feedback")] == [1, 4, 3]
     assert f"{exported}: drafts.5: 'request' is missing." in run.err
 
@@ -176,6 +179,8 @@ def test_on_standard_output(command: Any, exported: Path) -> None:
 def test_what_cannot_be_written_is_found_first(command: Any, tmp_path: Path) -> None:
     command("keys", "create", "--user", "ann")
     assert "there is no folder" in command("export", "--history", tmp_path / "no" / "x.jsonl").err
+    run = command("import", "export", tmp_path / "ann.json", "--json", tmp_path / "no" / "x.json")
+    assert "there is no folder" in run.err
     assert "that is a folder" in command("export", "--json", tmp_path).err
     assert command("export").err == "pearl: Give --json FILE for everything, or --history FILE for the documents.\n"
     assert command("export", "--user", "nobody", "--json", tmp_path / "x.json").status == 2

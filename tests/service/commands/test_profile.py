@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -52,6 +54,7 @@ def test_the_card_in_words_as_json_and_as_a_skill(run_pearl: Any, history: None)
         (["--format", "poem"], "--format must be one of text, prompt, skill"),
         (["--strike", "kettles"], "The card has no line 'kettles'; `pearl profile`"),
         (["--correct", "words"], "--correct words: give LINE=TEXT"),
+        (["--correct", "words=\udcff"], "'text' contains half of a surrogate pair"),
         (["--user", "ben"], "ben"),
     ],
 )
@@ -63,3 +66,10 @@ def test_bad_input_is_one_line(run_pearl: Any, history: None, words: list[str], 
 def test_voices_show_has_the_edits(run_pearl: Any, history: None) -> None:
     edits = run_pearl("voices", "show", "email", "--json", "-").json["edits"]
     assert (edits["drafts"], edits["distance"]) == (0, None)
+
+
+def test_a_deleted_line_is_erased_from_the_files(run_pearl: Any, history: None, tmp_path: Any) -> None:
+    assert run_pearl("profile", "--voice", "email", "--correct", "words=Mention the heron.").status == 0
+    assert run_pearl("profile", "--voice", "email", "--delete", "words").status == 0
+    with closing(sqlite3.connect(tmp_path / "home" / "pearl.db")) as database:
+        assert database.execute("SELECT count(*) FROM erasures").fetchone() == (0,)

@@ -3,10 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from pearl.settings import load_settings
 from service.commands.welcome import welcome
+from service.store.jobs import FAILED
 from service.store.overview import Overview, overview
+from service.store.tables import jobs
 
 NOTHING = Overview(0, 0, 0, 0, 0)
 ADDRESS = "http://127.0.0.1:8000"
@@ -51,3 +54,10 @@ def test_what_a_store_holds(pearl: Any, documents: int) -> None:
     pearl.add("ann", *["One.", "Two."][:documents])
     with pearl.database.read() as connection:
         assert overview(connection) == Overview(1, documents, 0, 1, min(documents, 1))
+
+
+def test_a_job_that_was_given_up_is_not_waited_for(pearl: Any) -> None:
+    pearl.add("ann", "One.")
+    with pearl.database.write() as connection:
+        connection.execute(update(jobs).values(state=FAILED))
+        assert overview(connection).embedding == 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -189,3 +190,17 @@ def test_without_git(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="is it installed"):
         list(load_importer("git").read(repository, Options(user="ann", me=("ann",))))
+
+
+def test_a_commit_without_a_time_is_left_out_and_the_others_come(read, repository):
+    commit(repository, "Boil less water\n\nTwo cups will do.\n")
+    whole = subprocess.check_output(["git", "-C", str(repository), "cat-file", "commit", "HEAD"])
+    timeless = re.sub(rb"^(author .*>) .*$", rb"\1 ", whole, flags=re.MULTILINE)
+    write = ["git", "-C", str(repository), "hash-object", "-t", "commit", "-w", "--literally", "--stdin"]
+    name = subprocess.run(write, input=timeless, check=True, capture_output=True).stdout.decode().strip()
+    commit(repository, "Cool the water\n\nIn a jug.\n")
+    git(repository, "replace", "--graft", "HEAD", name)
+    reading = read("git", repository, "ann@example.org")
+    assert reading.texts == ["In a jug."]
+    (error,) = reading.errors
+    assert (error.where, error.field) == (f"{repository}@{name[:12]}", "time")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from pearl.errors import InputError
-from service.importers.json_arrays import CHUNK_BYTES, as_object, read_array
+from service.importers.json_arrays import CHUNK_BYTES, as_object, read_array, read_members
 
 
 def elements(text: str | bytes, member: str | None = None) -> list[object]:
@@ -77,3 +77,12 @@ def test_as_object():
 def test_a_number_of_more_digits_than_python_reads():
     stream = io.BytesIO(b"[1" + b"1" * 8_000 + b', -2, {"a": 3}]')
     assert list(read_array(stream)) == [float("inf"), -2, {"a": 3}]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("[1]", "an array"), ("1", "a number"), ("{}", "an object")])
+def test_a_members_name_that_is_no_string(name, kind):
+    text = f'{{"a": 1, {name}: [2]}}'
+    with pytest.raises(InputError, match=f"a member's name is {kind}"):
+        list(read_members(io.BytesIO(text.encode())))
+    with pytest.raises(InputError, match=f"a member's name is {kind}"):
+        elements(text, "b")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from pearl.errors import StoreError
 from service.store import documents, users, voices
 from service.store.database import Database
+from service.store.tables import metadata
 
 SECRET = "the heron ate my brake cable"
 SOON_S = 0.05
@@ -130,3 +131,13 @@ def test_a_vacuum_that_fails_is_tried_again(postgres_url: str) -> None:
     with database.read() as connection:
         assert connection.scalar(text("SELECT count(*) FROM erasures")) == 0
     database.close()
+
+
+def test_a_vacuum_is_of_every_table(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    said: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *call: said.append(call[2]))
+    assert database.forget_deleted()
+    database.close()
+    (vacuum,) = (statement for statement in said if statement.startswith("VACUUM"))
+    assert set(vacuum.removeprefix("VACUUM ").split(", ")) == set(metadata.tables)
