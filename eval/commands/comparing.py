@@ -60,7 +60,7 @@ class Desks:
 def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     """Raises InputError for options and files that cannot be used."""
     drafting = {field.name: getattr(options, field.name) for field in fields(DraftingOptions)}
-    plan = Plan.of(WritingOptions(gains=[], model=list(options.systems), **drafting))
+    plan = Plan.of(WritingOptions(model=list(options.systems), **drafting))
     load_template(options.template)
     Purse(Prices(options.price_in, options.price_out), options.max_cost)
     every = held_back(options.history, options.targets)

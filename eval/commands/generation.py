@@ -10,15 +10,18 @@ from eval.commands.options import WritingOptions
 from eval.commands.scored import Baselines
 from pearl.options import JSON_OPTION, check_writable
 
-EXAMPLES = """A line of the input is a gains record with a target:
+EXAMPLES = """A line of --gains is a gains record with a target:
 
 \b
   {"user_id": "ann", "request": "...", "target": "...", "documents": [{"text": "..."}], "gain": [0.4]}
+
+With --history it is a history, and no gains are needed.
 
 Examples:
 
 \b
   pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --template commit
+  pearl eval generation --history history.jsonl.gz --model embedded --model bm25 --split test --limit 50
   pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json
   pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --drafts drafts.jsonl
   pearl judge authorship --items drafts.jsonl --systems embedded bm25

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from eval.commands.scored import EncoderName, GainsFiles, Models
+from eval.commands.scored import EncoderName, Models
 from eval.drafts.stance import PRESETS
 from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
@@ -40,10 +40,23 @@ class DraftingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingOptions(DraftingOptions):
-    """The options of a command that drafts for scored requests, and measures the drafts."""
+    """The options of a command that drafts real requests, and measures the drafts."""
 
-    gains: GainsFiles
     model: Models
+    gains: Annotated[
+        list[Path], Option(metavar="G.jsonl.gz", help="Requests with their documents and targets; repeatable.")
+    ] = field(default_factory=list)
+    history: Annotated[
+        list[Path],
+        Option(
+            metavar="H.jsonl.gz",
+            help="In place of --gains: draft the latest texts of each user again, from all before them; repeatable.",
+        ),
+    ] = field(default_factory=list)
+    targets: Annotated[int, Option(min=1, help="Texts of each user in --history to draft again.")] = 1
+    split: Annotated[
+        str | None, Option(metavar="SPLIT", help="Users of --history: train, dev or test, as in training; else all.")
+    ] = None
     stances: Annotated[bool, Option("--stances", help="Also compare the stances (YTA or NTA) that comments take.")] = (
         False
     )

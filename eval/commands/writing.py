@@ -14,6 +14,7 @@ from rich.console import Console
 from eval.asking.bench import Asking, Bench
 from eval.commands.options import WritingOptions
 from eval.commands.scored import check_named_once
+from eval.drafts.held_back import held_back
 from eval.drafts.systems import BASELINE, MODEL, Case, System, cases, retrieved, sample, without_near_duplicates
 from eval.report.head import Head
 from eval.report.report import Report, Tables
@@ -84,7 +85,9 @@ class Plan:
     def head(self, name: str, **own: Any) -> Head:
         """The command that makes a result; ``own`` are the options of this command alone."""
         options, told = self.options, {"llm": self.settings.llm, "max_tokens": self.longest}
-        asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": list(self.baselines)}
+        asked: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
+        asked |= {"targets": options.targets if options.history else None}
+        asked |= {"model": options.model, "baseline": list(self.baselines)}
         asked |= {"template": options.template, "k": options.k, **told, "limit": options.limit, "seed": options.seed}
         asked |= {"near_duplicates": self.near_duplicates, "encoder": self.settings.encoder}
         asked |= {"bertscore": options.bertscore, "budget_minutes": options.budget_minutes, **own}
@@ -109,14 +112,23 @@ class Material:
 
 def read_material(plan: Plan) -> Material:
     """Raises InputError for files without a target, and for a template that is not there."""
-    load_template(plan.options.template)
-    records = [record for path in plan.options.gains for record in read_gains(path)]
-    everyone = cases(records)
-    files = ", ".join(map(str, plan.options.gains))
+    options = plan.options
+    load_template(options.template)
+    if bool(options.gains) == bool(options.history):
+        raise InputError("Give either --gains or --history.", param="history" if options.gains else "gains")
+    files = ", ".join(map(str, (*options.gains, *options.history)))
+    if options.history:
+        everyone = [case for path in options.history for case in held_back(path, options.targets, options.split)]
+        counts: dict[str, Any] = {"records": len(everyone)}
+    elif options.split is not None:
+        raise InputError("--split chooses among the users of --history; leave it out.", param="split")
+    else:
+        records = [record for path in options.gains for record in read_gains(path)]
+        everyone, counts = cases(records), {"records": len(records)}
     if not everyone:
         raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
-    chosen = sample(everyone, plan.options.limit, plan.options.seed)
-    counts: dict[str, Any] = {"records": len(records), "records_with_target": len(everyone)}
+    counts["records_with_target"] = len(everyone)
+    chosen = sample(everyone, options.limit, options.seed)
     if plan.near_duplicates is None:
         return Material(tuple(chosen), tuple(everyone), counts)
     left = without_near_duplicates(chosen, plan.near_duplicates)

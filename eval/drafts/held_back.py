@@ -10,15 +10,17 @@ from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.partition import partition
 from pearl.records import Request
+from pearl.split import users_of
 
 
-def held_back(path: Path, targets: int) -> list[Case]:
+def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
     """The most recent texts of each user that answer a request, at most ``targets``; their documents are all before the
     first of them, less any with the text of one. A user without a document before has none.
 
-    Raises InputError that names file, line and field of the first bad one, and for a file without such a text.
+    Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for a
+    split that there is not.
     """
-    histories = read_histories(path, timestamp_required=True)
+    histories = users_of(read_histories(path, timestamp_required=True), split)
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
     records = [
         GainsRecord(
@@ -35,6 +37,8 @@ def held_back(path: Path, targets: int) -> list[Case]:
     ]
     if not records:
         raise InputError(
-            f"{path}: request: no text answers a request and has documents of its user before it.", param="history"
+            f"{path}: request: no text {f'of the {split} split ' * bool(split)}answers a request and has documents of "
+            "its user before it.",
+            param="history",
         )
     return cases(records)

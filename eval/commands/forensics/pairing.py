@@ -32,7 +32,6 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
     outputs.check()
     check_out(options.out)
     writing = WritingOptions(
-        gains=[],
         model=[],
         template=options.template,
         llm=options.llm,

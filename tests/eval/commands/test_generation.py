@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pearl.settings import load_settings
+from pearl.split import SPLITS, split_of
 
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},
@@ -97,6 +98,31 @@ def test_drafts_are_measured_and_kept(generation, writer, tmp_path):
     resumed = generation("--k-shot", "--json", "-", *ENDPOINT)
     assert resumed.json == run.json
     assert "3 of 3" in resumed.err
+
+
+HISTORY = [
+    {"user_id": user, "id": f"{user}{day}", "timestamp": day, "request": f"day {day}", "text": f"Day {day} of {user}."}
+    for user in (*(next(f"u{n}" for n in range(99) if split_of(f"u{n}") == split) for split in SPLITS), "ann")
+    for day in range(6)
+]
+
+
+def test_a_history_is_drafted_again_without_gains(pearl_eval, write_lines, writer, tmp_path):
+    history = write_lines(HISTORY, "history.jsonl")
+    options = ("--model", "bm25", *SMALL, *ENDPOINT, "--generations", tmp_path / "kept.sqlite", "--json", "-")
+
+    def run(*more):
+        return pearl_eval("generation", "--history", history, *options, *more)
+
+    everybody = run("--targets", 2)
+    assert (everybody.json["records"], everybody.json["users"]) == (8, 4)
+    assert "--history" in everybody.json["command"]
+    assert "--targets 2" in everybody.json["command"]
+    test = run("--split", "test")
+    assert 1 <= test.json["records"] == test.json["users"] <= 2
+    prompt = writer.bodies[0]["messages"]
+    assert "day 4" in prompt[-1]["content"]
+    assert "Day 5" not in str(prompt)
 
 
 def test_random_documents_and_upr_stand_beside_the_others(embedded_once, generation, writer, tmp_path):
@@ -259,6 +285,25 @@ def test_bad_input_is_named_before_anything_is_generated(generation, tmp_path, o
     assert run.err.count("\n") == 1
     kept = tmp_path / "kept.sqlite"
     assert not kept.exists() or answers(kept) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ((), "Give either --gains or --history."),
+        (("--gains", "g.jsonl", "--history", "h.jsonl"), "Give either --gains or --history."),
+        (("--gains", "g.jsonl", "--split", "test"), "--split chooses among the users of --history"),
+        (("--history", "HISTORY", "--split", "tset"), "no split 'tset'"),
+        (("--history", "NO_TIME"), ":1: timestamp"),
+    ],
+)
+def test_requests_come_from_gains_or_from_a_history(pearl_eval, write_lines, options, complaint):
+    files = {"HISTORY": HISTORY, "NO_TIME": [without(HISTORY[0], "timestamp")]}
+    options = [write_lines(files[part], f"{part}.jsonl") if part in files else part for part in options]
+    run = pearl_eval("generation", *options, "--model", "bm25", "--json", "-")
+    assert (run.status, run.out) == (2, "")
+    assert complaint in run.err
+    assert run.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["generation", "revision"])

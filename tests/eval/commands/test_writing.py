@@ -18,7 +18,7 @@ from pearl.settings import load_settings
 
 @pytest.fixture
 def plan(tmp_path):
-    options = WritingOptions(gains=[], model=["random"], k=3, generations=tmp_path / "kept.jsonl", max_in_flight=1)
+    options = WritingOptions(model=["random"], k=3, generations=tmp_path / "kept.jsonl", max_in_flight=1)
     return Plan(options, load_settings(llm="embedded"))
 
 
