@@ -184,11 +184,12 @@ class Drafter:
                     )
                     if piece.text and not decision.applied and not wish.candidates:
                         yield Delta(piece.text)
+            theirs = self._likenesses_of(user, commission.voice)
             if decision.applied:
-                draft = await self._revise(brief, draft, commission, clock)
+                draft = await self._better(draft, await self._revise(brief, draft, commission, clock), theirs, clock)
             if draft.stage == "draft":
                 draft = _noted(draft, reading.cut)
-            draft = await self._polish(user, commission.voice, draft, wish, clock)
+            draft = await self._polish(draft, wish, theirs, clock)
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
 
@@ -197,11 +198,23 @@ class Drafter:
             await in_thread(self._record, user, replace(commission, request=request), draft, kept)
         yield Finished(replace(draft, timings=clock.read()))
 
-    async def _polish(self, user: User, voice: str | None, draft: Draft, wish: Wish, clock: Clock) -> Draft:
+    def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
+        if self._likenesses is None:
+            return None
+        return partial(likeness_scores, self._likenesses, user.id, voice)
+
+    async def _better(self, draft: Draft, revised: Draft, theirs: Likenesses | None, clock: Clock) -> Draft:
+        """The revision; the first draft where a score alone wanted the revision and it is no better."""
+        by_score = revised.stage == "revised" and revised.revision.reason == "below_threshold"
+        if not self._polisher or not by_score:
+            return revised
+        if await self._polisher.prefers(revised.text, draft.text, clock, theirs):
+            return revised
+        message = "The revision scores no better than the first draft, by quality and likeness."
+        return replace(draft, usage=revised.usage, revision=_kept("revision_not_better", message))
+
+    async def _polish(self, draft: Draft, wish: Wish, theirs: Likenesses | None, clock: Clock) -> Draft:
         """The draft with its scores and, where candidates are wished for, the best of them in its place."""
-        theirs: Likenesses | None = None
-        if self._likenesses is not None:
-            theirs = partial(likeness_scores, self._likenesses, user.id, voice)
         if self._polisher:
             draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
         if theirs and self._tells_likeness:

@@ -34,6 +34,12 @@ class Polisher:
     budget_s: float
     balance: Balance
 
+    async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
+        """True when the text would win as the only candidate for the draft."""
+        with clock.stage("score_ms"):
+            chosen = await in_thread(select, draft, [text], self.rewards, likenesses, self.balance)
+        return chosen.best is not None
+
     async def polish(
         self, model: ChatModel, draft: Draft, wish: Wish, clock: Clock, likenesses: Likenesses | None = None
     ) -> Draft:

@@ -125,6 +125,34 @@ def test_a_revised_draft_is_edited(polished):
     assert (found["stage"], found["text"]) == ("revised", "Kettle is on. please swap with Bea.")
 
 
+REVISED = "- lacks\n\nEDITED DRAFT\n<document>\n{text}\n</document>"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "stage", "reason"),
+    [
+        ("auto", "Please swap with Bea.", "draft", "revision_not_better"),
+        ("auto", "Swap with Bea, please.", "revised", "below_threshold"),
+        ("auto", "Swap with Bea now.", "draft", "revision_not_better"),
+        ("always", "Swap with Bea now.", "revised", "wanted"),
+    ],
+)
+def test_a_revision_that_a_score_set_off_must_be_better(house, wanted, text, stage, reason):
+    pearl = house(rewards=rewards, revise_below="all")
+    pearl.add("ann", "Kettle's on.")
+    found = draft_with(pearl, REVISED.format(text=text), revise=wanted)
+    assert (found["stage"], found["revision"]["reason"]) == (stage, reason)
+    assert found["revision"]["applied"] == (stage == "revised")
+    assert found["text"] == (text if stage == "revised" else DRAFT)
+    assert found["quality"] == rewards([found["text"]])[0]
+
+
+def test_without_a_reward_model_every_revision_is_taken(house):
+    pearl = house(revise_below="all")
+    pearl.add("ann", "Kettle's on.")
+    assert draft_with(pearl, REVISED.format(text="Swap now."))["stage"] == "revised"
+
+
 def test_a_stream_sends_only_the_text_that_was_chosen(polished):
     polished.model.replies.extend([DRAFT, BETTER])
     body = {"request": "write", "candidates": 1, "stream": True}
