@@ -41,7 +41,8 @@ class TrainingOptions:
     """``share``, ``positives`` and ``negatives`` are Algorithm 1's; ``preset`` names where the choices of
     ``training/choices.py`` come from, whose defaults here are its ``corrected``.
 
-    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it.
+    ``first_stage_only``: no cross-encoder; ``keep_cross_encoder``: one even where dev would do without it; ``lora``:
+    rank of the difference from ``base`` that is trained in place of its weights, None for these.
 
     ``scores``: files to fit on beside those in ``work``.
 
@@ -77,6 +78,7 @@ class TrainingOptions:
     loss: str = CALIBRATED
     groups: Path | None = None
     scores: tuple[Path, ...] = ()
+    lora: int | None = None
     first_stage_only: bool = False
     keep_cross_encoder: bool = False
     budget_minutes: float | None = None

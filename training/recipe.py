@@ -27,6 +27,7 @@ from training.data.selection import check_normalize
 from training.data.split import BY_USERS, PARTS
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.activations import pairs_to_watch
+from training.fit.adapter import save_adapter
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.embeddings import KeptEncoder
 from training.fit.expectation import ExpectationFit, learn_expectation
@@ -135,11 +136,15 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
             f"--first-stage-only: there is no cross-encoder to give a weight of {options.weight:g}; leave one out.",
             param="weight",
         )
+    if options.first_stage_only and options.lora is not None:
+        raise InputError(
+            "--first-stage-only: there is no cross-encoder for --lora to adapt; leave one out.", param="lora"
+        )
     device_named(options.device)
     encoder = SentenceEncoder(options.encoder)
     encoder.load()
     if not options.first_stage_only:
-        window = check_base(options.base, options.frozen_layers)
+        window = check_base(options.base, options.frozen_layers, options.lora)
         options = replace(options, max_tokens=min(options.max_tokens, window))
     corpora = [Corpus.read(path) for path in options.histories]
     documents = [each for corpus in corpora for own in corpus.histories.values() for each in own]
@@ -229,6 +234,7 @@ def _fit_second(
         frozen_layers=options.frozen_layers,
         own_requests=options.own_requests,
         repeated=CrossEncoderOptions().repeated if options.proxies else 1,
+        lora=options.lora,
         seed=options.seed,
     )
     if options.warm_start or options.loss == RELEVANCE:
@@ -269,7 +275,11 @@ def _write(
         learned: ExpectationFit | None = None
         if second is not None and second.cascade.weight > 0:
             read = material if options.own_requests else material.texts_alone()
-            save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs_to_watch(read.dev, options.seed))
+            pairs = pairs_to_watch(read.dev, options.seed)
+            if options.lora is None:
+                save_cross_encoder(second.model, folder / CROSS_ENCODER, pairs)
+            else:
+                save_adapter(second.model, options.base, folder / CROSS_ENCODER, pairs)
             if not options.is_cross_encoder_alone:  # which reads everything
                 model = CrossEncoderModel(folder / CROSS_ENCODER, artifact.max_tokens, artifact.own_requests)
                 parts = CalibratedParts(words, head, model)

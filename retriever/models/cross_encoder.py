@@ -20,6 +20,7 @@ from pearl.clock import Clock
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import content
+from retriever.models.adapter import is_adapter, merged_folder
 from retriever.models.folder import BertFolder, Ids, model_folder
 
 Floats = NDArray[np.float32]
@@ -83,8 +84,8 @@ class CrossEncoderModel:
 
     def logits(self, request: Request, documents: Sequence[Document]) -> Floats:
         """(C,)"""
-        [found] = self.read(request, [documents], {})
-        return found
+        [logits] = self.read(request, [documents], {})
+        return logits
 
     def read(
         self, request: Request, parts: Iterable[Sequence[Document]], kept: KeptIds
@@ -93,12 +94,12 @@ class CrossEncoderModel:
         ends. What the documents' tokens are is taken from ``kept``, or put there."""
         model, started, read = self._ready(), time.perf_counter(), 0
         with closing(model.outputs(request.text, parts, kept)) as outputs:
-            for found in outputs:
-                read += len(found)
+            for some in outputs:
+                read += len(some)
                 if read:
                     pace = (time.perf_counter() - started) / read
                     self._seconds += LATELY * (pace - self._seconds) if self._seconds else pace
-                yield found[:, 0]
+                yield some[:, 0]
 
     def _ready(self) -> _PairReader:
         with self._lock:
@@ -129,16 +130,16 @@ class _RuntimeReader:
         asked = self._model.ids(asked_of(request))
 
         def inputs(documents: Sequence[Document]) -> Iterator[tuple[Ids, Ids]]:
-            return ((asked, self._ids(each, kept)) for each in documents)
+            return ((asked, self._ids(document, kept)) for document in documents)
 
         return self._model.outputs_of_ids((inputs(documents), len(documents)) for documents in parts)
 
     def _ids(self, document: Document, kept: KeptIds) -> Ids:
         key = content(document)
-        found = kept.get(key)
-        if found is None:
-            found = kept[key] = self._model.ids(own_of(document, self._own_requests))
-        return found
+        ids = kept.get(key)
+        if ids is None:
+            ids = kept[key] = self._model.ids(own_of(document, self._own_requests))
+        return ids
 
 
 class _TorchReader:
@@ -158,9 +159,10 @@ class _TorchReader:
 
 
 def _load(folder: Path, max_tokens: int, own_requests: bool) -> _PairReader:
-    found = model_folder(folder, max_tokens)
+    weights = merged_folder(folder) if is_adapter(folder) else folder
+    known = model_folder(weights, max_tokens)
     try:
-        return _TorchReader(folder, max_tokens, own_requests) if found is None else _RuntimeReader(found, own_requests)
+        return _TorchReader(weights, max_tokens, own_requests) if known is None else _RuntimeReader(known, own_requests)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

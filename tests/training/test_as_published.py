@@ -125,9 +125,19 @@ def test_step_by_step(train: Callable[..., Any], tiny: dict[str, Any], tmp_path:
     assert artifact.weight == 1.0
 
 
-def test_single_choices_without_the_preset(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
-    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 3, "max_tokens": 64, "rate": 1e-3, "proxies": 4}
-    ran = train("retriever", **tiny, **given, epochs=1, no_warm_start=None, candidates=5, out=tmp_path / "model")
+def test_single_choices_without_the_preset_and_an_adapter(
+    train: Callable[..., Any],
+    run_pearl: Callable[..., Any],
+    write_lines: Any,
+    tiny: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
+    given = {"tau": 7, "y0": 3.5, "weight": 0.5, "frozen_layers": 2, "max_tokens": 64, "rate": 1e-3, "proxies": 4}
+    ran = train(
+        "retriever", **tiny, **given, lora=2, epochs=1, no_warm_start=None, candidates=5, out=tmp_path / "model"
+    )
     assert (ran.status, ran.out) == (0, ""), ran.err
     artifact = read_manifest(tmp_path / "model")
     assert (artifact.tau, artifact.y0, artifact.weight, artifact.max_tokens) == (7.0, 3.5, 0.5, 64)
@@ -135,6 +145,16 @@ def test_single_choices_without_the_preset(train: Callable[..., Any], tiny: dict
     assert artifact.training["preset"] == "corrected"
     assert artifact.training["choices"]["rate"] == 1e-3
     assert artifact.training["requests"]["proxy"] == 3 * 4
+    assert artifact.training["lora"] == 2
+    assert sorted(path.name for path in (tmp_path / "model" / CROSS_ENCODER).iterdir()) == [
+        "adapter.json",
+        "adapter.safetensors",
+        "config.json",
+    ]
+    asked = {"encoder": tiny["encoder"], "input": write_lines([ASKED]), "output": "-"}
+    ran = run_pearl("rank", model=tmp_path / "model", **asked)
+    assert ran.status == 0, ran.err
+    assert len(set(ran.json["scores"])) == 3
 
 
 def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dict[str, Any], tmp_path: Path) -> None:
@@ -142,6 +162,8 @@ def test_choices_that_contradict_each_other(train: Callable[..., Any], tiny: dic
         ({"preset": "paper"}, "--preset paper: there are corrected, as_published."),
         ({"preset": AS_PUBLISHED, "first_stage_only": None}, "--first-stage-only: there is no cross-encoder to give a"),
         ({"frozen_layers": 9}, "--frozen-layers 9: the base"),
+        ({"frozen_layers": 3, "lora": 2}, "--frozen-layers 3: leaves none of the base's 2 layers for --lora to adapt."),
+        ({"first_stage_only": None, "lora": 2}, "--first-stage-only: there is no cross-encoder for --lora to adapt"),
         ({"weight": 2}, "--weight 2: there are numbers from 0 to 1 and search."),
         ({"partition": "first", "candidates": 4}, "There is no partition 'first'; there are latest, rolling."),
         ({"candidates": 1}, "--candidates 1: give at least 3, or 0 for all."),

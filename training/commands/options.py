@@ -188,6 +188,15 @@ class FittingFlags:
             show_default=default_of("base"),
         ),
     ] = None
+    lora: Annotated[
+        int | None,
+        Option(
+            min=1,
+            max=64,
+            metavar="RANK",
+            help="Train a difference of this rank in place of the base's weights (LoRA); the artifact holds only that.",
+        ),
+    ] = None
     first_stage_only: Annotated[
         bool, Option("--first-stage-only", help="Train on signals alone, without a cross-encoder.")
     ] = False

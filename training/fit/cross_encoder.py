@@ -16,20 +16,24 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED, MPNET
 from retriever.calibrated.head import Floats
+from retriever.models.adapter import base_folder
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import encoder_source
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.hardware import has_bfloat16
 from training.data.records import Group
+from training.fit.adapter import add_adapter
 from training.fit.head import Loss
 
 EVERYTHING = 1_000_000  # tokens, where a base has no window
+TRAINED = "trained.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class CrossEncoderOptions:
 
     ``frozen_layers`` stay as they were pretrained: 1 are the embeddings of words, 2 also the layer above them.
     ``own_requests``: documents are read with the requests that they answered. ``repeated``: a group with true gains
-    counts as much as this many by proxy.
+    counts as much as this many by proxy. ``lora``: rank of a difference that is trained in place of the weights.
     """
 
     max_tokens: int = 128
@@ -48,6 +52,7 @@ class CrossEncoderOptions:
     frozen_layers: int = 1
     own_requests: bool = True
     repeated: int = 2
+    lora: int | None = None
     warmup: float = 0.1
     evaluations: int = 6
     patience: int = 3
@@ -67,9 +72,31 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
         model = CrossEncoder(encoder_source(base), num_labels=1, max_length=options.max_tokens, device=device)
     finally:
         logging.set_verbosity(verbosity)
-    for layer in _layers(model.model)[: options.frozen_layers]:
+    frozen = _layers(model.model)[: options.frozen_layers]
+    if options.lora is not None:
+        add_adapter(model, options.lora, frozen)
+    for layer in frozen:
         layer.requires_grad_(False)
     return model
+
+
+def save_trained(model: Any, folder: Path) -> None:
+    """Write the weights that are trained; the others are those of the base."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: values.detach().contiguous() for name, values in _trained(model).items()}
+    save_file(weights, folder / TRAINED)
+
+
+def load_trained(model: Any, folder: Path) -> None:
+    """Put weights that ``save_trained`` wrote into a model of the same base and options."""
+    weights = _trained(model)
+    with torch.no_grad():
+        for name, values in load_file(folder / TRAINED).items():
+            weights[name].copy_(values)
+
+
+def _trained(model: Any) -> dict[str, nn.Parameter]:
+    return {name: weights for name, weights in model.model.named_parameters() if weights.requires_grad}
 
 
 def _layers(model: Any) -> list[nn.Module]:
@@ -78,9 +105,9 @@ def _layers(model: Any) -> list[nn.Module]:
     return [model.get_input_embeddings(), *next(above, ())]
 
 
-def check_base(base: str, frozen_layers: int = 0) -> int:
-    """The tokens that the base reads at most. Raises InputError for what is no model, and for one with fewer layers,
-    before anything else is done."""
+def check_base(base: str, frozen_layers: int = 0, lora: int | None = None) -> int:
+    """The tokens that the base reads at most. Raises InputError for what is no model, for one with fewer layers, and
+    for one that no adapter can be laid over, before anything else is done."""
     from transformers import AutoConfig
 
     try:
@@ -99,6 +126,13 @@ def check_base(base: str, frozen_layers: int = 0) -> int:
             f"--frozen-layers {frozen_layers}: the base '{base}' has its embeddings and {layers} layers above them.",
             param="frozen_layers",
         )
+    if lora is not None:
+        if frozen_layers > layers:
+            raise InputError(
+                f"--frozen-layers {frozen_layers}: leaves none of the base's {layers} layers for --lora to adapt.",
+                param="frozen_layers",
+            )
+        base_folder(base)
     places = getattr(config, "max_position_embeddings", None) or EVERYTHING
     return int(places) - FIRST_POSITION.get(config.model_type, 0)
 
@@ -117,8 +151,8 @@ def last_layer(model: Any) -> nn.Linear:
 def logits_of(model: Any, request: Request, documents: Sequence[Document]) -> Floats:
     """(G,), as the model stands."""
     pairs = [pair_of(request.text, document) for document in documents]
-    found = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
-    return np.asarray(found, np.float32).reshape(-1)
+    logits = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
+    return np.asarray(logits, np.float32).reshape(-1)
 
 
 class GroupLoss(nn.Module):
@@ -135,7 +169,7 @@ class GroupLoss(nn.Module):
         from sentence_transformers.util import batch_to_device
 
         requests, documents = inputs
-        sizes = [len(each) for each in documents]
+        sizes = [len(texts) for texts in documents]
         pairs = [(request, text) for request, texts in zip(requests, documents, strict=True) for text in texts]
         device = self.model.device
         tokens = batch_to_device(self.model.preprocess(pairs), device)
@@ -165,7 +199,6 @@ def fit_cross_encoder(
     Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
     What an interrupted run left in ``folder`` is gone on from, and removed in the end.
     """
-    from sentence_transformers.cross_encoder import CrossEncoderTrainer
     from transformers import EarlyStoppingCallback
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
@@ -177,7 +210,7 @@ def fit_cross_encoder(
     if seconds is not None:
         steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
     stopping = EarlyStoppingCallback(options.patience)
-    trainer = CrossEncoderTrainer(
+    trainer = _trainer_class()(
         model=model,
         args=_arguments(model.device, options, steps, folder),
         train_dataset=_dataset(groups),
@@ -204,6 +237,21 @@ def fit_cross_encoder(
         "dev_losses": losses,
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _trainer_class() -> Any:
+    from sentence_transformers.cross_encoder import CrossEncoderTrainer
+
+    class Trainer(CrossEncoderTrainer):
+        """Its checkpoints hold what is trained: the library could not load an adapter, and frozen weights are known."""
+
+        def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+            save_trained(self.model, Path(str(output_dir)))
+
+        def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+            load_trained(self.model, Path(resume_from_checkpoint))
+
+    return Trainer
 
 
 def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, folder: Path) -> Any:

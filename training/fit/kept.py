@@ -14,7 +14,7 @@ from retriever.models.quantized import write_weights
 from training.data.records import Group
 from training.files import replaced_file
 from training.fit.activations import input_ranges
-from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, new_cross_encoder
+from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, load_trained, save_trained
 from training.fit.head import Loss
 
 WORTH_MORE = 1.5  # times as much time as it had before: then a training that was cut short is done again
@@ -37,22 +37,22 @@ def kept_or_fitted(
     folder: Path,
     made_of: Mapping[str, Any],
     seconds: float | None,
-    device: str,
 ) -> CrossEncoderFit:
-    """The model that ``folder`` keeps, if training would give it now; else the one that ``start`` gives, trained and
-    kept there. ``made_of`` says what a training depends on."""
+    """The model that ``start`` gives, with the weights that ``folder`` keeps, if training would give them now; else
+    trained, and kept there. ``made_of`` says what a training depends on."""
     file = folder / "report.json"
     before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if before.get("made_of") == made_of and _enough(before, seconds):
-        return CrossEncoderFit(new_cross_encoder(str(folder), options, device), before)
     model = start()
+    if before.get("made_of") == made_of and _enough(before, seconds):
+        load_trained(model, folder)
+        return CrossEncoderFit(model, before)
     # by what it is made of, so that only an interrupted training of the same is gone on with
     checkpoints = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
     report = fit_cross_encoder(
         model, groups, dev, loss, options, folder / "checkpoints" / checkpoints, seconds=seconds
     ) | {"made_of": made_of}
     file.unlink(missing_ok=True)
-    model.save_pretrained(str(folder))
+    save_trained(model, folder)
     with replaced_file(file) as partial:  # last: it says that all is there
         partial.write_text(json.dumps(report), encoding="utf-8")
     return CrossEncoderFit(model, report)
@@ -69,11 +69,11 @@ def digest_of_texts(groups: Sequence[Group]) -> str:
 
 
 def digest_of_weights(model: Any) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, tensor in model.model.state_dict().items():
-        found.update(name.encode())
-        found.update(tensor.detach().float().cpu().numpy().tobytes())
-    return found.hexdigest()
+        digest.update(name.encode())
+        digest.update(tensor.detach().float().cpu().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def save_cross_encoder(model: Any, folder: Path, pairs: Sequence[tuple[str, str]] = ()) -> None:

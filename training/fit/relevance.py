@@ -49,7 +49,6 @@ def fit_relevance(
         folder,
         made_of,
         seconds,
-        device,
     )
 
 
@@ -66,7 +65,7 @@ def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> 
             others = [other for other in documents if other.text != document.text]
             negatives = draw.sample(others, min(NEGATIVES, len(others)))
             if negatives:
-                texts = tuple(Document(each.id, each.text) for each in (document, *negatives))
+                texts = tuple(Document(text.id, text.text) for text in (document, *negatives))
                 gains = np.array([GAIN, *(0.0 for _ in negatives)], np.float32)
                 groups.append(Group(user, document.id, Request(document.request or ""), texts, gains))
     random.Random(seed).shuffle(groups)

@@ -99,8 +99,8 @@ def fit_first_stage(
         module = new_head(examples, options)
         fit_head(module, examples, loss_of(loss, anchor), options)
         head = module.frozen()
-        scores, gains = [head.logits(each.signals) for each in asked], [each.gains for each in asked]
-        tried[anchor] = head, measure_domains(scores, gains, [each.domain for each in asked])[0]
+        scores, gains = [head.logits(example.signals) for example in asked], [example.gains for example in asked]
+        tried[anchor] = head, measure_domains(scores, gains, [example.domain for example in asked])[0]
 
     def best() -> Anchor:
         return max(tried, key=lambda anchor: tried[anchor][1].quality)
@@ -116,8 +116,8 @@ def fit_first_stage(
                 for quartile in ("q1", "q3"):
                     attempt(Anchor(quartiles[quartile], chosen))
         anchor, head = best(), tried[best()][0]
-    report = [asdict(each) | asdict(fit) for each, (_, fit) in tried.items()]
-    return FirstStage(head, anchor, [head.logits(each.signals) for each in material.dev], report)
+    report = [asdict(attempted) | asdict(fit) for attempted, (_, fit) in tried.items()]
+    return FirstStage(head, anchor, [head.logits(example.signals) for example in material.dev], report)
 
 
 def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
@@ -177,8 +177,8 @@ def fit_second_stage(
         "texts": digest_of_texts([*groups, *dev]),
         "gains": hashlib.sha256(np.concatenate([group.gains for group in groups]).tobytes()).hexdigest(),
     }
-    objective, device = loss_of(loss, first.anchor), str(model.device)
-    fitted = kept_or_fitted(lambda: model, groups, dev, objective, options, work / "second", made_of, seconds, device)
+    objective = loss_of(loss, first.anchor)
+    fitted = kept_or_fitted(lambda: model, groups, dev, objective, options, work / "second", made_of, seconds)
     return _weighed(fitted, start, first, material.dev, options.seed, keep=keep, weight=weight)
 
 

@@ -1,0 +1,50 @@
+"""Folders of weights that are made once on a machine, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from pearl.errors import PearlError
+from pearl.private_files import private_folder
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """The folder ``models/NAME`` below ``home``; ``make`` fills it if it is not there yet.
+
+    Several processes may ask at once: one makes it, the others wait. Raises PearlError for a full or read-only disk.
+    """
+    folder = home / "models" / name
+    if not folder.exists():
+        try:
+            private_folder(home)
+            _make(folder, make)
+        except OSError as error:
+            raise PearlError(
+                f"{name} cannot be unpacked into {folder.parent} ({error.strerror or error}); make room there "
+                "or set PEARL_HOME to another folder. Nothing was left half-written.",
+                code="disk_full" if error.errno in FULL else "not_writable",
+            ) from error
+    return folder
+
+
+def _make(folder: Path, make: Callable[[Path], None]) -> None:
+    """The folder appears when all of it is there."""
+    from filelock import FileLock
+
+    partial = folder.with_name(f".{folder.name}.partial")
+    folder.parent.mkdir(exist_ok=True)
+    with FileLock(folder.with_name(f".{folder.name}.lock")):
+        if folder.exists():
+            return
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        try:
+            partial.mkdir()
+            make(partial)
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
