@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.ratings import RATERS_OPTION, named
+from eval.commands.ratings import RATERS_OPTION, names_of
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
-from pearl.options import JSON_OPTION
+from eval.report.report import Report
 
 EXAMPLES = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl
 ratings` save them; others are passed over:
@@ -30,40 +31,23 @@ Examples:
 """
 
 
+@reporting("eval", "agreement", picture="Draw the pairs of raters.", page=True)
 def agreement(
-    ratings: Path = typer.Option(
-        ..., "--ratings", metavar="F", help="Ratings: columns, or fields, item, rater and label."
-    ),
+    ratings: Path = typer.Option(..., metavar="F", help="Ratings: columns, or fields, item, rater and label."),
     labels: str | None = typer.Option(
-        None, "--labels", metavar="A,B", help="Every label a rater could give; by default those in the file."
+        None, metavar="A,B", help="Every label a rater could give; by default those in the file."
     ),
     raters: str | None = RATERS_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the pairs of raters."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
     from eval.report.agreement import agreement_tables
-    from eval.report.head import Head
     from eval.report.pictures import agreement_figure
-    from eval.report.report import Outputs, Report
     from eval.stats.agreement import AgreementOptions, agreement_report
     from eval.stats.ratings import read_ratings
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
-    offered = named(labels)
-    head = Head.of(
-        "eval",
-        "agreement",
-        ratings=ratings,
-        labels=labels or None,
-        raters=raters,
-        resamples=resamples,
-        seed=seed,
-    )
-    found = agreement_report(read_ratings(ratings, offered, named(raters)), AgreementOptions(resamples, seed))
-    figures = {"file": str(ratings), **found}
-    outputs.write(Report(head, figures, agreement_tables, "Agreement", agreement_figure))
+    options = AgreementOptions(resamples, seed)
+    figures = agreement_report(read_ratings(ratings, names_of(labels), names_of(raters)), options)
+    told = {"labels": labels or None}
+    return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=told)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from eval.commands.scored import Resamples, Seed
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
+from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled
 
 if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
@@ -60,6 +60,7 @@ class BestOfOptions:
     json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
 
 
+@bundled
 def best_of(options: BestOfOptions) -> None:
     """Edit drafts several times, choose the best by reward, and measure reward and likeness before and after.
 
@@ -100,7 +101,7 @@ def best_of(options: BestOfOptions) -> None:
         resamples=options.resamples,
         seed=options.seed,
     )
-    outputs.write(Report(head, figures, best_of_tables))
+    outputs.write(head, Report(figures, best_of_tables))
 
 
 async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rewards) -> list[DraftChoice]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from eval.commands.scored import ScoringOptions, report_scores
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """Examples:
 
@@ -18,9 +18,10 @@ EXAMPLES = """Examples:
 """
 
 
+@bundled
 def calibration(
     options: ScoringOptions,
-    bins: int = typer.Option(10, "--bins", min=3, help="Number of bins, each with as many requests."),
+    bins: int = typer.Option(10, min=3, help="Number of bins, each with as many requests."),
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw reliability and the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:

@@ -33,10 +33,8 @@ Examples:
 class CompareOptions(DraftingOptions):
     """``judge`` None: the model that writes."""
 
-    history: Annotated[Path, Option("--history", metavar="H.jsonl.gz", help="History to draft from.")]
-    systems: Annotated[
-        tuple[str, str], Option("--systems", metavar="P B", help="Two retrievers: artifact folders or names.")
-    ]
+    history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History to draft from.")]
+    systems: Annotated[tuple[str, str], Option(metavar="P B", help="Two retrievers: artifact folders or names.")]
     judge: Annotated[
         str | None,
         Option(metavar="J", help="Model that judges: as --llm, or a model of the endpoint; the writer by default."),
@@ -83,7 +81,7 @@ def compare(
     if options.dry_run:
         write_json(json or "-", estimate(options))
         return
-    outputs.write(win_rates(options, drafts, judgements))
+    outputs.write(*win_rates(options, drafts, judgements))
 
 
 app.command(epilog=EXAMPLES)(compare)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from rich.console import Console
 from eval.asking.bench import Asking, Bench, bench
 from eval.asking.json_lines import write_lines
 from eval.commands.compare import CompareOptions
-from eval.commands.options import DraftingOptions, WritingOptions
 from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
 from eval.drafts.held_back import held_back
 from eval.drafts.items import case_ids, items_of
@@ -53,25 +52,24 @@ class Desks:
 
     @property
     def fitting(self) -> list[Question]:
-        return [question for mine in self.questions for question in mine if question]
+        return [question for questions in self.questions for question in questions if question]
 
 
 @contextmanager
 def desks(options: CompareOptions, console: Console) -> Iterator[Desks]:
     """Raises InputError for options and files that cannot be used."""
-    drafting = {field.name: getattr(options, field.name) for field in fields(DraftingOptions)}
-    plan = Plan.of(WritingOptions(model=list(options.systems), **drafting))
+    plan, prices = Plan.of(options), Prices(options.price_in, options.price_out)
     load_template(options.template)
-    Purse(Prices(options.price_in, options.price_out), options.max_cost)
+    Purse(prices, options.max_cost)
     every = held_back(options.history, options.targets)
-    found = sample(every, options.limit, options.seed)
+    cases = sample(every, options.limit, options.seed)
     people = None
     if options.labels:
-        people = labels_for(case_ids(found), {*case_ids(every), *case_ids(found)}, options.labels)
-    systems = retrieval_systems(plan, found, console)
-    with writer(plan, asking_of(options), console) as writes:
-        questions = [[writes.question(brief) for brief in plan.briefs(found, system)] for system in systems]
-        yield Desks(plan, found, people, questions, writes.bench)
+        people = labels_for(case_ids(cases), {*case_ids(every), *case_ids(cases)}, options.labels)
+    systems = retrieval_systems(plan, options.systems, cases, console)
+    with writer(plan, prices, options.max_cost, console) as writes:
+        questions = [[writes.question(brief) for brief in plan.briefs(cases, system)] for system in systems]
+        yield Desks(plan, cases, people, questions, writes.bench)
 
 
 def asking_of(options: CompareOptions) -> Asking:
@@ -95,16 +93,16 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
     """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
     console = Console(stderr=True)
     with desks(options, console) as at, bench(asking_of(options), console) as judging:
-        kept = at.writer.kept(at.fitting)
-        written = [drafts_of(mine, kept) for mine in at.questions]
+        replies = at.writer.kept(at.fitting)
+        written = [drafts_of(questions, replies) for questions in at.questions]
         count, longest = at.writer.model.count_tokens, at.plan.longest
         words = math.ceil(longest * 100 / count("word " * 100)) * "word "
         stand_in = [
             [
                 Written(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
-                for place, draft in enumerate(mine)
+                for place, draft in enumerate(drafts)
             ]
-            for name, mine in zip(options.systems, written, strict=True)
+            for name, drafts in zip(options.systems, written, strict=True)
         ]
         items, told = judged(options, at, stand_in, None)
         parts = {
@@ -121,13 +119,13 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
     }
 
 
-def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> Report:
+def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | None) -> tuple[Head, Report]:
     """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
     console = Console(stderr=True)
     with desks(options, console) as at:
         asked = at.writer.ask("drafts", at.fitting)
         replies = asked.replies()
-        written = [drafts_of(mine, replies) for mine in at.questions]
+        written = [drafts_of(questions, replies) for questions in at.questions]
         items, told = judged(options, at, written, drafts)
         terms = asking_of(options)
         if terms.cap is not None:
@@ -146,7 +144,7 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     head = head_of(options, at.plan, outcome.model)
     figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
     first, second = options.systems
-    return Report(head, figures, compare_tables, f"{first} against {second}", rates_figure)
+    return head, Report(figures, compare_tables, f"{first} against {second}", rates_figure)
 
 
 def judged(

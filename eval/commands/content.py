@@ -6,8 +6,9 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
-from pearl.options import JSON_OPTION
+from eval.report.report import Report
 
 EXAMPLES = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
 
@@ -26,32 +27,24 @@ Examples:
 """
 
 
+@reporting("eval", "content", picture="Draw the scores of each group.", page=True)
 def content(
-    texts: Path = typer.Option(..., "--texts", metavar="T.jsonl", help="Texts with their origins, see below."),
+    texts: Path = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below."),
     scorer: str | None = typer.Option(
-        None, "--scorer", metavar="NAME", help="shorter, longer, compression, type_token or perplexity."
+        None, metavar="NAME", help="shorter, longer, compression, type_token or perplexity."
     ),
-    model: str | None = typer.Option(None, "--model", metavar="MODEL", help="Reward model: a folder, or embedded."),
-    reference: str | None = typer.Option(None, "--reference", metavar="ORIGIN", help="Origin to compare with."),
+    model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
+    reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the scores of each group."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
     from eval.recorded.quality.content import content_figure, content_report, content_tables, read_texts
     from eval.recorded.quality.paragraph_scores import paragraph_scorer
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.errors import InputError
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
     chosen = paragraph_scorer(scorer, model)
     if chosen is None:
         raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
-    named = {"texts": texts, "scorer": scorer, "model": model, "reference": reference}
-    head = Head.of("eval", "content", **named, resamples=resamples, seed=seed)  # type: ignore[arg-type]
     figures = content_report(read_texts(texts), chosen, reference, resamples=resamples, seed=seed)
-    outputs.write(Report(head, figures, content_tables, "Writing by its origin", content_figure))
+    return Report(figures, content_tables, "Writing by its origin", content_figure)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
+from eval.report.report import Report
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION
 
 EXAMPLES = """The judgements are what `pearl judge ... --judgements FILE` writes, or recordings as for `pearl eval
 personalized`. A label is what people say of one of the items, in the judge's words; most raters decide:
@@ -29,42 +30,25 @@ Examples:
 """
 
 
+@reporting("eval", "corrected", picture="Draw the rates.", page=True)
 def corrected(
-    judgements: list[Path] = typer.Option(..., "--judgements", metavar="J.jsonl", help="Judgements; repeatable."),
-    labels: Path | None = typer.Option(None, "--labels", metavar="L.jsonl", help="People's labels of some items."),
+    judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Judgements; repeatable."),
+    labels: Path | None = typer.Option(None, metavar="L.jsonl", help="People's labels of some items."),
     labelled: int | None = typer.Option(
-        None, "--labelled", min=1, help="Without --labels: a random sample of this many of the recordings' own."
+        None, min=1, help="Without --labels: a random sample of this many of the recordings' own."
     ),
-    risk: float = typer.Option(0.1, "--risk", help="Error that a trusted judge may have at most."),
-    confidence: float = typer.Option(0.95, "--confidence", help="Confidence that it does not have more."),
+    risk: float = typer.Option(0.1, help="Error that a trusted judge may have at most."),
+    confidence: float = typer.Option(0.95, help="Confidence that it does not have more."),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the rates."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Correct a judge's rates for its errors, and find the certainty from which on it may be trusted."""
     from eval.recorded.corrected import CorrectedOptions, corrected_figure, corrected_report, corrected_tables
     from eval.recorded.labels import own_labels, read_judged, read_people
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
     if labels and labelled:
         raise InputError("--labelled samples the recordings' own labels; leave out --labels or it.", param="labelled")
-    head = Head.of(
-        "eval",
-        "corrected",
-        judgements=judgements,
-        labels=labels,
-        labelled=labelled,
-        risk=risk,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
     items = read_judged(judgements)
     people = read_people(labels) if labels else own_labels(items, labelled, seed)
     figures = corrected_report(items, people, CorrectedOptions(risk, confidence, resamples, seed))
-    outputs.write(Report(head, figures, corrected_tables, "Corrected rates", corrected_figure))
+    return Report(figures, corrected_tables, "Corrected rates", corrected_figure)

@@ -75,4 +75,4 @@ def edits(
         write_lines(training_records, chats(found), called=f"--training-records {training_records}")
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed} if chosen else {}
     head = Head.of("eval", "edits", traces=traces, scorer=scorer, model=model, **drawn)
-    outputs.write(Report(head, figures, edit_tables, picture=edits_figure if chosen else None))
+    outputs.write(head, Report(figures, edit_tables, picture=edits_figure if chosen else None))

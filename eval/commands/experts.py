@@ -7,9 +7,10 @@ from pathlib import Path
 import typer
 
 from eval.commands.choose import CHOOSE_OPTION, spelled
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.quality.expert_choices import PRESETS
-from pearl.options import JSON_OPTION
+from eval.report.report import Report
 
 EXAMPLES = """A record is a first draft and two edits of it, with a score each, and what experts make of them:
 
@@ -27,37 +28,21 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
+@reporting("eval", "experts", picture="Draw agreement by gap, and the ranks.", page=True)
 def experts(
-    annotations: Path = typer.Option(
-        ..., "--annotations", metavar="F.json", help="Triplets with scores and experts' rankings."
-    ),
-    preset: str = typer.Option(PRESETS.default, "--preset", help="Preset of the choices below."),
+    annotations: Path = typer.Option(..., metavar="F.json", help="Triplets with scores and experts' rankings."),
+    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw agreement by gap, and the ranks."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how often experts prefer the text with the higher score, by the gap of the scores."""
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
     chosen = PRESETS.chosen(preset, choose)
-    head = Head.of(
-        "eval",
-        "experts",
-        annotations=annotations,
-        preset=preset,
-        choose=spelled(chosen),
-        resamples=resamples,
-        seed=seed,
-    )
     options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)
     figures = experts_report(read_triplets(annotations), options)
-    outputs.write(Report(head, figures, expert_tables, "Scores and experts", experts_figure))
+    told = {"choose": spelled(chosen)}
+    return Report(figures, expert_tables, "Scores and experts", experts_figure, options=told)

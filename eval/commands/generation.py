@@ -8,7 +8,7 @@ import typer
 
 from eval.commands.options import WritingOptions
 from eval.commands.scored import Baselines
-from pearl.options import JSON_OPTION, check_writable
+from pearl.options import JSON_OPTION, bundled, check_writable
 
 EXAMPLES = """A line of --gains is a gains record with a target:
 
@@ -28,6 +28,7 @@ Examples:
 """
 
 
+@bundled
 def generation(
     options: WritingOptions,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
@@ -36,7 +37,7 @@ def generation(
         False, "--k-shot", help="Also draft from random documents of other users, the same for all."
     ),
     drafts: Path | None = typer.Option(
-        None, "--drafts", metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
+        None, metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
     ),
     json: str | None = JSON_OPTION,
 ) -> None:
@@ -45,7 +46,7 @@ def generation(
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.asking.json_lines import write_lines
-    from eval.commands.writing import Plan, ready
+    from eval.commands.writing import ready
     from eval.drafts.generation import generation_report
     from eval.drafts.items import items_of
     from eval.drafts.systems import k_shot_system, zero_shot_system
@@ -56,13 +57,12 @@ def generation(
     outputs = Outputs(json)
     outputs.check()
     check_writable("--drafts", drafts)
-    plan = Plan.of(options, baseline)
-    with ready(plan) as room:
-        cases, systems = room.material.cases, [*room.systems]
+    with ready(options, baseline) as room:
+        cases, plan, systems = room.material.cases, room.plan, [*room.systems]
         if k_shot:
-            aside = plan.near_duplicates
+            balanced, everyone, aside = options.stances, room.material.everyone, options.set_aside
             strangers = k_shot_system(
-                cases, room.material.everyone, plan.shown, options.seed, balanced=options.stances, near_duplicates=aside
+                cases, everyone, plan.shown, options.seed, balanced=balanced, near_duplicates=aside
             )
             systems.insert(0, strangers)
         if zero_shot:
@@ -74,5 +74,5 @@ def generation(
         write_lines(drafts, items, called=f"{drafts}: cannot be written")
     with room.console.status("Measuring..."):
         figures = generation_report(cases, systems, written, room.scorer, stances=options.told_stances())
-    flags = {"no_zero_shot": not zero_shot, "k_shot": k_shot}
-    outputs.write(room.report("generation", figures, generation_tables, **flags))
+    head = room.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
+    outputs.write(head, room.report(figures, generation_tables))

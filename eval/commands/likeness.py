@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Option
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import EncoderName, Resamples, Seed
+from eval.report.report import Report
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, known
+from pearl.options import known
 
 EXAMPLES = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
 two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients.
@@ -49,11 +50,8 @@ class LikenessFlags:
     seed: Seed = 0
 
 
-def likeness(
-    options: LikenessFlags,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw AUC by length, and calibration."),
-    json: str | None = JSON_OPTION,
-) -> None:
+@reporting("eval", "likeness", picture="Draw AUC by length, and calibration.")
+def likeness(options: LikenessFlags) -> Report:
     """Measure how well people's later texts are told from other people's, by length, with the calibration.
 
     A person's first texts are the history, the last third is asked about; nobody is their own impostor.
@@ -62,13 +60,9 @@ def likeness(
 
     from eval.likeness.report import LikenessOptions, likeness_report
     from eval.likeness.tables import likeness_figure, likeness_tables
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
-    outputs = Outputs(json, picture)
-    outputs.check()
     if options.shipped and options.impostors:
         raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
     chosen = LikenessOptions(
@@ -82,14 +76,7 @@ def likeness(
         options.seed,
     )
     encoder = load_settings(encoder=options.encoder).encoder
-    asked: dict[str, object] = {
-        "history": options.history,
-        "method": list(chosen.methods),
-        "words": list(chosen.lengths),
-    }
-    asked |= {"impostors": options.impostors, "shipped": options.shipped, "part": options.part}
-    asked |= {"people": options.people, "encoder": encoder, "resamples": options.resamples, "seed": options.seed}
-    head = Head.of("eval", "likeness", judge=None, **asked)
     with Console(stderr=True).status("Reading...") as status:
         figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
-    outputs.write(Report(head, figures, likeness_tables, picture=likeness_figure))
+    told = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
+    return Report(figures, likeness_tables, picture=likeness_figure, options=told)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from pearl.options import JSON_OPTION
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 
 EXAMPLES = """Examples:
 
@@ -17,25 +17,23 @@ EXAMPLES = """Examples:
 """
 
 
+@reporting("eval", "manner", writes=("reference_out",))
 def manner(
-    history: list[Path] = typer.Option(..., "--history", metavar="H.jsonl.gz", help="History file; repeatable."),
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
     kind: list[str] | None = typer.Option(
-        None, "--kind", metavar="KIND", help="Kind of text of each --history: any, commit or message; any if not given."
+        None, metavar="KIND", help="Kind of text of each --history: any, commit or message; any if not given."
     ),
-    split: str = typer.Option("test", "--split", metavar="HALF", help="Half of the authors: dev (for tuning) or test."),
-    authors: int = typer.Option(60, "--authors", min=2, help="Authors of each history at most."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of authors."),
+    split: str = typer.Option("test", metavar="HALF", help="Half of the authors: dev (for tuning) or test."),
+    authors: int = typer.Option(60, min=2, help="Authors of each history at most."),
+    seed: int = typer.Option(0, min=0, help="Seed of the sample of authors."),
     reference_out: Path | None = typer.Option(
-        None, "--reference-out", metavar="FILE", help="Write figures over the dev authors here, and measure with them."
+        None, metavar="FILE", help="Write figures over the dev authors here, and measure with them."
     ),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how often ten held-back texts are told from another author's by the voice card alone."""
     import orjson
     from rich.console import Console
 
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from eval.retrieval.manner import SPLITS, authors_of, manner_figures, manner_tables, references
     from pearl.errors import InputError
     from pearl.manner.reference import ANY, COMMIT, MESSAGE, shipped
@@ -45,18 +43,17 @@ def manner(
         raise InputError(f"--split must be one of {', '.join(SPLITS)}.", param="split")
     if len(kinds) != len(history) or not set(kinds) <= {ANY, COMMIT, MESSAGE}:
         raise InputError("--kind: give any, commit or message for each --history, in their order.", param="kind")
-    outputs = Outputs(json)
-    outputs.check()
     console = Console(stderr=True)
-    made, pairs = None, list(zip(history, kinds, strict=True))
+    files, kind_references = list(zip(history, kinds, strict=True)), None
     if reference_out is not None:
         with console.status("Reading the dev authors..."):
-            made = references([(its, authors_of(path, "dev", authors, seed)) for path, its in pairs])
-        reference_out.write_bytes(orjson.dumps({name: each.to_json() for name, each in made.items()}) + b"\n")
-    found = []
-    for path, its in pairs:
+            dev_authors = [(file_kind, authors_of(path, "dev", authors, seed)) for path, file_kind in files]
+            kind_references = references(dev_authors)
+        written = {file_kind: reference.to_json() for file_kind, reference in kind_references.items()}
+        reference_out.write_bytes(orjson.dumps(written) + b"\n")
+    histories = []
+    for path, file_kind in files:
         with console.status(f"Measuring {path.name}..."):
-            reference = made[its] if made else shipped(its)
-            found.append(manner_figures(path.name, authors_of(path, split, authors, seed), reference))
-    told: dict[str, Any] = {"history": history, "kind": kind, "split": split, "authors": authors, "seed": seed}
-    outputs.write(Report(Head.of("eval", "manner", **told), {"split": split, "histories": found}, manner_tables))
+            reference = kind_references[file_kind] if kind_references else shipped(file_kind)
+            histories.append(manner_figures(path.name, authors_of(path, split, authors, seed), reference))
+    return Report({"split": split, "histories": histories}, manner_tables)

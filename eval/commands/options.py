@@ -10,6 +10,7 @@ from typer import Option
 
 from eval.commands.scored import EncoderName, Models
 from eval.drafts.stance import PRESETS
+from eval.retrieval.overlap import THRESHOLD
 from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
 
@@ -86,6 +87,11 @@ class WritingOptions(DraftingOptions):
     bertscore: Annotated[str, Option(metavar="MODEL", help="Encoder for BERTScore: embedded, mpnet or a model.")] = (
         "embedded"
     )
+
+    @property
+    def set_aside(self) -> float | None:
+        """The share of the target's trigrams from which on a document is set aside; None when all stay."""
+        return THRESHOLD if self.near_duplicates is None and self.without_near_duplicates else self.near_duplicates
 
     def told_stances(self) -> str | None:
         """The rules of stances; None where none are compared. Raises InputError for unknown ones."""

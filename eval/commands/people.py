@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.ratings import RATERS_OPTION, named
+from eval.commands.ratings import RATERS_OPTION, names_of
+from eval.commands.reporting import reporting
 from eval.commands.scored import Seed
-from pearl.options import JSON_OPTION
+from eval.report.report import Report
 
 EXAMPLES = """A line of the ratings is what somebody thinks that the person of an item would choose:
 
@@ -27,25 +28,16 @@ Examples:
 """
 
 
+@reporting("eval", "people")
 def people(
-    ratings: Path = typer.Option(..., "--ratings", metavar="R.jsonl", help="Ratings by people, a line each."),
-    records: list[Path] = typer.Option(
-        [], "--records", metavar="F.jsonl", help="Records of a judge on the same items; repeatable."
-    ),
+    ratings: Path = typer.Option(..., metavar="R.jsonl", help="Ratings by people, a line each."),
+    records: list[Path] = typer.Option([], metavar="F.jsonl", help="Records of a judge on the same items; repeatable."),
     raters: str | None = RATERS_OPTION,
-    threshold: float = typer.Option(
-        80.0, "--threshold", min=1, max=100, help="Certainty from which on somebody counts as certain."
-    ),
+    threshold: float = typer.Option(80.0, min=1, max=100, help="Certainty from which on somebody counts as certain."),
     seed: Seed = 0,
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Compare third persons with judges: the majority of raters, how certain they are, and how far they agree."""
     from eval.recorded.people_study import read_person_ratings, study_report, study_tables
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    outputs = Outputs(json)
-    outputs.check()
-    head = Head.of("eval", "people", ratings=ratings, records=records, raters=raters, threshold=threshold, seed=seed)
-    figures = study_report(read_person_ratings(ratings, named(raters)), records, threshold, seed)
-    outputs.write(Report(head, figures, study_tables))
+    figures = study_report(read_person_ratings(ratings, names_of(raters)), records, threshold, seed)
+    return Report(figures, study_tables)

@@ -75,4 +75,4 @@ def quality(
     asked: dict[str, Any] = {"pairs": pairs, "model": model, "scorer": scorer, "trained_on": trained_on}
     head = Head.of("eval", "quality", **asked, resamples=resamples, seed=seed)
     figures = quality_report(sets, named[0], QualityOptions(resamples=resamples, seed=seed), named[1:])
-    outputs.write(Report(head, figures, quality_tables, "Writing quality", quality_figure))
+    outputs.write(head, Report(figures, quality_tables, "Writing quality", quality_figure))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from pearl.options import ENCODER_OPTION, JSON_OPTION
+from eval.commands.reporting import reporting
+from eval.report.report import Report
+from pearl.options import ENCODER_OPTION
 
 EXAMPLES = """Examples:
 
@@ -17,18 +18,18 @@ EXAMPLES = """Examples:
 """
 
 
+@reporting("eval", "questions")
 def questions(
-    history: list[Path] = typer.Option(..., "--history", metavar="H.jsonl.gz", help="History file; repeatable."),
-    model: str = typer.Option("embedded", "--model", metavar="MODEL", help="Retriever whose second floor is measured."),
-    ask_below: float | None = typer.Option(None, "--ask-below", help="Second floor in place of the retriever's own."),
+    history: list[Path] = typer.Option(..., metavar="H.jsonl.gz", help="History file; repeatable."),
+    model: str = typer.Option("embedded", metavar="MODEL", help="Retriever whose second floor is measured."),
+    ask_below: float | None = typer.Option(None, help="Second floor in place of the retriever's own."),
     ask_unrelated: float | None = typer.Option(
-        None, "--ask-unrelated", help="Least relatedness of a history in place of the retriever's own."
+        None, help="Least relatedness of a history in place of the retriever's own."
     ),
-    users: int = typer.Option(40, "--users", min=2, help="Users of each history at most."),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the sample of users."),
+    users: int = typer.Option(40, min=2, help="Users of each history at most."),
+    seed: int = typer.Option(0, min=0, help="Seed of the sample of users."),
     encoder: str | None = ENCODER_OPTION,
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how often a history ends in a question: its own person's requests, and another person's.
 
     With several histories also requests of the next one, which are of another kind.
@@ -37,8 +38,6 @@ def questions(
 
     from rich.console import Console
 
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from eval.retrieval.questions import (
         last_requests,
         questions_figures,
@@ -52,23 +51,18 @@ def questions(
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
-    outputs = Outputs(json)
-    outputs.check()
     retriever = make_retriever(model, RememberingEncoder(SentenceEncoder(load_settings(encoder=encoder).encoder)))
     calibration = retriever.calibration
     if ask_below is not None:
         calibration = replace(calibration, ask_below=ask_below)
     if ask_unrelated is not None:
         calibration = replace(calibration, ask_unrelated=ask_unrelated)
-    console, found = Console(stderr=True), []
+    console, histories = Console(stderr=True), []
     sampled = [sampled_users(users_of(path), users, seed) for path in history]
     for place, path in enumerate(history):
         elsewhere = last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
         with console.status(f"Ranking for {path.name}..."):
             asked = list(requests_of(sampled[place], retriever, calibration, elsewhere))
-        found.append(questions_figures(path.name, asked))
-    told: dict[str, Any] = {"history": history, "model": model, "ask_below": ask_below}
-    told |= {"ask_unrelated": ask_unrelated, "users": users, "seed": seed}
+        histories.append(questions_figures(path.name, asked))
     floors = {"ask_below": calibration.ask_below, "ask_unrelated": calibration.ask_unrelated}
-    figures = {"model": model, **floors, "histories": found}
-    outputs.write(Report(Head.of("eval", "questions", **told, encoder=encoder), figures, questions_tables))
+    return Report({"model": model, **floors, "histories": histories}, questions_tables)

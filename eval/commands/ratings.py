@@ -36,13 +36,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 @app.command(epilog=EXAMPLES)
 def page(
-    items: Path = typer.Option(..., "--items", metavar="ITEMS.jsonl", help="Items to rate, as a judge takes them."),
-    out: Path = typer.Option(..., "--out", metavar="PAGE.html", help="Write the page to this file."),
+    items: Path = typer.Option(..., metavar="ITEMS.jsonl", help="Items to rate, as a judge takes them."),
+    out: Path = typer.Option(..., metavar="PAGE.html", help="Write the page to this file."),
     systems: tuple[str, str] | None = typer.Option(
-        None, "--systems", metavar="P B", help="Systems to compare, if drafts are by more than two."
+        None, metavar="P B", help="Systems to compare, if drafts are by more than two."
     ),
     raters: str | None = typer.Option(
-        None, "--raters", metavar="A,B", help="Names to choose from; by default any name can be given."
+        None, metavar="A,B", help="Names to choose from; by default any name can be given."
     ),
     tie: bool = typer.Option(False, "--tie", help="Let raters say that a person would prefer neither text."),
     json: str | None = JSON_OPTION,
@@ -53,7 +53,7 @@ def page(
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target)
-    text, counts = rating_page(items, RatingOptions(systems, named(raters), tie))
+    text, counts = rating_page(items, RatingOptions(systems, names_of(raters), tie))
     with writing(f"--out {out}"):
         out.write_text(text, encoding="utf-8")
     if json:
@@ -67,6 +67,6 @@ def root() -> None:
     pass
 
 
-def named(names: str | None) -> list[str]:
+def names_of(option: str | None) -> list[str]:
     """The names in an option, separated by commas."""
-    return [name.strip() for name in (names or "").split(",") if name.strip()]
+    return [name.strip() for name in (option or "").split(",") if name.strip()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from eval.commands.scored import ScoringOptions, report_scores
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """A line of the gains:
 
@@ -25,9 +25,10 @@ Examples:
 """
 
 
+@bundled
 def retrieval(
     options: ScoringOptions,
-    k: int = typer.Option(3, "--k", min=1, help="Documents that count for the top-k gain."),
+    k: int = typer.Option(3, min=1, help="Documents that count for the top-k gain."),
     picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the distributions of s1."),
     json: str | None = JSON_OPTION,
 ) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from eval.commands.options import WritingOptions
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, bundled
 from pearl.theta import read_theta
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
@@ -35,6 +35,7 @@ Thresholds = Annotated[
 ]
 
 
+@bundled
 def revision(
     options: WritingOptions,
     threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
@@ -46,7 +47,7 @@ def revision(
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    from eval.commands.writing import Plan, ready
+    from eval.commands.writing import ready
     from eval.drafts.revision import revision_report
     from eval.drafts.revision_picture import check_metric, curves_figure
     from eval.drafts.tables import revision_tables
@@ -56,41 +57,35 @@ def revision(
     outputs = Outputs(json, picture)
     outputs.check()
     thetas = thetas_of(threshold, options.model)
-    plan = Plan.of(options)
     check_metric(metric, stances=options.stances)
-    with ready(plan) as room:
+    with ready(options) as room:
         cases = room.material.cases
         systems = [replace(system, threshold=thetas.get(system.name, system.threshold)) for system in room.systems]
-        briefs = [plan.briefs(cases, system) for system in systems]
+        briefs = [room.plan.briefs(cases, system) for system in systems]
         written = room.write(lambda desk: write_revised(desk, briefs))
     with room.console.status("Measuring..."):
         models = [
             revision_report(cases, system, drafts, revisions, room.scorer, stances=options.told_stances())
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    report = room.report(
-        "revision", {"chat_model": room.model.name, "models": models}, revision_tables, threshold=list(threshold)
-    )
-    outputs.write(replace(report, picture=partial(curves_figure, metric)))
+    report = room.report({"chat_model": room.model.name, "models": models}, revision_tables)
+    head = room.head("revision", threshold=list(threshold))
+    outputs.write(head, replace(report, picture=partial(curves_figure, metric)))
 
 
-def thetas_of(given: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
+def thetas_of(assignments: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
     """The thresholds by model, None for never. Raises InputError for anything but MODEL=THETA of one of the models."""
-    found: dict[str, float | None] = {}
-    for words in given:
+    thetas: dict[str, float | None] = {}
+    for words in assignments:
         model, _, theta = words.rpartition("=")
         if model not in models:
             raise InputError(
                 f"--threshold {words}: give MODEL=THETA; the models are {', '.join(models)}.", param="threshold"
             )
-        if model in found:
+        if model in thetas:
             raise InputError(f"--threshold {words}: '{model}' has one already; give one.", param="threshold")
-        found[model] = _number(words, theta)
-    return found
-
-
-def _number(words: str, theta: str) -> float | None:
-    try:
-        return read_theta(theta)
-    except ValueError as error:
-        raise InputError(f"--threshold {words}: {error}.", param="threshold") from error
+        try:
+            thetas[model] = read_theta(theta)
+        except ValueError as error:
+            raise InputError(f"--threshold {words}: {error}.", param="threshold") from error
+    return thetas

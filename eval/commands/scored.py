@@ -88,7 +88,7 @@ def report_scores(
     asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline, **own}
     drawn: dict[str, Any] = {"encoder": encoder, "resamples": options.resamples, "seed": options.seed}
     head = Head.of("eval", name, **asked, near_duplicates=options.near_duplicates, **drawn)
-    outputs.write(Report(head, result, tables, picture=picture))
+    outputs.write(head, Report(result, tables, picture=picture))
 
 
 def check_named_once(models: Sequence[str]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 
 EXAMPLES = """Examples:
 
@@ -17,22 +18,17 @@ EXAMPLES = """Examples:
 """
 
 
+@reporting("eval", "sets")
 def sets(
-    sets: list[Path] = typer.Option(..., "--sets", metavar="S.jsonl.gz", help="File of pearl train sets; repeatable."),
-    model: str = typer.Option(..., "--model", metavar="MODEL", help="Retriever whose scores the files have."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    sets: list[Path] = typer.Option(..., metavar="S.jsonl.gz", help="File of pearl train sets; repeatable."),
+    model: str = typer.Option(..., metavar="MODEL", help="Retriever whose scores the files have."),
+) -> Report:
     """Compare how many of the best documents to show, by what they gain together: a number, or those near the best.
 
     Every file counts the same. No drafts are written.
     """
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from eval.retrieval.gains import read_gains
     from eval.retrieval.sets import sets_figures, sets_tables
 
-    outputs = Outputs(json)
-    outputs.check()
     figures = sets_figures({path.name: read_gains(path) for path in sets})
-    head = Head.of("eval", "sets", sets=sets, model=model)
-    outputs.write(Report(head, {"models": [{"model": model, **figures}]}, sets_tables))
+    return Report({"models": [{"model": model, **figures}]}, sets_tables)

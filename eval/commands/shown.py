@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eval.commands.options import WritingOptions
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation'.
 
@@ -17,15 +17,13 @@ Examples:
 """
 
 
-def shown(
-    options: WritingOptions,
-    json: str | None = JSON_OPTION,
-) -> None:
+@bundled
+def shown(options: WritingOptions, json: str | None = JSON_OPTION) -> None:
     """Compare drafts by the documents shown: a fixed number, or those that score near the best one.
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
-    from eval.commands.writing import Plan, ready
+    from eval.commands.writing import ready
     from eval.drafts.shown import by_count, shown_report, shown_tables
     from eval.report.report import Outputs
     from pearl.asking.write import write_drafts
@@ -34,15 +32,15 @@ def shown(
     outputs = Outputs(json)
     outputs.check()
     # k is named, so that a margin that is there already leaves nothing out
-    plan = Plan.of(replace(options, k=options.k or load_template(options.template).k))
-    with ready(plan) as room:
+    options = replace(options, k=options.k or load_template(options.template).k)
+    with ready(options) as room:
         cases = room.material.cases
         lots = [by_count(system) for system in room.systems]
-        briefs = [plan.briefs(cases, each) for lot in lots for each in lot]
+        briefs = [room.plan.briefs(cases, system) for lot in lots for system in lot]
         written = iter(room.write(lambda desk: write_drafts(desk, briefs)))
     with room.console.status("Measuring..."):
         models = [
             shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=options.told_stances())
             for system, lot in zip(room.systems, lots, strict=True)
         ]
-    outputs.write(room.report("shown", {"models": models}, shown_tables))
+    outputs.write(room.head("shown"), room.report({"models": models}, shown_tables))

@@ -7,9 +7,10 @@ from pathlib import Path
 import typer
 
 from eval.commands.choose import CHOOSE_OPTION, spelled
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.style.choices import PRESETS, chosen
-from pearl.options import JSON_OPTION
+from eval.report.report import Report
 
 EXAMPLES = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
 
@@ -31,44 +32,24 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
+@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, former=PRESETS.choices)
 def style(
-    judgements: list[Path] = typer.Option(
-        ..., "--judgements", metavar="J.jsonl", help="Recorded judgements; repeatable."
-    ),
-    human: Path | None = typer.Option(
-        None, "--human", metavar="H.jsonl", help="Labels that people gave to the same texts."
-    ),
-    ability: Path | None = typer.Option(None, "--ability", metavar="A.json", help="Scores and families of models."),
-    preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
+    judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Recorded judgements; repeatable."),
+    human: Path | None = typer.Option(None, metavar="H.jsonl", help="Labels that people gave to the same texts."),
+    ability: Path | None = typer.Option(None, metavar="A.json", help="Scores and families of models."),
+    preset: str = typer.Option("corrected", help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw how far judges and people agree."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.recorded.style.ability import read_abilities
     from eval.recorded.style.picture import style_figure
     from eval.recorded.style.report import style_report
     from eval.recorded.style.tables import more_tables, style_tables
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
     options = chosen(preset, choose, resamples=resamples, seed=seed)
-    head = Head.of(
-        "eval",
-        "style",
-        judgements=judgements,
-        human=human,
-        ability=ability,
-        preset=preset,
-        choose=spelled(options.to_json()),
-        resamples=resamples,
-        seed=seed,
-    )
     abilities = read_abilities(ability) if ability else {}
     figures = style_report(judgements, human, abilities, options)
-    outputs.write(Report(head, figures, style_tables, "Judges of style", style_figure, more_tables))
+    told = {"choose": spelled(options.to_json())}
+    return Report(figures, style_tables, "Judges of style", style_figure, more_tables, told)

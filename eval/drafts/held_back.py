@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eval.drafts.systems import Case, cases
+from eval.drafts.systems import Case, cases_of
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
 from pearl.history import read_histories
@@ -41,4 +41,4 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
             "its user before it.",
             param="history",
         )
-    return cases(records)
+    return cases_of(records)

@@ -68,7 +68,7 @@ class System:
     threshold: float | None = None
 
 
-def cases(records: Sequence[GainsRecord]) -> list[Case]:
+def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
     """The records that have a target."""
     return [
         Case(record, f"record {place}" if record.user_id is None else f"user {record.user_id}", record.target)
@@ -77,44 +77,44 @@ def cases(records: Sequence[GainsRecord]) -> list[Case]:
     ]
 
 
-def sample(found: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
     """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
-    if limit is None or limit >= len(found):
-        return list(found)
+    if limit is None or limit >= len(cases):
+        return list(cases)
     generator = random.Random(seed)
     places: dict[str, list[int]] = defaultdict(list)
-    for place, case in enumerate(found):
+    for place, case in enumerate(cases):
         places[case.owner].append(place)
     lots = [generator.sample(mine, len(mine)) for mine in places.values()]
     generator.shuffle(lots)
     chosen = list(chain.from_iterable(_rounds(lots)))[:limit]
-    return [found[place] for place in sorted(chosen)]
+    return [cases[place] for place in sorted(chosen)]
 
 
-def without_near_duplicates(found: Sequence[Case], threshold: float) -> list[Case]:
+def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
     """The cases without the documents that repeat their target; those left without any document are left out."""
-    kept = ((case, kept_documents(case.record, threshold)) for case in found)
-    return [replace(case, record=_only(case.record, keep)) for case, keep in kept if any(keep)]
-
-
-def _only(record: GainsRecord, keep: Sequence[bool]) -> GainsRecord:
-    return replace(record, documents=tuple(compress(record.documents, keep)), gains=tuple(compress(record.gains, keep)))
+    left = []
+    for case in cases:
+        keep = kept_documents(case.record, threshold)
+        if any(keep):
+            documents, gains = tuple(compress(case.record.documents, keep)), tuple(compress(case.record.gains, keep))
+            left.append(replace(case, record=replace(case.record, documents=documents, gains=gains)))
+    return left
 
 
 def retrieved(
-    name: str, retriever: Retriever, found: Sequence[Case], k: int, *, kind: str, so_many: bool = False
+    name: str, retriever: Retriever, cases: Sequence[Case], k: int, *, kind: str, exactly: bool = False
 ) -> System:
-    """The documents that the service would show with this retriever; ``so_many``: exactly k, as if the request named
-    k. Raises InputError for a score that is not finite."""
-    records = [case.record for case in found]
-    scored = score_records(name, retriever, records)
-    rankings = [_ranking(record, scores) for record, scores in zip(records, scored.scores, strict=True)]
-    chosen = [choose(ranking, k, retriever.calibration, so_many=so_many) for ranking in rankings]
-    shown = tuple(
-        Shown(tuple(each.document for each in best), ranking[0], tuple(each.score for each in best))
-        for ranking, best in zip(rankings, chosen, strict=True)
-    )
-    return System(name, kind, shown, threshold=retriever.calibration.threshold)
+    """The documents that the service would show with this retriever; ``exactly`` k of them, as if the request named k.
+    Raises InputError for a score that is not finite."""
+    records = [case.record for case in cases]
+    shown = []
+    for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
+        ranking = _ranking(record, scores)
+        best = choose(ranking, k, retriever.calibration, so_many=exactly)
+        documents = tuple(scored.document for scored in best)
+        shown.append(Shown(documents, ranking[0], tuple(scored.score for scored in best)))
+    return System(name, kind, tuple(shown), threshold=retriever.calibration.threshold)
 
 
 def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
@@ -122,13 +122,13 @@ def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
     return order([record.documents[place] for place in places], scores[places].astype(np.float32))
 
 
-def zero_shot_system(found: Sequence[Case]) -> System:
+def zero_shot_system(cases: Sequence[Case]) -> System:
     """The request alone (ZSHOT-NP of section 5.1)."""
-    return System(ZERO_SHOT, BASELINE, tuple(Shown() for _ in found))
+    return System(ZERO_SHOT, BASELINE, tuple(Shown() for _ in cases))
 
 
 def k_shot_system(
-    found: Sequence[Case],
+    cases: Sequence[Case],
     everyone: Sequence[Case],
     k: int,
     seed: int,
@@ -139,15 +139,15 @@ def k_shot_system(
     """The same k random documents for every request, one of each other user before a second of any (KSHOT-NP of section
     B.3); fewer only where all others together have fewer.
 
-    One that is of the request's own user, or that contains a share of its target of ``near_duplicates``, gives its
+    A document of the request's own user, or one that contains a share of its target of ``near_duplicates``, gives its
     place to the next. ``balanced`` takes turns between the stances. Raises InputError where nothing is left to show.
     """
     drawn = _strangers(everyone, seed, balanced=balanced)
     shown = []
-    for case in found:
+    for case in cases:
         others = (stranger.document for stranger in drawn if stranger.owner != case.owner)
         if near_duplicates is not None:
-            others = (each for each in others if containment(case.target, each.text) < near_duplicates)
+            others = (other for other in others if containment(case.target, other.text) < near_duplicates)
         documents = tuple(islice(others, k))
         if not documents:
             raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
@@ -171,8 +171,8 @@ def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[S
         theirs[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
     generator = random.Random(seed)
     lots = []
-    for each in theirs.values():
-        usable = [stranger for text, stranger in each.items() if not balanced or stance(text)]
+    for by_text in theirs.values():
+        usable = [stranger for text, stranger in by_text.items() if not balanced or stance(text)]
         lots.append(generator.sample(usable, len(usable)))
     generator.shuffle(lots)
     rounds = _rounds(lots)
@@ -181,13 +181,13 @@ def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[S
 
 def _rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
     """The first of each lot, then the second of each that has one, and so on."""
-    return [[each for each in several if each is not None] for several in zip_longest(*lots)]
+    return [[member for member in members if member is not None] for members in zip_longest(*lots)]
 
 
 def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
     """One of each stance after the other, then what is left."""
     return chain.from_iterable(
-        _rounds([each for each in strangers if stance(each.document.text) == label] for label in STANCES)
+        _rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
     )
 
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
 
 from eval.report.tables import Table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 
 
-def show(tables: Iterable[Table], console: Console) -> None:
-    """Print the tables, the first column to the left and the others to the right."""
+def show(tables: Iterable[Table]) -> None:
+    """Print the tables on standard output, the first column to the left and the others to the right."""
     from rich import box, table
+    from rich.console import Console
 
     from pearl.texts import storable  # for paths that are not UTF-8
 
+    console = Console()
     if not console.is_terminal:
         console.width = FILE_WIDTH
     for shown in tables:

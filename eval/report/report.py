@@ -1,13 +1,11 @@
-"""A result: what made it, its figures, and the tables and the picture that show them."""
+"""The figures of a result, with the tables and the picture that show them, and the files they are written to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from eval.report.head import Head
 from eval.report.page import write_page
@@ -22,17 +20,15 @@ Tables = Callable[[Json], Iterable[Table]]
 @dataclass(frozen=True, slots=True)
 class Report:
     """``tables`` and ``picture`` are made from the JSON alone, so that a result file can be shown again. A page has a
-    ``title``, and more tables: ``appendix``."""
+    ``title``, and more tables: ``appendix``. ``options`` are those of the command that hold in place of what was given,
+    by name."""
 
-    head: Head
     figures: Mapping[str, Any]
     tables: Tables
     title: str = ""
     picture: Draw | None = None
     appendix: Tables = lambda result: ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self.head.to_json(), **self.figures}
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +45,15 @@ class Outputs:
         for option, target in (("--picture", self.picture), ("--report", self.page), ("--json", self.json)):
             check_writable(option, target)
 
-    def write(self, report: Report) -> None:
+    def write(self, head: Head, report: Report) -> None:
         """Raises InputError when a file cannot be written."""
-        result = report.to_json()
+        result = {**head.to_json(), **report.figures}
         if self.picture and report.picture:
             draw(report.picture, result, self.picture)
         if self.page and report.picture:
             tables = (*report.tables(result), *report.appendix(result))
-            write_page(self.page, report.title, report.head.command, [svg(report.picture, result)], tables)
+            write_page(self.page, report.title, head.command, [svg(report.picture, result)], tables)
         if self.json:
             write_json(self.json, result)
         else:
-            show(report.tables(result), Console())
+            show(report.tables(result))

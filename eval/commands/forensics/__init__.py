@@ -6,7 +6,7 @@ import typer
 
 from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs, report
 from eval.commands.judge.made import GroupedCommand
-from pearl.options import bundled
+from eval.commands.reporting import add_commands
 
 app = typer.Typer(
     add_completion=False,
@@ -17,12 +17,4 @@ app = typer.Typer(
 app.command(epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
 app.command(cls=GroupedCommand, epilog=discover.EXAMPLES)(discover.discover)
-app.command(epilog=metrics.EXAMPLES)(bundled(metrics.metrics))
-app.command(epilog=compare.EXAMPLES)(bundled(compare.compare))
-app.command(epilog=report.EXAMPLES)(bundled(report.report))
-app.command(epilog=merge.EXAMPLES)(merge.merge)
-
-
-@app.callback()
-def root() -> None:
-    pass
+add_commands(app, metrics, compare, report, merge)

@@ -32,19 +32,17 @@ Examples:
 def annotate(
     traits: TraitOptions,
     asking: PairsAsked,
-    out: Path = typer.Option(..., "--out", metavar="PAIRS", help="Write the pairs with the new annotations."),
-    votes: int | None = typer.Option(
-        None, "--votes", min=1, help="Votes on each pair; the preset's number by default."
-    ),
+    out: Path = typer.Option(..., metavar="PAIRS", help="Write the pairs with the new annotations."),
+    votes: int | None = typer.Option(None, min=1, help="Votes on each pair; the preset's number by default."),
     rules: bool = typer.Option(False, "--rules", help="Annotate by rule; no model is asked unless --traits is given."),
     words_of: str | None = typer.Option(
-        None, "--words-of", metavar="NAME", help="Annotate the words of the texts that this annotator chooses, by rule."
+        None, metavar="NAME", help="Annotate the words of the texts that this annotator chooses, by rule."
     ),
     target_model: list[str] = typer.Option(
-        [], "--target-model", metavar="M", help="Annotate the texts of this model; all for every model; repeatable."
+        [], metavar="M", help="Annotate the texts of this model; all for every model; repeatable."
     ),
     reference_model: list[str] = typer.Option(
-        [], "--reference-model", metavar="M", help="Compare targets with this model alone; repeatable."
+        [], metavar="M", help="Compare targets with this model alone; repeatable."
     ),
 ) -> None:
     """Annotate pairs of texts: which has more of each trait, by a chat model or by rule.

@@ -59,12 +59,7 @@ class Task:
         asking = self.asking
         asked: dict[str, Any] = {}
         if self.judges:
-            asked = {
-                "traits": options.traits,
-                "per_call": options.per_call,
-                "votes": options.votes,
-                **asking.drawing(),
-            }
+            asked = {"traits": options.traits, "per_call": options.per_call, "votes": options.votes, **asking.drawing()}
         return Head.of(
             "forensics",
             "annotate",
@@ -94,7 +89,7 @@ def run_task(task: Task) -> None:
         judge_pairs(task, options, data, figures, outputs)
         return
     write_pairs(task.out, data)
-    outputs.write(Report(task.head(options, None), figures, rule_tables))
+    outputs.write(task.head(options, None), Report(figures, rule_tables))
 
 
 def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
@@ -104,19 +99,19 @@ def by_rule(task: Task, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str,
     if task.rules:
         data = with_rules(data)
     if reference:
-        data, found = with_words_of(data, reference), diction(data.pairs, reference.id)
-        words = {"words": {"of": reference.name, "more": words_json(found.more), "less": words_json(found.less)}}
+        data, used = with_words_of(data, reference), diction(data.pairs, reference.id)
+        words = {"words": {"of": reference.name, "more": words_json(used.more), "less": words_json(used.less)}}
     if task.targets:
         data = with_models(data, () if EVERY in task.targets else task.targets, task.references)
     counted = bool(task.rules or task.words_of)
-    added = [
-        annotator
+    votes = [
+        {
+            "id": annotator.id,
+            "name": annotator.name,
+            "pairs": counts(vote.value for pair in data.pairs if (vote := pair.vote(annotator.id))),
+        }
         for annotator in data.annotators.values()
         if (counted and BY_RULE in annotator.fields) or (task.targets and annotator.kind == MODEL_IDENTITY)
-    ]
-    votes = [
-        {"id": each.id, "name": each.name, "pairs": counts(v.value for pair in data.pairs if (v := pair.vote(each.id)))}
-        for each in added
     ]
     return data, {"n": len(data.pairs), "by_rule": votes, **words}
 
@@ -145,7 +140,7 @@ def judge_pairs(
             f"{failed:,} votes are missing, for calls failed; repeat the command to ask again.", soft_wrap=True
         )
     whole = {**figures, **judged, "elicitation": dict(judgements.elicitation)}
-    outputs.write(Report(head, whole, annotation_tables))
+    outputs.write(head, Report(whole, annotation_tables))
 
 
 def annotation_tables(result: Json) -> Iterator[Table]:

@@ -18,13 +18,11 @@ class PairsAsked(SharedOptions):
     """``items`` is the file of pairs. A vote is drawn at temperature 0: several have their orders to differ by."""
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
-    preset: Annotated[str, option("--preset", help="Preset of the choices below.")] = PRESETS.default
-    temperature: Annotated[float, option("--temperature", min=0, max=2, help="Temperature of the model.")] = 0.0
-    top_p: Annotated[
-        float | None, option("--top-p", min=0.01, max=1, help="Draw from the likeliest tokens of this share.")
-    ] = None
+    preset: Annotated[str, option(help="Preset of the choices below.")] = PRESETS.default
+    temperature: Annotated[float, option(min=0, max=2, help="Temperature of the model.")] = 0.0
+    top_p: Annotated[float | None, option(min=0.01, max=1, help="Draw from the likeliest tokens of this share.")] = None
     judgements: Annotated[
-        Path | None, option("--judgements", metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
+        Path | None, option(metavar="FILE.jsonl", help="Write the votes of each reply on a line.")
     ] = None
 
     def drawing(self) -> dict[str, Any]:

@@ -33,9 +33,7 @@ Examples:
 class DiscoverOptions:
     """``per_call`` is that of the votes."""
 
-    reference: Annotated[
-        str, Option("--reference", metavar="NAME", help="Annotator whose choices are to be explained.")
-    ]
+    reference: Annotated[str, Option(metavar="NAME", help="Annotator whose choices are to be explained.")]
     out: Annotated[Path | None, Option(metavar="PAIRS", help="Write the pairs with the votes on all candidates.")] = (
         None
     )

@@ -67,22 +67,22 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
             parts = estimate(at, items, reference, discovery)
             write_json(asking.json or "-", head.to_json() | {"estimate": parts})
             return
-        found = discover(items, reference, discovery, at, encoder.encode_documents)
-        if found is None:
+        discovered = discover(items, reference, discovery, at, encoder.encode_documents)
+        if discovered is None:
             raise ChatError("No reply proposes a rule that can be read; try another model.", code="nothing_proposed")
         if asking.judgements:
-            lines = JUDGE.lines(found.judgements, found.voting)
+            lines = JUDGE.lines(discovered.judgements, discovered.voting)
             write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
-    write_found(options, data, found, discovery)
+    write_discovered(options, data, discovered, discovery)
     figures = {
         "reference": reference.name,
         "preset": asking.preset,
-        "choices": {**traits.choices_of(found.voting), "voted": discovery.voted, "share_of": discovery.share_of},
-        "votes": found.voting.votes,
+        "choices": {**traits.choices_of(discovered.voting), "voted": discovery.voted, "share_of": discovery.share_of},
+        "votes": discovered.voting.votes,
         "n": len(items),
-        **to_json(found, discovery),
+        **to_json(discovered, discovery),
     }
-    outputs.write(Report(head, figures, discovery_tables))
+    outputs.write(head, Report(figures, discovery_tables))
 
 
 def discovery_of(options: DiscoverOptions, asking: PairsAsked) -> Discovery:
@@ -109,14 +109,16 @@ def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discov
     }
 
 
-def write_found(options: DiscoverOptions, data: AnnotatedPairs, found: Discovered, discovery: Discovery) -> None:
+def write_discovered(
+    options: DiscoverOptions, data: AnnotatedPairs, discovered: Discovered, discovery: Discovery
+) -> None:
     """Write the pairs with the votes, and the traits that stay."""
     if options.out:
-        write_pairs(options.out, annotated(data, found.judgements, found.voting))
+        write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
     if options.traits:
-        kept = [rule.cluster.rule for rule in found.rules if not rule.faults(discovery)]
+        rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
         with writing(f"--traits {options.traits}"):
-            options.traits.write_text("".join(f"{rule}\n" for rule in kept), encoding="utf-8")
+            options.traits.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
 
 
 def head_of(options: DiscoverOptions, asking: PairsAsked, judge: str) -> Head:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
-from pearl.options import JSON_OPTION
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 
 EXAMPLES = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
 preferred_text, or what `pearl export --json` wrote: .json, .jsonl or .csv, each optionally .gz; or such a file on
@@ -24,31 +24,19 @@ Examples:
 """
 
 
+@reporting("forensics", "metrics")
 def metrics(
     bootstrap: ResamplingOptions,
-    pairs: Path = typer.Option(..., "--pairs", metavar="PAIRS", help="Annotated pairs."),
+    pairs: Path = typer.Option(..., metavar="PAIRS", help="Annotated pairs."),
     reference: str = typer.Option(
-        ..., "--reference", metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
+        ..., metavar="NAME", help="Annotator by name or id, or 'model: NAME' for a model's responses."
     ),
     against: list[str] = AGAINST_OPTION,
     pairwise: bool = typer.Option(False, "--pairwise", help="Compare every two traits, too."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how far each annotator agrees with a reference: relevance, agreement, kappa, strength."""
     from eval.recorded.forensics.metrics import ForensicsOptions, metrics_of_file
     from eval.recorded.forensics.tables import metrics_tables
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    outputs = Outputs(json)
-    outputs.check()
     options = ForensicsOptions(reference, against, pairwise, bootstrap.resampling())
-    head = Head.of(
-        *("forensics", "metrics"),
-        pairs=pairs,
-        reference=reference,
-        against=against,
-        pairwise=pairwise,
-        **asdict(bootstrap),
-    )
-    outputs.write(Report(head, metrics_of_file(pairs, options), metrics_tables))
+    return Report(metrics_of_file(pairs, options), metrics_tables)

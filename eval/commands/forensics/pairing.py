@@ -7,10 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from eval.asking.bench import Asking
 from eval.commands.forensics.asking import check_out
 from eval.commands.forensics.pairs import MannerOptions
-from eval.commands.options import WritingOptions
+from eval.commands.options import DraftingOptions
 from eval.commands.writing import Plan, drafts_of, writer
 from eval.drafts.generation import counts
 from eval.drafts.manner_pairs import answered, manner_pairs
@@ -31,8 +30,7 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
     outputs, console = Outputs(json), Console(stderr=True)
     outputs.check()
     check_out(options.out)
-    writing = WritingOptions(
-        model=[],
+    drafting = DraftingOptions(
         template=options.template,
         llm=options.llm,
         max_tokens=options.max_tokens,
@@ -40,19 +38,10 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
         generations=options.generations,
         seed=options.seed,
     )
-    plan, template = Plan.of(writing), load_template(options.template)
+    plan, template = Plan.of(drafting), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
-    terms = Asking(
-        options.llm,
-        options.max_in_flight,
-        options.generations,
-        replay=False,
-        temperature=0.0,
-        max_tokens=plan.longest,
-        prices=Prices(options.price_in, options.price_out),
-        cap=options.max_cost,
-    )
-    with writer(plan, terms, console) as writes:
+    prices = Prices(options.price_in, options.price_out)
+    with writer(plan, prices, options.max_cost, console) as writes:
         questions = [writes.question(Brief(template, case.request)) for case in cases]
         fitting = [question for question in questions if question]
         if options.dry_run:
@@ -69,7 +58,7 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
     for pair in data.pairs:
         users[pair.metadata["user"]] += 1
     figures = {"writer": plan.writer, "n": len(data.pairs), **counts(drafts), "elicitation": asked.to_json()}
-    outputs.write(Report(head_of(options, plan), {**figures, "users": users}, pairing_tables))
+    outputs.write(head_of(options, plan), Report({**figures, "users": users}, pairing_tables))
 
 
 def head_of(options: MannerOptions, plan: Plan) -> Head:

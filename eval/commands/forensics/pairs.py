@@ -29,8 +29,8 @@ Examples:
 class MannerOptions:
     """A history, and the model whose drafts stand against its texts."""
 
-    history: Annotated[Path, Option("--history", metavar="H.jsonl.gz", help="History with requests.")]
-    out: Annotated[Path, Option("--out", metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
+    history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History with requests.")]
+    out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
     user: Annotated[list[str], Option(help="User to take texts of, all by default; repeatable.")] = field(
         default_factory=list
     )

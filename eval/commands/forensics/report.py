@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
-from pearl.options import JSON_OPTION
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
 the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number.
@@ -21,18 +21,19 @@ Examples:
 """
 
 
+@bundled
 def report(
     bootstrap: ResamplingOptions,
-    pairs: list[Path] = typer.Option(..., "--pairs", metavar="PAIRS", help="Annotated pairs; repeatable."),
-    html: Path = typer.Option(..., "--html", metavar="FILE", help="Write the page to this file."),
+    pairs: list[Path] = typer.Option(..., metavar="PAIRS", help="Annotated pairs; repeatable."),
+    html: Path = typer.Option(..., metavar="FILE", help="Write the page to this file."),
     reference: list[str] = typer.Option(
-        [], "--reference", metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable."
+        [], metavar="NAME", help="Annotator by name or id, or 'model: NAME'; repeatable."
     ),
     models: bool = typer.Option(False, "--models", help="Add a column for each model."),
     against: list[str] = AGAINST_OPTION,
-    by: str | None = typer.Option(None, "--by", metavar="FIELD", help="Split by this field of the metadata."),
-    examples: int = typer.Option(200, "--examples", min=0, max=5000, help="Number of pairs in the page."),
-    title: str = typer.Option("Feedback forensics", "--title", help="Title of the page."),
+    by: str | None = typer.Option(None, metavar="FIELD", help="Split by this field of the metadata."),
+    examples: int = typer.Option(200, min=0, max=5000, help="Number of pairs in the page."),
+    title: str = typer.Option("Feedback forensics", help="Title of the page."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Write a page with every figure, and the pairs behind it."""

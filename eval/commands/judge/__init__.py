@@ -6,6 +6,7 @@ import typer
 
 from eval.commands.judge import persona_items, quality_chats, quality_items, style_pairs, style_prompts
 from eval.commands.judge.made import register
+from eval.commands.reporting import add_commands
 from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
 
 app = typer.Typer(
@@ -16,13 +17,4 @@ app = typer.Typer(
 )
 for judge in (authorship, personalized, quality, style_detect, style_rank, style_write):
     register(app, judge.JUDGE)
-app.command(epilog=persona_items.EXAMPLES)(persona_items.persona_items)
-app.command(epilog=quality_chats.EXAMPLES)(quality_chats.quality_chats)
-app.command(epilog=quality_items.EXAMPLES)(quality_items.quality_items)
-app.command(epilog=style_pairs.EXAMPLES)(style_pairs.style_pairs)
-app.command(epilog=style_prompts.EXAMPLES)(style_prompts.style_prompts)
-
-
-@app.callback()
-def root() -> None:
-    pass
+add_commands(app, persona_items, quality_chats, quality_items, style_pairs, style_prompts)

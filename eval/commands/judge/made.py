@@ -18,6 +18,7 @@ from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
 from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
+from eval.commands.reporting import flag_of
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import item_name, judged_items, labels_for
@@ -59,8 +60,8 @@ def presets_of(judge: Judge[Any, Any]) -> Presets:
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
     """A function whose parameters are the judge's own options, then those of every judge."""
-    own = {each.name: each for each in parameters_of(judge.options)}
-    shared = {each.name: each for each in parameters_of(SharedOptions)}
+    own = {declared.name: declared for declared in parameters_of(judge.options)}
+    shared = {declared.name: declared for declared in parameters_of(SharedOptions)}
     output = option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
     shared["judgements"] = parameter("judgements", Annotated[Path | None, output])
     labels = option(*(("--human",) if "labels" in own else ("--labels", "--human")), metavar="L.jsonl", help=HUMAN_HELP)
@@ -122,7 +123,8 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
             answers = judged_items(judge.lines(judgements, options))
             people = people.of(item.id for item in answers)  # what failed has no judgement
             figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=shared.seed))
-    outputs.write(Report(head, {**figures, "elicitation": dict(judgements.elicitation)}, partial(_tables, judge)))
+    figures["elicitation"] = dict(judgements.elicitation)
+    outputs.write(head, Report(figures, partial(_tables, judge)))
 
 
 def _tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
@@ -133,14 +135,14 @@ def _tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
     """The command with every option that its result depends on, and the judge's model."""
-    own = [_flag(each, getattr(options, each.name)) for each in parameters_of(judge.options)]
+    own = dict(_flag(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
     return Head.of(
         "judge",
         judge.name,
         judge=model,
         items=shared.items,
-        **dict(own),
+        **own,
         preset=shared.preset or None,
         choose=choices,
         temperature=shared.temperature,
@@ -154,8 +156,6 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
 
 def _flag(declared: Parameter, value: object) -> tuple[str, object]:
     """The name of an option and its value; a switch that is on by default has a second name for off."""
-    (info,) = declared.annotation.__metadata__
-    name = declared.name.replace("_", "-")
     if value is False and declared.default is True:
-        return f"--no-{name}", True
-    return f"--{name}" if info.default is ... else info.default, value
+        return f"--no-{declared.name.replace('_', '-')}", True
+    return flag_of(declared), value

@@ -8,7 +8,9 @@ import typer
 
 from eval.benchmarks.choices import PRESETS
 from eval.commands.choose import CHOOSE_OPTION, spelled
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
+from eval.commands.reporting import reporting
+from eval.report.report import Report
+from pearl.options import ENCODER_OPTION, known
 
 EXAMPLES = """Nothing is downloaded: DIR holds the files as their authors publish them.
 
@@ -30,42 +32,33 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
+@reporting("judge", "persona-items", writes=("out",))
 def persona_items(
     source: str = typer.Option(..., "--from", help="Data to build from: prism, opinionqa, empathic or reddit."),
-    data: Path = typer.Option(..., "--data", metavar="DIR", help="Folder with the published files."),
-    out: Path = typer.Option(
-        ..., "--out", metavar="ITEMS.jsonl", help="Write the items for `pearl judge personalized`."
-    ),
+    data: Path = typer.Option(..., metavar="DIR", help="Folder with the published files."),
+    out: Path = typer.Option(..., metavar="ITEMS.jsonl", help="Write the items for `pearl judge personalized`."),
     ties: bool = typer.Option(False, "--ties", help="Keep ties; ask with `pearl judge personalized --tie`."),
     own_family: str | None = typer.Option(
-        None, "--own-family", metavar="NAME", help="Leave out responses of models whose name contains this (prism)."
+        None, metavar="NAME", help="Leave out responses of models whose name contains this (prism)."
     ),
     limit: int | None = typer.Option(
-        None, "--limit", min=1, help="Items at most, for opinionqa of each question; by default the paper's number."
+        None, min=1, help="Items at most, for opinionqa of each question; by default the paper's number."
     ),
-    preset: str = typer.Option(PRESETS.default, "--preset", help="Preset of the choices below."),
+    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     encoder: str | None = ENCODER_OPTION,
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of random pairs, questions, respondents and positions."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    seed: int = typer.Option(0, min=0, help="Seed of random pairs, questions, respondents and positions."),
+) -> Report:
     """Build items for the personalised judge from published data, and say what was taken, dropped and why."""
     from eval.asking.json_lines import write_lines
     from eval.benchmarks.build import SOURCES, build_items, build_tables
     from eval.benchmarks.pairs import BuildOptions
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
-    for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target)
     choices = PRESETS.chosen(preset, choose)
     options = BuildOptions(choices, ties, own_family, limit, seed)
     encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
     items, figures = build_items(known("from", source, SOURCES), data, options, encode)
     write_lines(out, items, called=f"--out {out}")
-    asked = {"data": data, "ties": ties, "own_family": own_family, "limit": limit, "preset": preset}
-    words = "judge", "persona-items", "--from", source
-    head = Head.of(*words, **asked, choose=spelled(choices), encoder=encoder, seed=seed)  # type: ignore[arg-type]
-    Outputs(json).write(Report(head, figures, build_tables))
+    return Report(figures, build_tables, options={"choose": spelled(choices)})

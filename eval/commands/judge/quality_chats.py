@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from eval.commands.reporting import reporting
+from eval.report.report import Report
+from eval.report.tables import Json, Table
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, check_writable, known
+from pearl.options import known
 
 if TYPE_CHECKING:
     from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
@@ -39,23 +42,17 @@ Examples:
 """.replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))
 
 
+@reporting("judge", "quality-chats", writes=("out",))
 def quality_chats(
-    data: list[Path] = typer.Option(..., "--data", metavar="F.json", help="Pairs and scored texts; repeatable."),
-    out: Path = typer.Option(..., "--out", metavar="CHATS.jsonl", help="Write a conversation a line."),
-    variant: str = typer.Option("PR", "--variant", help="P for pairs, R for scored texts, PR for both."),
-    rationale: str = typer.Option(NONE, "--rationale", help="Place of the reasons: none, input or output, see below."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    data: list[Path] = typer.Option(..., metavar="F.json", help="Pairs and scored texts; repeatable."),
+    out: Path = typer.Option(..., metavar="CHATS.jsonl", help="Write a conversation a line."),
+    variant: str = typer.Option("PR", help="P for pairs, R for scored texts, PR for both."),
+    rationale: str = typer.Option(NONE, help="Place of the reasons: none, input or output, see below."),
+) -> Report:
     """Write the conversations that `pearl train chat` makes a judge of writing quality from."""
     from eval.asking.json_lines import write_lines
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
-    from eval.report.tables import Json, Table
     from retriever.reward.records import read_quality
 
-    check_writable("--out", out)
-    outputs = Outputs(json)
-    outputs.check()
     known("variant", variant, VARIANTS)
     known("rationale", rationale, RATIONALES)
     records = [record for path in data for record in read_quality(path)]
@@ -67,19 +64,18 @@ def quality_chats(
             f"--data: no record is left for --variant {variant}: {left_out}.", param="data", code="no_records"
         )
     write_lines(out, chats, called=f"--out {out}")
+    return Report({"conversations": len(chats), "records": dict(counts)}, _tables)
 
-    def tables(result: Json) -> Iterator[Table]:
-        rows = tuple((name, f"{count:,}") for name, count in result["records"].items())
-        yield Table(f"{result['conversations']:,} conversations.", ("records", "number"), rows, result["command"])
 
-    head = Head.of("judge", "quality-chats", data=data, variant=variant, rationale=rationale)
-    outputs.write(Report(head, {"conversations": len(chats), "records": dict(counts)}, tables))
+def _tables(result: Json) -> Iterator[Table]:
+    rows = tuple((name, f"{count:,}") for name, count in result["records"].items())
+    yield Table(f"{result['conversations']:,} conversations.", ("records", "number"), rows, result["command"])
 
 
 def _conversations(
     records: Sequence[QualityRecord], variant: str, rationale: str, counts: Counter[str]
 ) -> Iterator[list[dict[str, Any]]]:
-    """The turns of each; what is left out is counted."""
+    """Yield the turns of each conversation; count what is left out."""
     from retriever.reward.records import QualityPair, ScoredParagraph
 
     for record in records:
@@ -97,7 +93,7 @@ def _conversations(
             continue
         counts["pairs" if len(shown) == 2 else "scored texts"] += 1
         # reasons name the texts by their places, so a pair with reasons keeps its order
-        yield from (_turns(each, rationale) for each in (shown if rationale == NONE else shown[:1]))
+        yield from (_turns(order, rationale) for order in (shown if rationale == NONE else shown[:1]))
 
 
 def _turns(record: QualityPair | ScoredParagraph, rationale: str) -> list[dict[str, Any]]:

@@ -7,8 +7,10 @@ from pathlib import Path
 import typer
 
 from eval.commands.choose import CHOOSE_OPTION, spelled
+from eval.commands.reporting import reporting
 from eval.recorded.quality.compose import PRESETS, PUBLISHED
-from pearl.options import JSON_OPTION, check_writable, known
+from eval.report.report import Report
+from pearl.options import known
 
 EXAMPLES = """A line is a response to an instruction; "ranks" has the rank that each rater gave it, 1 for the best:
 
@@ -32,33 +34,26 @@ Examples:
   pearl judge quality --items stories.json --llm openai
   pearl eval quality --pairs stories.json --pairs mirror.json --scorer shorter
 """.replace("@CHOICES", PRESETS.help()).replace(
-    "@SETS", "\n".join(f"  {name}: {each.pairs:,} pairs" for name, each in PUBLISHED.items())
+    "@SETS", "\n".join(f"  {name}: {published.pairs:,} pairs" for name, published in PUBLISHED.items())
 )
 
 
+@reporting("judge", "quality-items", writes=("out",))
 def quality_items(
-    responses: Path = typer.Option(..., "--responses", metavar="R.jsonl", help="Ranked responses, see below."),
-    out: Path = typer.Option(..., "--out", metavar="PAIRS.json", help="Write the pairs."),
+    responses: Path = typer.Option(..., metavar="R.jsonl", help="Ranked responses, see below."),
+    out: Path = typer.Option(..., metavar="PAIRS.json", help="Write the pairs."),
     name: str | None = typer.Option(None, "--set", metavar="NAME", help="Set of the benchmark to compare with."),
-    preset: str = typer.Option(PRESETS.default, "--preset", help="Preset of the choices below."),
+    preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the order of the pairs."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    seed: int = typer.Option(0, min=0, help="Seed of the order of the pairs."),
+) -> Report:
     """Make pairs of ranked responses, as the benchmark of writing quality has them, and say what they are made of."""
     from eval.recorded.quality.compose import compose, compose_tables, read_responses
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.options import write_json
 
-    check_writable("--out", out)
-    outputs = Outputs(json)
-    outputs.check()
     choices = PRESETS.chosen(preset, choose)
     if name is not None:
         known("set", name, PUBLISHED)
     pairs, figures = compose(read_responses(responses), choices["orders"], seed, name)
     write_json(str(out), pairs)
-    asked = {"responses": responses, "--set": name, "preset": preset}
-    head = Head.of("judge", "quality-items", **asked, choose=spelled(choices), seed=seed)  # type: ignore[arg-type]
-    outputs.write(Report(head, figures, compose_tables))
+    return Report(figures, compose_tables, options={"choose": spelled(choices)})

@@ -7,8 +7,10 @@ from pathlib import Path
 import typer
 
 from eval.commands.choose import CHOOSE_OPTION, spelled
+from eval.commands.reporting import reporting
 from eval.recorded.style.styles import PERSONA_PRESETS
-from pearl.options import ENCODER_OPTION, JSON_OPTION, check_writable, known
+from eval.report.report import Report
+from pearl.options import ENCODER_OPTION, known
 
 EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
 
@@ -34,27 +36,20 @@ Examples:
 """.replace("@CHOICES", PERSONA_PRESETS.help())
 
 
+@reporting("judge", "style-pairs", writes=("out",))
 def style_pairs(
-    responses: Path = typer.Option(..., "--responses", metavar="R.jsonl", help="Texts written for personas."),
-    out: Path = typer.Option(..., "--out", metavar="PAIRS.jsonl", help="Write the items for `pearl judge style-rank`."),
+    responses: Path = typer.Option(..., metavar="R.jsonl", help="Texts written for personas."),
+    out: Path = typer.Option(..., metavar="PAIRS.jsonl", help="Write the items for `pearl judge style-rank`."),
     judgements: Path | None = typer.Option(
-        None,
-        "--judgements",
-        metavar="FILE.jsonl",
-        help="Judgements of style-detect, whose scores replace the responses' own.",
+        None, metavar="FILE.jsonl", help="Judgements of style-detect, whose scores replace the responses' own."
     ),
-    keep: int = typer.Option(
-        10, "--keep", min=2, help="Keep at most this many dissimilar texts per persona and request."
-    ),
-    targets: str = typer.Option(
-        "each", "--targets", help="Styles to judge pairs by: each, own, none, prompts or prompts_all."
-    ),
-    preset: str = typer.Option("corrected", "--preset", help="Preset of the choices below."),
+    keep: int = typer.Option(10, min=2, help="Keep at most this many dissimilar texts per persona and request."),
+    targets: str = typer.Option("each", help="Styles to judge pairs by: each, own, none, prompts or prompts_all."),
+    preset: str = typer.Option("corrected", help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     encoder: str | None = ENCODER_OPTION,
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the clusters and of random choices."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    seed: int = typer.Option(0, min=0, help="Seed of the clusters and of random choices."),
+) -> Report:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
     from eval.judges.style_pairs import (
@@ -66,36 +61,21 @@ def style_pairs(
         pairs_table,
         read_responses,
     )
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
-    for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target)
     options = PairOptions(keep, known("targets", targets, TARGETS), seed)
     chosen = PERSONA_PRESETS.chosen(preset, choose)
     scored = options.targets not in STEERED
-    found = read_responses(responses, detected_scores(judgements) if judgements else None, **chosen, scored=scored)
-    built = build_pairs(found.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
+    detected = detected_scores(judgements) if judgements else None
+    texts = read_responses(responses, detected, **chosen, scored=scored)
+    built = build_pairs(texts.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
     write_lines(out, built.lines, called=f"--out {out}")
-    head = Head.of(
-        "judge",
-        "style-pairs",
-        responses=responses,
-        judgements=judgements,
-        keep=keep,
-        targets=targets,
-        preset=preset,
-        choose=spelled(chosen),
-        encoder=encoder,
-        seed=seed,
-    )
     figures = {
         "preset": preset,
         "choices": chosen,
-        "passed_over": dict(found.passed_over),
+        "passed_over": dict(texts.passed_over),
         "lines": len(built.lines),
         "counts": dict(built.counts),
     }
-    Outputs(json).write(Report(head, figures, lambda made: [pairs_table(made)]))
+    return Report(figures, lambda result: [pairs_table(result)], options={"choose": spelled(chosen)})

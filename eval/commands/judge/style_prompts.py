@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from pearl.options import JSON_OPTION, check_writable
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 
 EXAMPLES = """For each request, let the generator write with a system prompt meant to steer it to the styles, and
 without (`pearl judge style-write --prompt ...`). `pearl judge style-pairs --targets prompts` puts both into an item of
@@ -30,18 +31,12 @@ Examples:
 """
 
 
+@reporting("judge", "style-prompts")
 def style_prompts(
-    judgements: list[Path] = typer.Option(
-        ..., "--judgements", metavar="FILE.jsonl", help="Judgements of style-rank; repeatable."
-    ),
-    seed: int = typer.Option(0, "--seed", min=0, help="Seed of the bootstrap."),
-    json: str | None = JSON_OPTION,
-) -> None:
+    judgements: list[Path] = typer.Option(..., metavar="FILE.jsonl", help="Judgements of style-rank; repeatable."),
+    seed: int = typer.Option(0, min=0, help="Seed of the bootstrap."),
+) -> Report:
     """Rank system prompts by how well they steer a generator to wanted styles, from judgements of style-rank."""
     from eval.judges.style_prompts import prompts_report, prompts_table
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
 
-    check_writable("--json", json)
-    head = Head.of("judge", "style-prompts", judgements=judgements, seed=seed)
-    Outputs(json).write(Report(head, prompts_report(judgements, seed), lambda made: [prompts_table(made)]))
+    return Report(prompts_report(judgements, seed), lambda result: [prompts_table(result)])

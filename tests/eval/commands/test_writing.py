@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from eval.commands.options import WritingOptions
-from eval.commands.writing import Plan, kept_answers, retrieval_systems, write
+from eval.commands.writing import Plan, Room, retrieval_systems
 from eval.drafts.systems import Case
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.write import Desk
@@ -25,12 +25,11 @@ def plan(tmp_path):
 def test_the_seed_reaches_the_random_model(plan):
     documents = tuple(Document(str(place), f"text {place}") for place in range(20))
     record = GainsRecord(Request("a"), "ann", None, "t", documents, (0.0,) * 20)
-    found = [Case(record, "user ann", "t")]
+    cases = [Case(record, "user ann", "t")]
 
     def shown(seed):
-        (system,) = retrieval_systems(
-            replace(plan, options=replace(plan.options, seed=seed)), found, Console(stderr=True)
-        )
+        seeded = replace(plan, options=replace(plan.options, seed=seed))
+        (system,) = retrieval_systems(seeded, ["random"], cases, Console(stderr=True))
         return system.shown
 
     assert shown(0) == shown(0)
@@ -50,11 +49,12 @@ def test_answers_are_kept_under_the_address_that_is_really_called(plan, monkeypa
 
 
 def test_the_budget_begins_with_the_writing(plan):
-    late = replace(plan, options=replace(plan.options, budget_minutes=0.001))
+    options = replace(plan.options, budget_minutes=0.001)
     time.sleep(0.1)  # of ranking
 
     async def work(desk: Desk) -> bool:
         return desk.budget.until(1.0)()
 
-    with kept_answers(late) as kept:
-        assert write(late, kept, FakeChatModel(), Console(stderr=True), work)
+    with plan.kept_answers() as answers:
+        room = Room(options, (), plan, Console(stderr=True), None, None, FakeChatModel(), answers, [])
+        assert room.write(work)

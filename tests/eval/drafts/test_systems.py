@@ -7,7 +7,7 @@ from eval.drafts.systems import (
     BASELINE,
     MODEL,
     Case,
-    cases,
+    cases_of,
     copied,
     k_shot_system,
     retrieved,
@@ -29,11 +29,11 @@ def record(user: str | None, number: int, texts: tuple[str, ...] = ("some text",
 
 def many(*sizes: int) -> list[Case]:
     """Cases of as many users, each with so many of them."""
-    return cases([record(f"u{user}", number) for user, size in enumerate(sizes) for number in range(size)])
+    return cases_of([record(f"u{user}", number) for user, size in enumerate(sizes) for number in range(size)])
 
 
 def test_a_record_without_a_target_is_no_case():
-    found = cases([record("a", 1, target=None), record("a", 2, target=" \n"), record("a", 3)])
+    found = cases_of([record("a", 1, target=None), record("a", 2, target=" \n"), record("a", 3)])
     assert found == [Case(record("a", 3), "user a", "t")]
 
 
@@ -54,7 +54,7 @@ def test_a_sample_depends_on_its_seed_alone_and_keeps_the_order():
 
 
 def test_records_of_nobody_count_as_a_user_each():
-    found = cases([record(None, 1), record(None, 2), record("a", 3)])
+    found = cases_of([record(None, 1), record(None, 2), record("a", 3)])
     assert len({case.owner for case in found}) == 3
 
 
@@ -81,7 +81,7 @@ def test_k_shot_takes_its_strangers_from_the_whole_file():
 
 def test_k_shot_takes_second_documents_of_few_users():
     texts = ("one", "two", "three")
-    found = cases([record("me", 1), record("a", 1, texts), record("a", 2, texts), record("b", 1, ("four",))])
+    found = cases_of([record("me", 1), record("a", 1, texts), record("a", 2, texts), record("b", 1, ("four",))])
     for seed in range(10):
         shown = k_shot_system(found[:1], found, 3, seed, balanced=False).shown[0].documents
         assert len({document.text for document in shown}) == 3  # none twice, though two records have it
@@ -90,8 +90,8 @@ def test_k_shot_takes_second_documents_of_few_users():
 
 
 def test_k_shot_shows_no_near_duplicate_where_they_are_set_aside():
-    asking = cases([record("me", 1)])
-    copy = cases([record("you", 1, (asking[0].target,))])
+    asking = cases_of([record("me", 1)])
+    copy = cases_of([record("you", 1, (asking[0].target,))])
     assert k_shot_system(asking, copy, 1, 0, balanced=False).shown[0].documents
     with pytest.raises(InputError, match="nearly is the target"):
         k_shot_system(asking, copy, 1, 0, balanced=False, near_duplicates=0.5)
@@ -99,14 +99,14 @@ def test_k_shot_shows_no_near_duplicate_where_they_are_set_aside():
 
 def test_k_shot_takes_turns_between_the_stances():
     texts = ["YTA", "YTA!", "yta", "NTA", "no verdict"]
-    found = cases([record(f"u{place}", 1, (text,)) for place, text in enumerate(texts)])
-    asking = cases([record("me", 1)])
+    found = cases_of([record(f"u{place}", 1, (text,)) for place, text in enumerate(texts)])
+    asking = cases_of([record("me", 1)])
     shown = k_shot_system(asking, [*found, *asking], 2, 0, balanced=True).shown[0].documents
     assert {stance(document.text) for document in shown} == {YTA, NTA}
 
 
 def test_k_shot_draws_among_the_documents_that_take_a_stance():
-    found = cases([record("a", 1, ("hm", "well", "YTA")), record("b", 1, ("what", "NTA", "NTA!")), record("me", 1)])
+    found = cases_of([record("a", 1, ("hm", "well", "YTA")), record("b", 1, ("what", "NTA", "NTA!")), record("me", 1)])
     for seed in range(10):
         shown = k_shot_system(found[2:], found, 4, seed, balanced=True).shown[0].documents
         assert [stance(document.text) for document in shown] == [YTA, NTA, NTA]
@@ -162,7 +162,7 @@ def test_near_duplicates_are_not_there_to_be_ranked():
     target = "one two three four five six"
     twin, half, other = "one two three four five six!", "one two three four nine ten", "something else entirely here"
     left = without_near_duplicates(
-        cases([record("a", 1, (twin, other, half), target), record("a", 2, (twin,), target)]), 0.6
+        cases_of([record("a", 1, (twin, other, half), target), record("a", 2, (twin,), target)]), 0.6
     )
     assert [[document.text for document in case.record.documents] for case in left] == [[other, half]]
     assert len(left[0].record.gains) == 2

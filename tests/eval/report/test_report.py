@@ -31,17 +31,18 @@ def picture(result):
     return figure
 
 
-REPORT = Report(Head.of("eval", "shares", seed=3), FIGURES, tables, "Shares", picture, more)
+HEAD = Head.of("eval", "shares", seed=3)
+REPORT = Report(FIGURES, tables, "Shares", picture, more)
 
 
 def test_json_and_nothing_else_on_standard_output(capsys):
-    Outputs("-").write(REPORT)
+    Outputs("-").write(HEAD, REPORT)
     found = json.loads(capsys.readouterr().out)
     assert found == {"command": "pearl eval shares --seed 3", "version": found["version"], **FIGURES}
 
 
 def test_tables_where_no_file_is_named(capsys):
-    Outputs(None).write(REPORT)
+    Outputs(None).write(HEAD, REPORT)
     out = capsys.readouterr().out
     assert "a|b" in out
     assert "Shares." in out
@@ -51,7 +52,7 @@ def test_tables_where_no_file_is_named(capsys):
 def test_a_picture_and_a_page(tmp_path, capsys):
     outputs = Outputs(str(tmp_path / "r.json"), tmp_path / "p.svg", tmp_path / "p.html")
     outputs.check()
-    outputs.write(REPORT)
+    outputs.write(HEAD, REPORT)
     assert capsys.readouterr().out == ""
     assert json.loads((tmp_path / "r.json").read_text())["rows"] == FIGURES["rows"]
     page = (tmp_path / "p.html").read_text()
