@@ -44,9 +44,9 @@ def questions(
         questions_tables,
         requests_of,
         sampled_users,
-        users_of,
     )
     from eval.retrieval.scoring import RememberingEncoder
+    from pearl.history import read_histories
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
@@ -58,7 +58,7 @@ def questions(
     if ask_unrelated is not None:
         calibration = replace(calibration, ask_unrelated=ask_unrelated)
     console, histories = Console(stderr=True), []
-    sampled = [sampled_users(users_of(path), users, seed) for path in history]
+    sampled = [sampled_users(read_histories(path), users, seed) for path in history]
     for place, path in enumerate(history):
         elsewhere = last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
         with console.status(f"Ranking for {path.name}..."):

@@ -79,15 +79,15 @@ def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Float
     return predicted
 
 
-def _binned_pearson(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
+def _binned_pearson(bootstrap: Bootstrap, model: Calibrated) -> Estimate:
     """Over the bins' means; the bins are those of all requests, also in the resamples."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
         return pearson_of_bins(scores / number, gains / number)
 
-    centred = found.top_scores - found.top_scores.mean()
-    return bootstrap.sums(_by_bin(found.bins, centred, found.gains), of_bins)
+    centred = model.top_scores - model.top_scores.mean()
+    return bootstrap.sums(_by_bin(model.bins, centred, model.gains), of_bins)
 
 
 def pearson_of_bins(first: Floats, second: Floats) -> Floats:
@@ -98,8 +98,8 @@ def pearson_of_bins(first: Floats, second: Floats) -> Floats:
     there = np.isfinite(first) & np.isfinite(second)
     x, y = np.where(there, first, 0.0), np.where(there, second, 0.0)
     parts = (there.astype(float), x, y, x * x, y * y, x * y)
-    found = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
-    return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, found)
+    r = pearson_of_sums(np.stack([part.sum(axis=1) for part in parts], axis=1))
+    return np.where(there.sum(axis=1) < LEAST_BINS, np.nan, r)
 
 
 def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
@@ -118,9 +118,9 @@ def _by_bin(bins: Bins, first: Floats, second: Floats) -> Floats:
     return np.hstack((inside, inside * first[:, None], inside * second[:, None]))
 
 
-def _explained(bootstrap: Bootstrap, found: Calibrated) -> Estimate:
-    errors = (found.gains - found.predicted) ** 2
-    of_constant = (found.gains - found.constant) ** 2
+def _explained(bootstrap: Bootstrap, model: Calibrated) -> Estimate:
+    errors = (model.gains - model.predicted) ** 2
+    of_constant = (model.gains - model.constant) ** 2
     return bootstrap.sums(np.column_stack((errors, of_constant)), lambda sums: 1.0 - sums[:, 0] / sums[:, 1])
 
 
@@ -132,7 +132,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
-        lambda bootstrap, found: bootstrap.pearson(found.top_scores, found.gains),
+        lambda bootstrap, model: bootstrap.pearson(model.top_scores, model.gains),
     ),
     Metric(
         "spearman_rho",
@@ -141,7 +141,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "correlation over requests of the ranks of s1 and of the gain of the document chosen",
         "-",
         2,
-        lambda bootstrap, found: bootstrap.spearman(found.top_scores, found.gains),
+        lambda bootstrap, model: bootstrap.spearman(model.top_scores, model.gains),
     ),
     Metric(
         "binned_r",
@@ -160,7 +160,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "below zero, so chance alone lifts it, more so in resamples",
         "Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning",
         2,
-        lambda bootstrap, found: calibration_error(bootstrap, found.predicted, found.gains, found.bins),
+        lambda bootstrap, model: calibration_error(bootstrap, model.predicted, model.gains, model.bins),
         higher_is_better=False,
     ),
     Metric(
@@ -170,7 +170,7 @@ METRICS: tuple[Metric[Calibrated], ...] = (
         "mean gain of other users; the same bins and distances",
         "-",
         2,
-        lambda bootstrap, found: calibration_error(bootstrap, found.constant, found.gains, found.bins),
+        lambda bootstrap, model: calibration_error(bootstrap, model.constant, model.gains, model.bins),
         higher_is_better=False,
     ),
     Metric(
@@ -204,31 +204,30 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
-    outcomes = choices.outcomes(k=1)
-    each = {model: calibrated(mine, drawn.names, options) for model, mine in outcomes.items()}
-    found = {model: figures(METRICS, bootstrap, mine) for model, mine in each.items()}
+    models = {name: calibrated(mine, drawn.names, options) for name, mine in choices.outcomes(k=1).items()}
+    measured = {name: figures(METRICS, bootstrap, model) for name, model in models.items()}
     return {
         **drawn.to_json(),
         "models": [
-            to_json(found[model], model=model) | {"reliability": _reliability(bootstrap, mine)}
-            for model, mine in each.items()
+            to_json(measured[name], model=name) | {"reliability": _reliability(bootstrap, model)}
+            for name, model in models.items()
         ],
-        "differences": differences(COMPARED, found, found, [name for name in baselines if name in found]),
+        "differences": differences(COMPARED, measured, measured, [name for name in baselines if name in measured]),
     }
 
 
-def _reliability(bootstrap: Bootstrap, found: Calibrated) -> list[dict[str, Any]]:
+def _reliability(bootstrap: Bootstrap, model: Calibrated) -> list[dict[str, Any]]:
     """A row a bin, the lowest s1 first."""
     rows = []
-    for place in np.unique(found.bins):
-        inside = found.bins == place
+    for place in np.unique(model.bins):
+        inside = model.bins == place
         rows.append(
             {
                 "n": int(inside.sum()),
-                "low": float(found.top_scores[inside].min()),
-                "high": float(found.top_scores[inside].max()),
-                "s1": bootstrap.ratio(found.top_scores * inside, inside).to_json(),
-                "gain": bootstrap.ratio(found.gains * inside, inside).to_json(),
+                "low": float(model.top_scores[inside].min()),
+                "high": float(model.top_scores[inside].max()),
+                "s1": bootstrap.ratio(model.top_scores * inside, inside).to_json(),
+                "gain": bootstrap.ratio(model.gains * inside, inside).to_json(),
             }
         )
     return rows

@@ -72,15 +72,15 @@ class SetAside:
 def set_aside(everything: Candidates, threshold: float) -> SetAside:
     """Set aside the documents that repeat at least ``threshold`` of their record's target."""
     kept = [kept_documents(record, threshold) for record in everything.records]
-    told = [record.target is not None for record in everything.records]
-    usable = [known and any(keep) for known, keep in zip(told, kept, strict=True)]
+    has_target = [record.target is not None for record in everything.records]
+    usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
     return SetAside(
         Candidates(everything.records, everything.models, kept).among(usable),
         {
             "threshold": threshold,
-            "records_with_target": sum(told),
+            "records_with_target": sum(has_target),
             "records_with_near_duplicates": sum(not all(keep) for keep in kept),
             "documents_set_aside": sum(len(keep) - sum(keep) for keep in kept),
-            "records_left_without_documents": sum(told) - sum(usable),
+            "records_left_without_documents": sum(has_target) - sum(usable),
         },
     )

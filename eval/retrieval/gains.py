@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eval.asking.json_lines import optional_id
+from eval.asking.json_lines import optional_id, optional_string
 from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
 from pearl.history import parse_lines
@@ -57,13 +57,14 @@ def read_gains(path: Path) -> tuple[GainsRecord, ...]:
 def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
     """Raises InputError with ``param`` set to the field."""
     request, documents = parse_candidates(value, now)
+    target = optional_string(value, "target")
     if not documents:
         raise InputError("'documents' is empty; a record needs at least one.", param="documents", code="empty_list")
     return GainsRecord(
         request=request,
         user_id=optional_id(value, "user_id"),
         id=optional_id(value, "id"),
-        target=_target(value.get("target")),
+        target=None if target is None else check_characters(target, param="target"),
         documents=tuple(documents),
         gains=_numbers(value.get("gain"), "gain", len(documents)),
         scores=None if value.get("score") is None else _numbers(value["score"], "score", len(documents)),
@@ -86,7 +87,7 @@ def _sets(value: Any, size: int) -> dict[frozenset[int], float]:
         return {}
     if not isinstance(value, list):
         raise InputError(f"'sets' must be an array, not {json_type(value)}.", param="sets", code="wrong_type")
-    found = {}
+    sets = {}
     for position, item in enumerate(value):
         places = item.get("documents") if isinstance(item, dict) else None
         if not isinstance(places, list) or not all(type(place) is int and 0 <= place < size for place in places):
@@ -94,12 +95,12 @@ def _sets(value: Any, size: int) -> dict[frozenset[int], float]:
                 f"must be an object whose 'documents' are places below {size}.", param=f"sets.{position}", code="place"
             )
         members = frozenset(places)
-        if not members or len(members) < len(places) or members in found:
+        if not members or len(members) < len(places) or members in sets:
             raise InputError(
                 "must name each document once, and no set may be there twice.", param=f"sets.{position}", code="twice"
             )
-        found[members] = _number(item.get("gain"), f"sets.{position}.gain")
-    return found
+        sets[members] = _number(item.get("gain"), f"sets.{position}.gain")
+    return sets
 
 
 def _number(value: Any, param: str) -> float:
@@ -112,14 +113,6 @@ def _number(value: Any, param: str) -> float:
             f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param, code="out_of_range"
         )
     return float(value)
-
-
-def _target(value: Any) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InputError(f"'target' must be a string, not {json_type(value)}.", param="target", code="wrong_type")
-    return check_characters(value, param="target")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,18 +40,18 @@ class Author:
 
 
 def authors_of(path: Path, split: str, most: int, seed: int) -> list[Author]:
-    """At most so many authors of one half who wrote enough. Raises InputError for fewer than two."""
-    found = []
+    """At most ``most`` authors of one half who wrote enough. Raises InputError for fewer than two."""
+    authors = []
     for name, documents in sorted(read_histories(path, timestamp_required=True).items()):
         if split_of(name) == split and len(documents) >= LEAST_CARD + HELD_BACK:
             by_time = sorted(documents, key=lambda document: document.timestamp or 0.0)[-MOST_CARD - HELD_BACK :]
             texts = tuple(document.text for document in by_time)
-            found.append(Author(name, texts[:-HELD_BACK], texts[-HELD_BACK:]))
-    if len(found) < 2:
+            authors.append(Author(name, texts[:-HELD_BACK], texts[-HELD_BACK:]))
+    if len(authors) < 2:
         raise InputError(
             f"{path}: fewer than two authors of the {split} half have {LEAST_CARD + HELD_BACK} texts.", param="history"
         )
-    return random.Random(seed).sample(found, min(most, len(found)))
+    return random.Random(seed).sample(authors, min(most, len(authors)))
 
 
 def split_of(name: str) -> str:
@@ -60,16 +60,13 @@ def split_of(name: str) -> str:
 
 def manner_figures(name: str, authors: Sequence[Author], reference: Reference) -> dict[str, Any]:
     """The share of pairs in which held-back texts lie nearer to their own author's card, by method."""
-    cards, texts = (
-        [reference.standardised(part) for part in parts]
-        for parts in ([author.card for author in authors], [author.held_back for author in authors])
-    )
-    kinds: dict[str, Floats] = {
+    cards = np.array([reference.standardised(author.card) for author in authors])  # (A, F)
+    texts = np.array([reference.standardised(author.held_back) for author in authors])
+    traits = np.arange(cards.shape[1]) < len(TRAITS)
+    likenesses: dict[str, Floats] = {
         "card": _likenesses(cards, texts),
-        "traits": _likenesses(
-            [_only(each, words=False) for each in cards], [_only(each, words=False) for each in texts]
-        ),
-        "words": _likenesses([_only(each, words=True) for each in cards], [_only(each, words=True) for each in texts]),
+        "traits": _likenesses(cards * traits, texts * traits),
+        "words": _likenesses(cards * ~traits, texts * ~traits),
         "length": _lengths(authors),
     }
     bootstrap = Bootstrap([author.name for author in authors])
@@ -80,19 +77,13 @@ def manner_figures(name: str, authors: Sequence[Author], reference: Reference) -
         "authors": len(authors),
         "pairs": len(authors) * (len(authors) - 1),
         "chance": 0.5,
-        **{method: bootstrap.mean(_right(kinds[method])).to_json() for method in METHODS},
+        **{method: bootstrap.mean(_right(likenesses[method])).to_json() for method in METHODS},
     }
 
 
-def _likenesses(cards: Sequence[Floats], texts: Sequence[Floats]) -> Floats:
-    """The likeness of each author's texts to each card, (A, A)."""
+def _likenesses(cards: Floats, texts: Floats) -> Floats:
+    """The likeness of each author's texts to each card, by their rates: (A, F) -> (A, A)."""
     return np.array([[likeness_of_manner(card, own) for card in cards] for own in texts])
-
-
-def _only(rates: Floats, *, words: bool) -> Floats:
-    kept = rates.copy()
-    kept[slice(0, len(TRAITS)) if words else slice(len(TRAITS), None)] = 0.0
-    return kept
 
 
 def _lengths(authors: Sequence[Author]) -> Floats:
@@ -115,7 +106,7 @@ def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, R
     """The figures over the authors of histories, given with their kinds, by kind and of all as the kind ``any``."""
     texts = [(kind, [(*author.card, *author.held_back) for author in authors]) for kind, authors in histories]
     return {
-        kind: Reference.of(kind, [each for its, each in texts if kind in (its, ANY)])
+        kind: Reference.of(kind, [lot for its, lot in texts if kind in (its, ANY)])
         for kind in sorted({ANY, *(kind for kind, _ in texts)})
     }
 
@@ -124,13 +115,13 @@ def manner_tables(result: Json) -> Iterator[Table]:
     """Yield the table of the shares."""
     rows = tuple(
         (
-            each["history"],
-            f"{each['authors']:,}",
-            f"{each['pairs']:,}",
-            *(shown(each[method], 3) for method in METHODS),
+            figures["history"],
+            f"{figures['authors']:,}",
+            f"{figures['pairs']:,}",
+            *(shown(figures[method], 3) for method in METHODS),
             "0.500",
         )
-        for each in result["histories"]
+        for figures in result["histories"]
     )
     columns = ("history", "authors", "pairs", "card", "its traits alone", "its words alone", "length alone", "chance")
     yield Table("Pairs of authors told apart by ten held-back texts.", columns, rows, result["command"])

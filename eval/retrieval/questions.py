@@ -9,17 +9,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eval.report.tables import Json, Table, shown
 from pearl.errors import InputError
-from pearl.history import parse_document, parse_lines
 from pearl.records import Document, Request
 from pearl.stats import Bootstrap
-from pearl.texts import check_id
 from retriever.base import Calibration, Retriever, ranked, relatedness_of
 
 LEAST_DOCUMENTS = 8  # before a request: fewer are a short history, where relatedness decides as well
@@ -30,7 +27,7 @@ ASKED = 0.05  # of own requests may at most end in a question
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFor:
+class ServedRequest:
     """A request, ``whose`` it is, and what the history made of it: s1, its relatedness, if the retriever knows it, and
     whether it was asked."""
 
@@ -41,21 +38,9 @@ class AskedFor:
     asked: bool
 
 
-def users_of(path: Path) -> dict[str, list[Document]]:
-    """The documents of a history file by user. Raises InputError that names the line and field of the first bad one."""
-    histories: dict[str, list[Document]] = {}
-
-    def parse(value: dict[str, Any]) -> None:
-        user = check_id(value.get("user_id"), param="user_id")
-        histories.setdefault(user, []).append(parse_document(value, timestamp_required=False))
-
-    for _ in parse_lines(path, parse):
-        pass
-    return histories
-
-
 def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed: int) -> dict[str, list[Document]]:
-    """The histories, by time, of so many users who wrote enough for requests. Raises InputError for fewer than two."""
+    """The histories, by time, of at most ``count`` users who wrote enough for requests. Raises InputError for fewer
+    than two."""
     usable = {}
     for user, documents in sorted(histories.items()):
         if all(document.timestamp is not None for document in documents):
@@ -78,9 +63,9 @@ def requests_of(
     retriever: Retriever,
     calibration: Calibration,
     elsewhere: Sequence[str] = (),
-) -> Iterator[AskedFor]:
-    """The last request of each user to their own history, the next user's last one to the same, and one that was asked
-    ``elsewhere``, if there are any."""
+) -> Iterator[ServedRequest]:
+    """Yield the last request of each user to their own history, the next user's last one to the same, and one that was
+    asked ``elsewhere``, if there are any."""
     names = list(histories)
     for place, user in enumerate(names):
         *before, last = histories[user][-MOST_DOCUMENTS - 1 :]
@@ -92,26 +77,26 @@ def requests_of(
             texts[ELSEWHERE] = elsewhere[place % len(elsewhere)]
         for whose, text in texts.items():
             ranking = ranked(before, index, Request(text, last.timestamp))
-            yield AskedFor(user, whose, ranking[0].score, relatedness_of(ranking), calibration.asks(ranking))
+            yield ServedRequest(user, whose, ranking[0].score, relatedness_of(ranking), calibration.asks(ranking))
 
 
-def questions_figures(name: str, asked: Sequence[AskedFor]) -> dict[str, Any]:
+def questions_figures(name: str, asked: Sequence[ServedRequest]) -> dict[str, Any]:
     """The shares that end in a question, of own requests and of others', with the medians of s1 and relatedness.
 
     ``ask_unrelated``: the highest relatedness that at most ASKED of the own requests lie below.
     """
     figures: dict[str, Any] = {"history": name}
     for whose in WHOSE:
-        mine = [each for each in asked if each.whose == whose]
+        mine = [request for request in asked if request.whose == whose]
         if not mine:
             continue
-        bootstrap = Bootstrap([each.user for each in mine])
+        bootstrap = Bootstrap([request.user for request in mine])
         figures[whose] = {
             "requests": len(mine),
-            "asked": bootstrap.mean([float(each.asked) for each in mine]).to_json(),
-            "median_top_score": round(float(np.median([each.top_score for each in mine])), 4),
+            "asked": bootstrap.mean([float(request.asked) for request in mine]).to_json(),
+            "median_top_score": round(float(np.median([request.top_score for request in mine])), 4),
         }
-        related = sorted(each.related for each in mine if each.related is not None)
+        related = sorted(request.related for request in mine if request.related is not None)
         if len(related) == len(mine):
             figures[whose]["median_relatedness"] = round(float(np.median(related)), 4)
             if whose == OWN:
@@ -121,13 +106,13 @@ def questions_figures(name: str, asked: Sequence[AskedFor]) -> dict[str, Any]:
 
 def questions_tables(result: Json) -> Iterator[Table]:
     """Yield the table of the shares."""
-    kinds = [kind for kind in WHOSE if all(kind in each for each in result["histories"])]
+    kinds = [kind for kind in WHOSE if all(kind in figures for figures in result["histories"])]
     rows = tuple(
         (
-            each["history"],
-            *(cell for kind in kinds for cell in (str(each[kind]["requests"]), shown(each[kind]["asked"], 3))),
+            figures["history"],
+            *(cell for kind in kinds for cell in (str(figures[kind]["requests"]), shown(figures[kind]["asked"], 3))),
         )
-        for each in result["histories"]
+        for figures in result["histories"]
     )
     columns = ("history", *(column for kind in kinds for column in (WHOSE[kind], "asked")))
     floors = f"second floor {result['ask_below']}, of relatedness {result.get('ask_unrelated')}"

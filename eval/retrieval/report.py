@@ -76,7 +76,9 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "correlation over requests of s1 with the gain of the document chosen",
         f"after {PEARL}, appendix C.3, which has what is generated in place of the gain",
         2,
-        lambda bootstrap, outcomes: bootstrap.pearson([each.top_score for each in outcomes], top1_gains(outcomes)),
+        lambda bootstrap, outcomes: bootstrap.pearson(
+            [outcome.top_score for outcome in outcomes], top1_gains(outcomes)
+        ),
     ),
     Metric(
         "median_top1_gain",
@@ -94,7 +96,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "sum of the gains chosen over the sum of the best gains",
         "-",
         3,
-        lambda bootstrap, outcomes: bootstrap.ratio(top1_gains(outcomes), [each.best for each in outcomes]),
+        lambda bootstrap, outcomes: bootstrap.ratio(top1_gains(outcomes), [outcome.best for outcome in outcomes]),
     ),
     Metric(
         "win_rate",
@@ -103,7 +105,7 @@ METRICS: tuple[Metric[Outcomes], ...] = (
         "share of requests whose chosen gain is above the mean of the candidates', equal ones counting a half",
         "-",
         3,
-        lambda bootstrap, outcomes: bootstrap.mean(wins(top1_gains(outcomes), [each.mean for each in outcomes])),
+        lambda bootstrap, outcomes: bootstrap.mean(wins(top1_gains(outcomes), [outcome.mean for outcome in outcomes])),
     ),
 )
 
@@ -131,12 +133,12 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
     chosen = choices.outcomes(options.k)
     outcomes = {**chosen, RANDOM: choices.random_outcomes(), BEST: choices.best_outcomes(options.k)}
-    found = {name: figures(METRICS, bootstrap, each) for name, each in outcomes.items()}
-    compared = differences(METRICS, chosen, found, [*(name for name in baselines if name in chosen), RANDOM])
+    measured = {name: figures(METRICS, bootstrap, mine) for name, mine in outcomes.items()}
+    compared = differences(METRICS, chosen, measured, [*(name for name in baselines if name in chosen), RANDOM])
     return {
         **drawn.to_json(),
-        "models": [to_json(found[name], model=name) for name in chosen],
-        "baselines": [to_json(found[name], model=name) for name in (RANDOM, BEST)],
+        "models": [to_json(measured[name], model=name) for name in chosen],
+        "baselines": [to_json(measured[name], model=name) for name in (RANDOM, BEST)],
         "differences": [row | _ratio(bootstrap, row, outcomes) for row in compared],
         "pairs": _pairs(bootstrap, chosen),
     }
@@ -169,7 +171,7 @@ def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, 
 def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
     """Each model against each other: the paired difference of the top-1 gains, how often the first gains more, equal
     gains counting a half, and how often they are equal."""
-    gained = {model: top1_gains(each) for model, each in outcomes.items()}
+    gained = {model: top1_gains(mine) for model, mine in outcomes.items()}
     rows = []
     for first, second in permutations(outcomes, 2):
         won = wins(gained[first], gained[second])

@@ -29,19 +29,19 @@ def score_records(
     model: str, retriever: Retriever, records: Sequence[GainsRecord], advance: Callable[[], None] = lambda: None
 ) -> Scored:
     """Raises InputError that names the model and the record where a score is missing or not a finite number."""
-    found = []
+    scored = []
     for number, record in enumerate(records, start=1):
         scores = _scores(retriever, record)
         if scores.shape != (len(record.documents),) or not np.isfinite(scores).all():
+            name = f"record {number}" + (f" (id '{record.id}')" if record.id else "")
             raise InputError(
-                f"The model '{model}' gave no finite score to each of the {len(record.documents)} documents of "
-                f"{_name(number, record)}.",
+                f"The model '{model}' gave no finite score to each of the {len(record.documents)} documents of {name}.",
                 param="model",
                 code="not_finite",
             )
-        found.append(scores)
+        scored.append(scores)
         advance()
-    return Scored(model, tuple(found))
+    return Scored(model, tuple(scored))
 
 
 def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
@@ -53,10 +53,6 @@ def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
     scores = np.empty(len(ranked), np.float64)
     scores[order] = ranked
     return scores
-
-
-def _name(number: int, record: GainsRecord) -> str:
-    return f"record {number}" + (f" (id '{record.id}')" if record.id else "")
 
 
 class RememberingEncoder:

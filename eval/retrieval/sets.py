@@ -49,8 +49,9 @@ def sets_figures(files: Mapping[str, Sequence[GainsRecord]]) -> dict[str, Any]:
     drawn = {name: Bootstrap(clusters(records).names, seed=seed) for seed, (name, records) in enumerate(files.items())}
 
     def mean(values: Mapping[str, Floats]) -> Estimate:
-        each = [drawn[name].mean(own) for name, own in values.items()]
-        return Estimate(float(np.mean([one.value for one in each])), np.mean([one.resampled for one in each], axis=0))
+        means = [drawn[name].mean(own) for name, own in values.items()]
+        value = float(np.mean([estimate.value for estimate in means]))
+        return Estimate(value, np.mean([estimate.resampled for estimate in means], axis=0))
 
     def picked(counts: Mapping[str, list[int]]) -> dict[str, Floats]:
         return {
@@ -93,19 +94,19 @@ def sets_figures(files: Mapping[str, Sequence[GainsRecord]]) -> dict[str, Any]:
 
 
 def margins(behind: Floats) -> list[float]:
-    """Those that leave out about a tenth more of the documents each, which lie ``behind`` the best, (N, K), infinitely
-    where there is none; no margin where nothing can be left out."""
+    """The margins that leave out about a tenth more of the documents each, which lie ``behind`` the best, (N, K),
+    infinitely where there is none; no margin where nothing can be left out."""
     others = behind[:, 1:][np.isfinite(behind[:, 1:])]
     if not len(others):
         return []
     steps = np.quantile(others, np.linspace(0, 1, MARGINS, endpoint=False))
-    return [float(each) for each in np.unique(steps)]
+    return [float(step) for step in np.unique(steps)]
 
 
 def sets_tables(result: Json) -> Iterator[Table]:
     """Yield the table of the margins and that of counts."""
-    (found,) = result["models"]
-    names = [file["file"] for file in found["files"]]
+    (figures,) = result["models"]
+    names = [file["file"] for file in figures["files"]]
     rows = tuple(
         (
             "all" if point["margin"] is None else f"{point['margin']:.3f}",
@@ -114,10 +115,10 @@ def sets_tables(result: Json) -> Iterator[Table]:
             shown(point.get("less_all", {}).get("gain"), 1, sign=True),
             *(shown(point["by_file"][name], 1) for name in names),
         )
-        for point in found["curve"]
+        for point in figures["curve"]
     )
-    counted = ", ".join(f"{file['n']} requests of {file['file']}" for file in found["files"])
-    caption = f"{found['model']}: gain of the documents that score at most the margin below the best; {counted}."
+    counted = ", ".join(f"{file['n']} requests of {file['file']}" for file in figures["files"])
+    caption = f"{figures['model']}: gain of the documents that score at most the margin below the best; {counted}."
     yield Table(caption, ("margin", "documents", "gain", "less all's", *names), rows, result["command"])
-    by_count = tuple((f"the best {row['count']}", shown(row["gain"], 1)) for row in found["by_count"])
-    yield Table(f"{found['model']}: by count.", ("shown", "gain"), by_count)
+    by_count = tuple((f"the best {row['count']}", shown(row["gain"], 1)) for row in figures["by_count"])
+    yield Table(f"{figures['model']}: by count.", ("shown", "gain"), by_count)

@@ -34,16 +34,15 @@ def calibration_tables(result: Json) -> Iterator[Table]:
 
 def slices_tables(result: Json, metric: str = "top1_gain") -> Iterator[Table]:
     """One metric, a column a slice."""
-    digits = next(each.digits for each in retrieval.METRICS if each.name == metric)
+    (column,) = (figure for figure in retrieval.METRICS if figure.name == metric)
     for by in dict.fromkeys(part["by"] for part in result["slices"]):
         parts = [part for part in result["slices"] if part["by"] == by]
         columns = [f"{part['low']} to {part['high']} (n = {part['n']})" for part in parts]
         rows = [
-            (cells[0]["model"], *(shown(cell[metric], digits) for cell in cells))
+            (cells[0]["model"], *(shown(cell[metric], column.digits) for cell in cells))
             for cells in zip(*((*part["models"], *part["baselines"]) for part in parts), strict=True)
         ]
-        title = next(each.title for each in retrieval.METRICS if each.name == metric)
-        caption = f"{title.capitalize()} by {by.replace('_', ' ')}. {caption_of(result)}"
+        caption = f"{column.title.capitalize()} by {by.replace('_', ' ')}. {caption_of(result)}"
         yield Table(caption, ("model", *columns), tuple(rows), result["command"])
 
 

@@ -66,7 +66,7 @@ def test_a_request_without_a_time_is_made_now(write_lines):
         ({"request": ""}, "request: 'request' is empty"),
         ({"user_id": ""}, "user_id: 'user_id' must have 1 to 200"),
         ({"id": [1]}, "id: 'id' must be a string"),
-        ({"target": 5}, "target: 'target' must be a string, not a number."),
+        ({"target": 5}, "target: must be a string, not a number."),
         ({"target": "\0"}, "target: 'target' contains a NUL"),
     ],
 )
