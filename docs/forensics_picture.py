@@ -72,7 +72,7 @@ def invented():  # type: ignore[no-untyped-def]
         votes = {people["readers"].id: reader, people["editors"].id: editor}
         for name, (kappa, relevance) in TRAITS.items():
             agrees = chance.random() < (1 + kappa) / 2
-            vote = reader if agrees else reader.mirrored
+            vote = reader if agrees else Vote.B if reader is Vote.A else Vote.A
             votes[traits[name].id] = vote if chance.random() < relevance else Vote.NOT_APPLICABLE
         texts = {f"response_{side}": {"text": f"Answer {side} to question {number}."} for side in "ab"}
         pairs.append(Pair({"id": f"{number:08x}", "prompt": f"Question {number}?", **texts}).with_votes(votes))

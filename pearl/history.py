@@ -11,6 +11,7 @@ import math
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -42,19 +43,26 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
     ``advance`` is told how many bytes of the file (compressed, where it is) were read since the last call.
     Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
     """
+    with reading(path) as raw, decompressed(raw) as lines:
+        done = 0
+        # the empty line at the end is for the bytes that follow the last one
+        for number, line in enumerate(chain(_bounded(lines), (b"",)), start=1):
+            position = raw.tell()
+            if position != done:
+                advance(position - done)
+                done = position
+            if number == 1:
+                line = line.removeprefix(BOM_UTF8)
+            if line.strip():
+                yield JsonLine(number, _parse(line))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[IO[bytes]]:
+    """The file, open. Raises InputError when it cannot be read, also where it is read or decompressed."""
     try:
-        with path.open("rb") as raw, _decompressed(raw) as lines:
-            done = 0
-            # the empty line at the end is for the bytes that follow the last one
-            for number, line in enumerate(chain(_bounded(lines), (b"",)), start=1):
-                position = raw.tell()
-                if position != done:
-                    advance(position - done)
-                    done = position
-                if number == 1:
-                    line = line.removeprefix(BOM_UTF8)
-                if line.strip():
-                    yield JsonLine(number, _parse(line))
+        with path.open("rb") as raw:
+            yield raw
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error  # without a number, and the path once
         raise InputError(f"{path}: cannot be read: {why}", code="unreadable_file") from error
@@ -82,7 +90,8 @@ def parse_numbered_lines(
         yield parsed
 
 
-def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+def decompressed(raw: IO[bytes]) -> IO[bytes]:
+    """The file itself, or what it holds if it is gzipped."""
     compressed = raw.read(2) == GZIP_MAGIC
     raw.seek(0)
     return gzip.open(raw) if compressed else raw  # type: ignore[return-value]

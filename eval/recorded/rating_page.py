@@ -18,6 +18,7 @@ from typing import Any
 from eval.asking.json_lines import check_fields, read_lines
 from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import STYLES, style_named
+from eval.report.page import harmless_json
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
 
@@ -190,7 +191,7 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     text = json.dumps(study, ensure_ascii=False)
     study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     counts = {"items": len(items), "left_out": len(screens) - len(items), "labels": names, "digest": study["digest"]}
-    return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", _harmless(study)), counts
+    return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", harmless_json(study)), counts
 
 
 def _check_options(form: RatingForm, options: RatingOptions) -> None:
@@ -198,11 +199,6 @@ def _check_options(form: RatingForm, options: RatingOptions) -> None:
     for option, value, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
         if value and form.known_by != needed:
             raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
-
-
-def _harmless(study: Mapping[str, Any]) -> str:
-    """JSON in which no text can end the element that holds it."""
-    return json.dumps(study, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:

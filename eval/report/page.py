@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -18,6 +19,11 @@ th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: left;
 svg { max-width: 100%; height: auto; }
 code { font-size: 12px; }
 """
+
+
+def harmless_json(value: object) -> str:
+    """JSON in which no text can end the element of a page that holds it."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def write_page(path: Path, title: str, command: str, pictures: Iterable[str], tables: Iterable[Table]) -> None:

@@ -54,10 +54,10 @@ def with_rules(data: AnnotatedPairs, traits: tuple[Trait, ...] = PAIR_TRAITS) ->
         rows = zip(annotators, ahead[number], rated[number], neither[number], strict=True)
         pairs.append(
             pair.with_votes(
-                {each.id: _vote(float(sign), bool(is_rated), bool(none)) for each, sign, is_rated, none in rows}
+                {trait.id: _vote(float(sign), bool(is_rated), bool(none)) for trait, sign, is_rated, none in rows}
             )
         )
-    return data.with_annotators({each.id: each for each in annotators}, tuple(pairs))
+    return data.with_annotators({annotator.id: annotator for annotator in annotators}, tuple(pairs))
 
 
 def _vote(ahead: float, rated: bool, neither: bool) -> Vote:
@@ -73,11 +73,9 @@ def diction(pairs: Iterable[Pair], reference: str) -> Diction:
     log-odds with a Dirichlet prior, where they are surer than 1.96 standard errors."""
     own, others = [], []
     for pair in pairs:
-        vote = pair.vote(reference)
-        if vote and vote.chooses:
-            chosen, other = pair.texts if vote is Vote.A else pair.texts[::-1]
-            own.append(chosen)
-            others.append(other)
+        if (vote := pair.vote(reference)) and vote.chooses:
+            own.append(pair.texts[vote is Vote.B])
+            others.append(pair.texts[vote is Vote.A])
     uses = distinctive_words(word_counts(own), word_counts(others))
     more = tuple(use for use in uses if use.z >= LEAST_Z)
     return Diction(more, tuple(use for use in reversed(uses) if use.z <= -LEAST_Z))

@@ -17,11 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.forensics.measures import Resampling, Z, corrected
-from eval.recorded.forensics.metrics import LEVEL, MODEL, annotator_rows, overall_figures, rows_of, with_reference
-from eval.recorded.forensics.pairs import MODEL_IDENTITY, Annotator
-from eval.recorded.forensics.votes import A, B, Codes, Mask, VoteTable, models_of_table, read_votes
+from eval.recorded.forensics.measures import Resampling
+from eval.recorded.forensics.metrics import (
+    MODEL,
+    add_corrected,
+    annotator_rows,
+    overall_figures,
+    rows_of,
+    with_reference,
+)
+from eval.recorded.forensics.pairs import MODEL_IDENTITY
+from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
 from pearl.errors import InputError
+from pearl.proportions import Z
 from pearl.stats import Floats, Interval
 
 MOST_COLUMNS = 30
@@ -51,9 +59,12 @@ class VoteColumn:
     reference: int
 
     @property
+    def votes(self) -> Codes:
+        return self.table.codes[:, self.reference]
+
+    @property
     def chosen(self) -> Mask:
-        codes = self.table.codes[:, self.reference]
-        return np.asarray((codes == A) | (codes == B))
+        return chooses(self.votes)
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions) -> dict[str, Any]:
@@ -66,7 +77,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
 
     Raises InputError for fewer than ``least`` or too many, and for one that has nothing to compare.
     """
-    found = []
+    columns = []
     for file, table in tables:
         for group, part in _groups(file, table, options.by):
             references = [*options.references, *_models(part, options)]
@@ -78,32 +89,42 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
                     group or "",
                     reference if len(references) > 1 or not (group or len(tables) > 1) else "",
                 ]
-                whole, place = _referenced(file, part, reference, options.against)
-                found.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
-    if not least <= len(found) <= MOST_COLUMNS:
+                try:
+                    whole, place = with_reference(part, reference, options.against)
+                except InputError as error:
+                    raise InputError(f"{file}: {error.message}", param=error.param, code=error.code) from None
+                columns.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
+    if not least <= len(columns) <= MOST_COLUMNS:
         raise InputError(
-            f"{len(found)} columns, of {least} to {MOST_COLUMNS}: name several --pairs, --reference, --models or --by.",
-            code="too_many" if found[1:] else "too_few",
+            f"{len(columns)} columns, of {least} to {MOST_COLUMNS}: name several --pairs, --reference, --models or "
+            "--by.",
+            code="too_many" if columns[1:] else "too_few",
         )
-    for column in found:
+    for column in columns:
         if not column.chosen.any():
             raise InputError(f"{column.file}: {column.name}: the reference chooses no response.", code="only_ties")
-    return found
+    return columns
 
 
 def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str, Any]:
     """Every annotator in every column, and the differences of its strength between columns."""
-    annotators = _compared_annotators(columns)
+    references = {column.table.annotators[column.reference].id for column in columns}
+    annotators = {
+        annotator.id: annotator
+        for column in columns
+        for annotator in (column.table.annotators[place] for place in rows_of(column.table, column.reference))
+        if annotator.id not in references and annotator.kind != MODEL_IDENTITY
+    }
     figures = [_figures(column, list(annotators), resampling) for column in columns]
     rows: list[dict[str, Any]] = [
-        {"name": each.name, "id": each.id, "type": each.kind, "columns": [figure.get(each.id) for figure in figures]}
-        for each in annotators.values()
+        {"name": annotator.name, "id": id, "type": annotator.kind, "columns": [by_id.get(id) for by_id in figures]}
+        for id, annotator in annotators.items()
     ]
-    _correct([cell for row in rows for cell in row["columns"] if cell is not None])
+    add_corrected([cell for row in rows for cell in row["columns"] if cell is not None])
     differences = _differences(columns, rows)
     for row in rows:
-        of_row = [each for each in differences if each["id"] == row["id"]]
-        row["max_difference"] = max(of_row, key=lambda each: float(each["strength"]["value"]), default=None)
+        of_row = [difference for difference in differences if difference["id"] == row["id"]]
+        row["max_difference"] = max(of_row, key=lambda difference: float(difference["strength"]["value"]), default=None)
     rows.sort(key=lambda row: -row["max_difference"]["strength"]["value"] if row["max_difference"] else 1.0)
     return {
         "columns": [
@@ -114,7 +135,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
                 "reference": column.table.annotators[column.reference].name,
                 "pairs": len(column.table.ids),
                 "n": int(column.chosen.sum()),
-                "overall": overall_figures(column.table, column.table.codes[:, column.reference]),
+                "overall": overall_figures(column.table, column.votes),
             }
             for column in columns
         ],
@@ -142,47 +163,22 @@ def _models(table: VoteTable, options: ColumnOptions) -> Iterator[str]:
         yield from (f"{MODEL} {model}" for model in models_of_table(table) if list(options.against) != [model])
 
 
-def _referenced(file: str, table: VoteTable, reference: str, against: Sequence[str]) -> tuple[VoteTable, int]:
-    try:
-        return with_reference(table, reference, against)
-    except InputError as error:
-        raise InputError(f"{file}: {error.message}", param=error.param, code=error.code) from None
-
-
-def _compared_annotators(columns: Sequence[VoteColumn]) -> dict[str, Annotator]:
-    """The annotators that are compared, by id: no column's reference, and no identity of a model."""
-    references = {column.table.annotators[column.reference].id for column in columns}
-    found = (column.table.annotators[place] for column in columns for place in rows_of(column.table, column.reference))
-    return {each.id: each for each in found if each.id not in references and each.kind != MODEL_IDENTITY}
-
-
 def _figures(column: VoteColumn, ids: Sequence[str], resampling: Resampling) -> dict[str, dict[str, Any]]:
-    """The row of each annotator in a column, by id; its p-value is corrected later, over all columns."""
-    places = {each.id: place for place, each in enumerate(column.table.annotators)}
-    rows = [places[id] for id in ids if id in places]
-    reference = column.table.codes[:, column.reference]
-    made = annotator_rows(column.table, rows, reference, resampling)
-    return {row["id"]: {name: value for name, value in row.items() if name not in ("name", "type")} for row in made}
-
-
-def _correct(rows: Sequence[dict[str, Any]]) -> None:
-    """Put p-values into the rows that are corrected over all of them."""
-    p = np.array([row["p_value"] for row in rows])
-    for name, method in (("p_corrected", "bonferroni"), ("p_holm", "holm")):
-        for row, value in zip(rows, corrected(p, method), strict=True):
-            row[name] = float(value)
-    for row in rows:
-        row["significant"] = row["p_corrected"] < LEVEL
+    """The row of each annotator in a column, by id; its p-value is corrected again later, over all columns."""
+    places = column.table.places
+    rows = annotator_rows(column.table, [places[id] for id in ids if id in places], column.votes, resampling)
+    return {row["id"]: {name: value for name, value in row.items() if name not in ("name", "type")} for row in rows}
 
 
 def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The difference of every two columns in the strength of each annotator, the larger first, p-values corrected over
     all of them. Normal, after an agreeing and a disagreeing vote is added to each column, as Agresti and Caffo do."""
-    everywhere = {
-        id: number for number, id in enumerate(dict.fromkeys(id for each in columns for id in each.table.ids))
-    }
+    from scipy.stats import norm
+
+    ids = dict.fromkeys(id for column in columns for id in column.table.ids)
+    everywhere = {id: number for number, id in enumerate(ids)}
     signed = [_signed(column, [row["id"] for row in rows], everywhere) for column in columns]
-    found = []
+    differences: list[dict[str, Any]] = []
     for (i, (first, in_first)), (j, (second, in_second)) in combinations(enumerate(signed), 2):
         n, m = int(in_first.sum()), int(in_second.sum())
         centre, other = first.sum(axis=0) / (n + 2), second.sum(axis=0) / (m + 2)
@@ -197,35 +193,33 @@ def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) 
                 continue
             larger, smaller = (i, j) if gap >= 0 else (j, i)
             size = abs(float(gap))
-            found.append(
+            differences.append(
                 {
                     "name": row["name"],
                     "id": row["id"],
                     "column": columns[larger].name,
                     "against": columns[smaller].name,
                     "strength": Interval(size, size - Z * float(error), size + Z * float(error)).to_json(),
-                    "p_value": _two_sided(size / float(error)),
+                    "p_value": float(2 * norm.sf(size / float(error))),
                 }
             )
-    _correct(found)
-    return found
+    add_corrected(differences)
+    return differences
 
 
 def _signed(column: VoteColumn, ids: Sequence[str], everywhere: dict[str, int]) -> tuple[NDArray[np.int8], Mask]:
     """1 where an annotator agrees with the reference, -1 where it disagrees, 0 elsewhere (T, K); and the pairs that
     count in the column (T,)."""
-    table, chosen = column.table, column.chosen
-    places = {each.id: place for place, each in enumerate(table.annotators)}
+    table, places = column.table, column.table.places
     where = np.array([everywhere[id] for id in table.ids])
     signed = np.zeros((len(everywhere), len(ids)), np.int8)
     counted = np.zeros(len(everywhere), np.bool_)
-    counted[where] = chosen
-    reference: Codes = table.codes[:, column.reference]
+    counted[where] = column.chosen
     for number, id in enumerate(ids):
         if id in places:
             codes = table.codes[:, places[id]]
-            votes = chosen & ((codes == A) | (codes == B))
-            signed[where, number] = np.where(votes, np.where(codes == reference, 1, -1), 0)
+            both = column.chosen & chooses(codes)
+            signed[where, number] = np.where(both, np.where(codes == column.votes, 1, -1), 0)
     return signed, counted
 
 
@@ -233,9 +227,3 @@ def _variance(signed: NDArray[np.int8], centre: Floats) -> Floats:
     """The variance of a strength, with the two votes that are added."""
     squares = ((signed - centre) ** 2).sum(axis=0) + (1 - centre) ** 2 + (1 + centre) ** 2
     return np.asarray(squares / (len(signed) + 2) ** 2)
-
-
-def _two_sided(z: float) -> float:
-    from scipy.stats import norm
-
-    return float(2 * norm.sf(z))

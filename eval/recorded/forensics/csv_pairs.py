@@ -6,9 +6,7 @@ the rest is metadata.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from eval.recorded.forensics.pairs import (
     spelled_vote,
 )
 from pearl.errors import InputError
-from pearl.history import GZIP_MAGIC
+from pearl.history import decompressed, reading
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)
@@ -41,16 +39,16 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
     lines, header, rows = _rows(path)
     others = [name for name in header if name not in STANDARD]
     voting = [name for name in others if any(row[name].strip() in CHOICES for row in rows)]
-    kept = [name for name in others if name not in voting]
+    rest = [name for name in others if name not in voting]
     metadata: dict[str, Any] = {"version": "2.0", "default_annotator": default_annotator().id}
-    if kept:
-        metadata["available_metadata_keys_per_comparison"] = kept
+    if rest:
+        metadata["available_metadata_keys_per_comparison"] = rest
     yield 1, "metadata", metadata
     annotators = [default_annotator(), *map(column_annotator, voting)]
     yield 1, "annotators", {annotator.id: dict(annotator.fields) for annotator in annotators}
     taken: dict[str, str | None] = {}
     for line, row in zip(lines, rows, strict=True):
-        yield line, "comparisons", _pair(path, line, row, (voting, kept), taken)
+        yield line, "comparisons", _pair(path, line, row, (voting, rest), taken)
 
 
 def column_annotator(column: str) -> Annotator:
@@ -73,28 +71,20 @@ def csv_text(data: AnnotatedPairs) -> Iterator[str]:
         pair.id == _identity(pair.fields, True) for pair in data.pairs
     )
     prompt = "input" if counted else "prompt"
-    header = ["text_a", "text_b", PREFERRED, prompt, *(("model_a", "model_b") if named else ())]
-    for row in (
-        [*header, *(annotator.name for annotator in columns), *metadata],
-        *(_cells(pair, named, columns, metadata) for pair in data.pairs),
-    ):
-        buffer = io.StringIO()
-        csv.writer(buffer).writerow(row)
-        yield buffer.getvalue()
+    models = ("model_a", "model_b") if named else ()
+    yield _line(*NEEDED, prompt, *models, *(annotator.name for annotator in columns), *metadata)
+    for pair in data.pairs:
+        votes = [pair.vote(annotator.id) for annotator in (default_annotator(), *columns)]
+        preferred, *words = ["" if vote is None else f"text_{vote}" if vote.chooses else str(vote) for vote in votes]
+        named_models = [model or "" for model in pair.models] if named else []
+        rest = (pair.metadata.get(key, "") for key in metadata)
+        yield _line(*pair.texts, preferred, pair.prompt or "", *named_models, *words, *rest)
 
 
-def _cells(pair: Any, named: bool, columns: Sequence[Annotator], metadata: Sequence[str]) -> list[str]:
-    votes = [pair.vote(annotator.id) for annotator in (default_annotator(), *columns)]
-    words = ["" if vote is None else f"text_{vote}" if vote.chooses else str(vote) for vote in votes]
-    models = [model or "" for model in pair.models] if named else []
-    return [
-        *pair.texts,
-        words[0],
-        pair.prompt or "",
-        *models,
-        *words[1:],
-        *(pair.metadata.get(key, "") for key in metadata),
-    ]
+def _line(*cells: str) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow(cells)
+    return buffer.getvalue()
 
 
 def _check_fits(data: AnnotatedPairs) -> None:
@@ -133,7 +123,9 @@ def _pair(
     columns: tuple[Sequence[str], Sequence[str]],
     taken: dict[str, str | None],
 ) -> dict[str, Any]:
-    voting, kept = columns
+    """The object of a row: ``columns`` are those of annotators and those of metadata, ``taken`` the prompt of every id
+    so far."""
+    voting, rest = columns
     responses = [
         {"text": row[f"text_{side}"], **({"model": row[f"model_{side}"]} if row.get(f"model_{side}") else {})}
         for side in "ab"
@@ -149,7 +141,7 @@ def _pair(
             for name, annotator in annotators.items()
             if row[name].strip()
         },
-        **({"metadata": {name: row[name] for name in kept}} if kept else {}),
+        **({"metadata": {name: row[name] for name in rest}} if rest else {}),
     }
     identity = _identity(fields, bool(row.get("input")))
     if taken.setdefault(identity, prompt) != prompt:  # the same responses to another prompt
@@ -208,15 +200,8 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 
 def _content(path: Path) -> str:
-    try:
-        with path.open("rb") as raw:
-            compressed = raw.read(2) == GZIP_MAGIC
-        with gzip.open(path) if compressed else path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}", code="unreadable_file"
-        ) from error
+    with reading(path) as raw, decompressed(raw) as file:
+        content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise InputError(
             f"{path}: has more than {MOST_BYTES:,} bytes, the most of a CSV that is read; split it, and put the parts "

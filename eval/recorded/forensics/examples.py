@@ -12,9 +12,9 @@ import numpy as np
 from eval.recorded.forensics.comparison import VoteColumn
 from eval.recorded.forensics.pair_files import PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import Pair
-from eval.recorded.forensics.votes import NO_VOTE, A, B, Mask
+from eval.recorded.forensics.votes import NO_VOTE, Codes, chooses
 
-EACH = 2  # pairs of a kind, of every annotator in every column
+OF_A_KIND = 2  # pairs of a kind, of every annotator in every column
 MARKS = "ab&0-! "  # by the place of a vote
 LONGEST = 6_000  # characters of a text
 TOPIC = 60  # characters of a field of the metadata that can be filtered by
@@ -44,69 +44,53 @@ def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number
     places = [{id: place for place, id in enumerate(column.table.ids)} for column in columns]
     shown = []
     for file, ids in wanted.items():
-        for pair in _read(Path(file), ids):
-            at = [
-                place.get(pair.id) if column.file == file else None
-                for column, place in zip(columns, places, strict=True)
-            ]
-            shown.append(_shown(pair, _marks(columns, at), _votes(columns, at, annotators)))
+        for name, pair in stream_pairs(Path(file)):
+            if name == PAIRS and pair.id in ids:
+                ids.remove(pair.id)
+                rows = [
+                    column.table.codes[place[pair.id]] if column.file == file and pair.id in place else None
+                    for column, place in zip(columns, places, strict=True)
+                ]
+                shown.append(_shown(pair, _marks(columns, rows), _votes(columns, rows, annotators)))
     return Examples(tuple(shown), every)
 
 
 def _ids(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) -> Iterable[str]:
     """The ids of pairs of a file: those of every kind first, then any, evenly spread."""
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for column in columns:
-        table, reference = column.table, column.table.codes[:, column.reference]
-        places = {each.id: place for place, each in enumerate(table.annotators)}
+        table, places = column.table, column.table.places
         for id in annotators:
             if id in places:
                 codes = table.codes[:, places[id]]
-                votes = column.chosen & ((codes == A) | (codes == B))
-                for kind in (votes & (codes == reference), votes & (codes != reference), column.chosen & ~votes):
-                    found.update(dict.fromkeys(table.ids[place] for place in _some(kind)))
+                both, same = column.chosen & chooses(codes), codes == column.votes
+                for kind in (both & same, both & ~same, column.chosen & ~both):
+                    ids.update(dict.fromkeys(table.ids[place] for place in np.flatnonzero(kind)[:OF_A_KIND]))
     for column in columns:
-        others = [id for id in column.table.ids if id not in found]
-        found.update(dict.fromkeys(others[place] for place in _spread(len(others), max(number - len(found), 0))))
-    return found
-
-
-def _some(kind: Mask) -> Sequence[int]:
-    return [int(place) for place in np.flatnonzero(kind)[:EACH]]
+        others = [id for id in column.table.ids if id not in ids]
+        ids.update(dict.fromkeys(others[place] for place in _spread(len(others), max(number - len(ids), 0))))
+    return ids
 
 
 def _spread(length: int, number: int) -> Sequence[int]:
     """At most ``number`` places, evenly over a length."""
-    return (
-        [int(place) for place in np.unique(np.linspace(0, length - 1, min(number, length)).astype(int))]
-        if length
-        else []
-    )
+    places = np.linspace(0, length - 1, min(number, length)) if length else np.array([])
+    return [int(place) for place in np.unique(places.astype(int))]
 
 
-def _read(path: Path, ids: set[str]) -> Iterable[Pair]:
-    left = set(ids)
-    for name, value in stream_pairs(path):
-        if name == PAIRS and value.id in left:
-            left.remove(value.id)
-            yield value
-
-
-def _marks(columns: Sequence[VoteColumn], at: Sequence[int | None]) -> str:
-    """The vote of each column's reference as a character; a blank where the pair is not in the column."""
-    codes = [
-        NO_VOTE if place is None else column.table.codes[place, column.reference]
-        for column, place in zip(columns, at, strict=True)
-    ]
+def _marks(columns: Sequence[VoteColumn], rows: Sequence[Codes | None]) -> str:
+    """The vote of each column's reference on a pair as a character; a blank where the pair is not in the column.
+    ``rows`` are all votes on the pair, None where it is not in the column."""
+    codes = [NO_VOTE if row is None else row[column.reference] for column, row in zip(columns, rows, strict=True)]
     return "".join(MARKS[code] for code in codes)
 
 
-def _votes(columns: Sequence[VoteColumn], at: Sequence[int | None], annotators: Sequence[str]) -> str:
-    """The votes of the annotators (ids) as characters."""
-    for column, place in zip(columns, at, strict=True):
-        if place is not None:
-            row = dict(zip((each.id for each in column.table.annotators), column.table.codes[place], strict=True))
-            return "".join(MARKS[row.get(id, NO_VOTE)] for id in annotators)
+def _votes(columns: Sequence[VoteColumn], rows: Sequence[Codes | None], annotators: Sequence[str]) -> str:
+    """The votes of the annotators (ids) on a pair as characters, by the first column that has it."""
+    for column, row in zip(columns, rows, strict=True):
+        if row is not None:
+            places = column.table.places
+            return "".join(MARKS[row[places[id]] if id in places else NO_VOTE] for id in annotators)
     return MARKS[NO_VOTE] * len(annotators)
 
 

@@ -5,7 +5,6 @@ Texts and names go into the page as text: escaped in tables, and as JSON whose a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -16,6 +15,7 @@ from eval.recorded.forensics.comparison_tables import SIGNED, by_spread, is_grey
 from eval.recorded.forensics.examples import Examples
 from eval.recorded.forensics.measures import MEASURES
 from eval.recorded.forensics.tables import DIGITS, TEXTS, p_cell, titles
+from eval.report.page import harmless_json
 from eval.report.tables import NOTHING, Json
 
 TEMPLATE = Path(__file__).with_name("forensics_page.html")
@@ -38,7 +38,7 @@ def forensics_page(result: Json, examples: Examples, title: str) -> str:
     )
     parts = {"@TITLE": escape(title), "@TABLES": "\n".join(sections), "@DATA": _data(result, examples)}
     # in one pass: a name may be @DATA
-    return PART.sub(lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
+    return PART.sub(lambda part: parts[part[0]], TEMPLATE.read_text(encoding="utf-8"))
 
 
 def _head(result: Json) -> str:
@@ -150,8 +150,7 @@ def _overall(result: Json) -> Iterator[str]:
 
 def _meanings() -> Iterator[str]:
     body = [
-        [f"<td>{escape(each.title)}</td>", f"<td>{escape(each.how)}</td>", f"<td>{escape(each.source)}</td>"]
-        for each in MEASURES
+        [f"<td>{escape(text)}</td>" for text in (measure.title, measure.how, measure.source)] for measure in MEASURES
     ]
     yield "<h2>The figures</h2>" + _table(["figure", "how it is computed", "source"], body)
     yield (
@@ -223,5 +222,4 @@ def _data(result: Json, examples: Examples) -> str:
         "pairs": examples.shown,
         "note": f"{some} {examples.pairs:,} pairs are in this page, some of every kind and annotator first.",
     }
-    text = json.dumps(value, ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return harmless_json(value)

@@ -15,18 +15,18 @@ _HUB = re.compile(r"hf:/{1,2}datasets/(?P<name>[^/@]+/[^/@]+)(?:@(?P<revision>[^
 def local_file(path: Path) -> Path:
     """The file itself, or the copy of a hub's file in the hub's cache, loaded once. Raises InputError where there is
     none, or the hub cannot be reached."""
-    found = _HUB.fullmatch(str(path))
-    if found is None:
+    address = _HUB.fullmatch(str(path))
+    if address is None:
         return path
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     try:
         local = hf_hub_download(
-            found["name"],
-            found["file"],
+            address["name"],
+            address["file"],
             repo_type="dataset",
-            revision=found["revision"],
+            revision=address["revision"],
             endpoint=os.environ.get("HF_ENDPOINT"),
         )
     except (OSError, HFValidationError, HfHubHTTPError) as error:

@@ -30,10 +30,10 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
                 raise InputError(f"--{option} {name}: no pair names it; there are {there}.", code="unknown_model")
     annotators = {model: identity_annotator(model, references) for model in targets or known}
     pairs = [
-        pair.with_votes({each.id: identity_vote(pair, model, references) for model, each in annotators.items()})
+        pair.with_votes({model.id: identity_vote(pair, name, references) for name, model in annotators.items()})
         for pair in data.pairs
     ]
-    return data.with_annotators({each.id: each for each in annotators.values()}, tuple(pairs))
+    return data.with_annotators({annotator.id: annotator for annotator in annotators.values()}, tuple(pairs))
 
 
 def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Collection, Iterator
+from io import TextIOWrapper
 from json.decoder import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any
 
 from pearl.errors import InputError
-from pearl.history import GZIP_MAGIC, MAX_LINE_BYTES
+from pearl.history import MAX_LINE_BYTES, decompressed, reading
 
 CHUNK = 1 << 22  # characters read at a time
 BLANK = " \t\r\n"
@@ -24,15 +23,10 @@ def read_members(path: Path, streamed: Collection[str]) -> Iterator[tuple[int, s
     Raises InputError that names the file and the line.
     """
     try:
-        with path.open("rb") as raw:
-            compressed = raw.read(2) == GZIP_MAGIC
-        with gzip.open(path, "rt", encoding="utf-8-sig") if compressed else path.open(encoding="utf-8-sig") as text:
+        with reading(path) as raw, TextIOWrapper(decompressed(raw), encoding="utf-8-sig") as text:
             yield from _Cursor(path, text).members(streamed)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 ({error.reason}).", code="invalid_unicode") from error
-    except (OSError, EOFError, zlib.error) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {why}", code="unreadable_file") from error
 
 
 class _Cursor:

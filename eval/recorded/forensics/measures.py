@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.forensics.votes import A, B, Codes
+from eval.recorded.forensics.votes import A, B, Codes, chooses
+from pearl.proportions import Z
 from pearl.stats import Floats, Interval
 
-Z = 1.959963984540054  # of the normal distribution, two-sided 95%
 TOGETHER = 64  # annotators whose resamples are in memory at once
 AA, BB, AB, BA, NONE = range(5)
 
@@ -58,8 +58,8 @@ def agreement_of_all(counts: Floats) -> Floats:
 
 def accuracy(counts: Floats) -> Floats:
     """The agreement, 0.5 where both never choose."""
-    found = agreement(counts)
-    return np.where(np.isnan(found), 0.5, found)
+    share = agreement(counts)
+    return np.where(np.isnan(share), 0.5, share)
 
 
 def kappa(counts: Floats) -> Floats:
@@ -67,8 +67,8 @@ def kappa(counts: Floats) -> Floats:
     both = agreed(counts) + disagreed(counts)
     annotator_a, reference_a = counts[..., AA] + counts[..., AB], counts[..., AA] + counts[..., BA]
     chance = _ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
-    found = _ratio(agreement(counts) - chance, np.where(np.abs(1 - chance) < 1e-12, 0.0, 1 - chance))
-    return np.where(both == 0, 0.0, found)
+    beyond = _ratio(agreement(counts) - chance, np.where(np.abs(1 - chance) < 1e-12, 0.0, 1 - chance))
+    return np.where(both == 0, 0.0, beyond)
 
 
 def kappa_randomized(counts: Floats) -> Floats:
@@ -105,7 +105,7 @@ class Resampling:
 
 def five_counts(codes: Codes, reference: Codes) -> Floats:
     """The counts of each annotator (N, K) with the reference (N,): (K, 5)."""
-    chosen = (reference == A) | (reference == B)
+    chosen = chooses(reference)
     a, b = (codes == A)[chosen], (codes == B)[chosen]
     for_a = (reference == A)[chosen][:, None]
     counts = np.stack([(a & for_a), (b & ~for_a), (a & ~for_a), (b & for_a)], axis=-1).sum(axis=0)
@@ -115,18 +115,18 @@ def five_counts(codes: Codes, reference: Codes) -> Floats:
 def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
     """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap; None where undefined."""
     generator = np.random.default_rng(resampling.seed)
-    found: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
+    by_measure: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
     for start in range(0, len(counts), TOGETHER):
         some = counts[start : start + TOGETHER]
         drawn = _resampled(generator, some, resampling)
         for measure in MEASURES:
             low, high = _bounds(measure.of(drawn))
             values = measure.of(some)
-            found[measure.name] += [
+            by_measure[measure.name] += [
                 None if np.isnan(value) else Interval(float(value), float(min(value, below)), float(max(value, above)))
                 for value, below, above in zip(values, low, high, strict=True)
             ]
-    return found
+    return by_measure
 
 
 def closed_form(counts: Floats) -> list[Interval]:
@@ -144,8 +144,8 @@ def p_values(counts: Floats) -> Floats:
 
     agreeing, both = agreed(counts), agreed(counts) + disagreed(counts)
     more = agreeing > both - agreeing
-    found = np.where(more, binom.sf(agreeing - 1, both, 0.5), binom.cdf(agreeing, both, 0.5))
-    return np.where(both == 0, 1.0, found)
+    tail = np.where(more, binom.sf(agreeing - 1, both, 0.5), binom.cdf(agreeing, both, 0.5))
+    return np.where(both == 0, 1.0, tail)
 
 
 def corrected(p: Floats, method: str) -> Floats:

@@ -43,19 +43,18 @@ def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> An
     for pair in data.pairs:
         votes = {new[id].id if id in new else id: vote for id, vote in pair.annotations.items()}
         pairs.append(Pair({**pair.fields, "annotations": votes}))
-    return AnnotatedPairs({each.id: each for each in annotators}, tuple(pairs), data.metadata, data.more)
+    by_id = {annotator.id: annotator for annotator in annotators}
+    return AnnotatedPairs(by_id, tuple(pairs), data.metadata, data.more)
 
 
 def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> AnnotatedPairs:
-    _check_annotators(where, first, second)
+    both = [id for id in second.annotators if id in first.annotators]
+    differ = [id for id in both if first.annotators[id].name != second.annotators[id].name]
+    _refuse(where, "different annotators have the id", differ)
     pairs = {pair.id: pair for pair in first.pairs}
-    shared = [(pairs[pair.id], pair) for pair in second.pairs if pair.id in pairs]
-    _refuse(where, "pairs with different texts have the id", (a.id for a, b in shared if a.digest != b.digest))
-    _refuse(where, "an annotator votes differently on", (_conflict(a, b) for a, b in shared))
-    for pair in second.pairs:
-        pairs[pair.id] = _united(pairs[pair.id], pair) if pair.id in pairs else pair
+    _add(where, pairs, second.pairs)
     return AnnotatedPairs(
-        {**first.annotators, **{id: each for id, each in second.annotators.items() if id not in first.annotators}},
+        {**first.annotators, **{id: new for id, new in second.annotators.items() if id not in first.annotators}},
         tuple(pairs.values()),
         _metadata(first.metadata, second.metadata),
         {**second.more, **first.more},
@@ -66,12 +65,17 @@ def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
     """The data set with one pair an id, which has the votes of all its copies."""
     pairs: dict[str, Pair] = {}
     for pair in data.pairs:
-        before = pairs.setdefault(pair.id, pair)
-        if before is not pair:
-            _refuse(name, "pairs with different texts have the id", [pair.id] if before.digest != pair.digest else [])
-            _refuse(name, "an annotator votes differently on", [_conflict(before, pair)])
-            pairs[pair.id] = _united(before, pair)
+        _add(name, pairs, [pair])
     return AnnotatedPairs(data.annotators, tuple(pairs.values()), data.metadata, data.more)
+
+
+def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
+    """Put more pairs of different ids to those there are, by id, each united with its copy."""
+    shared = [(pairs[pair.id], pair) for pair in more if pair.id in pairs]
+    _refuse(where, "pairs with different texts have the id", (a.id for a, b in shared if a.digest != b.digest))
+    _refuse(where, "an annotator votes differently on", (_conflict(a, b) for a, b in shared))
+    for pair in more:
+        pairs[pair.id] = _united(pairs[pair.id], pair) if pair.id in pairs else pair
 
 
 def _united(first: Pair, second: Pair) -> Pair:
@@ -86,30 +90,25 @@ def _united(first: Pair, second: Pair) -> Pair:
 
 def _conflict(first: Pair, second: Pair) -> str:
     """The pair and the annotators that voted differently on it; empty if none did."""
-    found = [id for id in second.annotations if id in first.annotations and first.vote(id) != second.vote(id)]
-    return f"{first.id} ({', '.join(found)})" if found else ""
-
-
-def _check_annotators(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> None:
-    both = [id for id in second.annotators if id in first.annotators]
-    differ = [id for id in both if first.annotators[id].name != second.annotators[id].name]
-    _refuse(where, "different annotators have the id", differ)
+    differing = [id for id in second.annotations if id in first.annotations and first.vote(id) != second.vote(id)]
+    return f"{first.id} ({', '.join(differing)})" if differing else ""
 
 
 def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
-    found = list(dict.fromkeys(filter(None, ids)))
-    if found:
-        more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+    """Raises InputError that names the ids, if there are any but empty ones."""
+    colliding = list(dict.fromkeys(filter(None, ids)))
+    if colliding:
+        more = f" and {len(colliding) - SHOWN:,} more" if len(colliding) > SHOWN else ""
         apart = "; --apart keeps annotators of two files apart" if "annotator" in what else ""
-        raise InputError(f"{where}: {what} {', '.join(found[:SHOWN])}{more}{apart}.", code="colliding_ids")
+        raise InputError(f"{where}: {what} {', '.join(colliding[:SHOWN])}{more}{apart}.", code="colliding_ids")
 
 
 def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """The first's metadata, and what the second has more; names joined, lists of keys united."""
-    found = {**second, **first}
+    metadata = {**second, **first}
     for name in NAMES:
         values = dict.fromkeys(str(part[name]) for part in (first, second) if part.get(name))
         if values:
-            found[name] = " + ".join(values)
+            metadata[name] = " + ".join(values)
     keys = dict.fromkeys([*first.get(KEYS, ()), *second.get(KEYS, ())])
-    return {**found, KEYS: list(keys)} if keys else found
+    return {**metadata, KEYS: list(keys)} if keys else metadata

@@ -13,7 +13,6 @@ from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.measures import (
     MEASURES,
     Resampling,
-    Z,
     agreed,
     closed_form,
     corrected,
@@ -25,9 +24,10 @@ from eval.recorded.forensics.measures import (
 from eval.recorded.forensics.pairs import NON_PREFERENCE
 from eval.recorded.forensics.people import people_figures
 from eval.recorded.forensics.trait_pairs import trait_pairs
-from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, B, Codes, VoteTable, model_identities, read_votes
-from eval.stats.proportions import wilson_json
+from eval.recorded.forensics.votes import NO_VOTE, VOTES, A, Codes, VoteTable, chooses, model_identities, read_votes
+from eval.stats.proportions import interval_json, wilson_json
 from pearl.errors import InputError
+from pearl.proportions import Z
 from pearl.stats import Floats, Interval
 
 MODEL = "model:"
@@ -59,26 +59,25 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
     """The figures of a table of votes. Raises InputError where nothing can be compared."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
-    chosen = (reference == A) | (reference == B)
+    chosen = chooses(reference)
     if not chosen.any():
-        given = int((reference != NO_VOTE).sum())
+        votes = int((reference != NO_VOTE).sum())
         raise InputError(
-            f"--reference {options.reference}: none of its {given:,} votes chooses a response, "
+            f"--reference {options.reference}: none of its {votes:,} votes chooses a response, "
             "so there is nothing to agree with.",
             param="reference",
             code="only_ties",
         )
-    rows = rows_of(table, place)
     figures: dict[str, Any] = {
         "n": int(chosen.sum()),
         "pairs": len(table.ids),
         "left_out": table.left_out,
-        "reference": _annotator(table, place) | {"votes": _votes(reference)},
+        "reference": _annotator(table, place)
+        | {"votes": {vote.value: int((reference == code).sum()) for code, vote in enumerate(VOTES)}},
         "overall": overall_figures(table, reference),
-        "annotators": annotator_rows(table, rows, reference, options.resampling),
+        "annotators": annotator_rows(table, rows_of(table, place), reference, options.resampling),
     }
-    people = people_figures(table)
-    if people:
+    if people := people_figures(table):
         figures["people"] = people
     if options.pairwise:
         figures["trait_pairs"] = trait_pairs(table, options.resampling)
@@ -110,23 +109,31 @@ def annotator_rows(
     counts = five_counts(table.codes[:, list(rows)], reference)
     measured, closed = intervals(counts, resampling), closed_form(counts)
     p = p_values(counts)
-    bonferroni, holm = (corrected(p, method) for method in ("bonferroni", "holm"))
-    return [
+    figures = [
         _annotator(table, place)
         | {
             "votes": int((table.codes[:, place] != NO_VOTE).sum()),
             "agreed": int(agreed(counts)[row]),
             "disagreed": int(disagreed(counts)[row]),
             "not_applicable": int(counts[row, -1]),
-            **{measure.name: _json(measured[measure.name][row]) for measure in MEASURES},
+            **{measure.name: interval_json(measured[measure.name][row]) for measure in MEASURES},
             "strength_closed_form": closed[row].to_json(),
             "p_value": float(p[row]),
-            "p_corrected": float(bonferroni[row]),
-            "p_holm": float(holm[row]),
-            "significant": bool(bonferroni[row] < LEVEL),
         }
         for row, place in enumerate(rows)
     ]
+    add_corrected(figures)
+    return figures
+
+
+def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
+    """Put p-values into the rows that are corrected over all of them."""
+    p = np.array([row["p_value"] for row in rows])
+    for name, method in (("p_corrected", "bonferroni"), ("p_holm", "holm")):
+        for row, value in zip(rows, corrected(p, method), strict=True):
+            row[name] = float(value)
+    for row in rows:
+        row["significant"] = row["p_corrected"] < LEVEL
 
 
 def _annotator(table: VoteTable, place: int) -> dict[str, str]:
@@ -134,17 +141,9 @@ def _annotator(table: VoteTable, place: int) -> dict[str, str]:
     return {"name": annotator.name, "id": annotator.id, "type": annotator.kind}
 
 
-def _votes(codes: Codes) -> dict[str, int]:
-    return {vote.value: int((codes == place).sum()) for place, vote in enumerate(VOTES)}
-
-
-def _json(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval.to_json()
-
-
 def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
     """The reference's choices, and the lengths of the texts in characters."""
-    chosen = (reference == A) | (reference == B)
+    chosen = chooses(reference)
     for_a, characters = (reference == A)[chosen], table.characters[chosen]
     selected = np.where(for_a, characters[:, 0], characters[:, 1])
     rejected = np.where(for_a, characters[:, 1], characters[:, 0])
@@ -162,6 +161,7 @@ def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
 
 def _mean(values: Any) -> dict[str, float]:
     """A mean with its normal interval."""
-    each: Floats = np.asarray(values, np.float64)
-    reach = Z * float(each.std(ddof=1)) / len(each) ** 0.5 if len(each) > 1 else 0.0
-    return Interval(float(each.mean()), float(each.mean()) - reach, float(each.mean()) + reach).to_json()
+    numbers: Floats = np.asarray(values, np.float64)
+    mean = float(numbers.mean())
+    reach = Z * float(numbers.std(ddof=1)) / len(numbers) ** 0.5 if len(numbers) > 1 else 0.0
+    return Interval(mean, mean - reach, mean + reach).to_json()

@@ -159,28 +159,28 @@ def _version(metadata: Any) -> str:
 
 def _second_version(value: dict[str, Any]) -> dict[str, Any]:
     """A pair of version 1 as one of version 2: the texts and models in an object for each response."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, field in value.items():
         key, _, side = name.rpartition("_")
         if key in ("text", "model") and side in ("a", "b"):
-            found.setdefault(f"response_{side}", {})[key] = field
+            fields.setdefault(f"response_{side}", {})[key] = field
         else:
-            found[name] = field
-    return found
+            fields[name] = field
+    return fields
 
 
 def _first_version(pair: Pair) -> dict[str, Any]:
     """The pair as an object of version 1. Raises InputError where that has no place for a field."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, field in pair.fields.items():
         if name not in ("response_a", "response_b"):
-            found[name] = field
+            fields[name] = field
             continue
         for key, value in field.items():
             if key not in ("text", "model"):
                 raise InputError(f"pair {pair.id}: {name}.{key}: version 1 has no place for it.", code="no_place")
-            found[f"{key}_{name[-1]}"] = value
-    return found
+            fields[f"{key}_{name[-1]}"] = value
+    return fields
 
 
 def _document(head: Mapping[str, Any], pairs: Iterator[Mapping[str, Any]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -34,11 +34,6 @@ class Vote(StrEnum):
     @property
     def chooses(self) -> bool:
         return self is Vote.A or self is Vote.B
-
-    @property
-    def mirrored(self) -> Vote:
-        """The vote where the two responses change places."""
-        return {Vote.A: Vote.B, Vote.B: Vote.A}.get(self, self)
 
 
 # spellings in the files of others; a note that is no preference has its value elsewhere
@@ -176,8 +171,8 @@ def spelled_vote(word: Any, param: str) -> Vote:
     if vote is None and isinstance(word, str):
         vote = SPELLINGS.get(word.strip().casefold())
     if vote is None:
-        given = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
-        raise InputError(f"is {given}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")
+        shown = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
+        raise InputError(f"is {shown}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")
     return vote
 
 
@@ -228,19 +223,14 @@ def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> An
     """The annotator of a name or id. Raises InputError if there is none, or several of the name."""
     if name in annotators:
         return annotators[name]
-    found = [annotator for annotator in annotators.values() if annotator.name == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = ", ".join(annotator.id for annotator in found)
+    namesakes = [annotator for annotator in annotators.values() if annotator.name == name]
+    if len(namesakes) == 1:
+        return namesakes[0]
+    if namesakes:
+        ids = ", ".join(annotator.id for annotator in namesakes)
         raise InputError(
-            f"{where}{len(found)} annotators are named '{name}'; give the id of one: {ids}.", code="ambiguous_name"
+            f"{where}{len(namesakes)} annotators are named '{name}'; give the id of one: {ids}.", code="ambiguous_name"
         )
-    known = ", ".join(list(_names(annotators))[:20])
+    ordered = sorted(annotators.values(), key=lambda annotator: annotator.kind == TRAIT)  # a reference is rarely one
+    known = ", ".join(annotator.name for annotator in ordered[:20])
     raise InputError(f"{where}there is no annotator '{name}'; there are {known or 'none'}.", code="unknown_annotator")
-
-
-def _names(annotators: Mapping[str, Annotator]) -> Iterator[str]:
-    """Names, traits last: a reference is rarely one."""
-    ordered = sorted(annotators.values(), key=lambda annotator: annotator.kind == TRAIT)
-    yield from (annotator.name for annotator in ordered)

@@ -7,13 +7,13 @@ is ``Human (NAME): DESCRIPTION``, as the public tool writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from eval.recorded.forensics.pairs import TRAIT, Annotator, Vote
-from eval.recorded.forensics.votes import NO_VOTE, PLACES, A, B, Codes, Mask, VoteTable
+from eval.recorded.forensics.votes import NO_VOTE, PLACES, A, B, Codes, VoteTable, chooses
 from eval.stats.proportions import wilson_json
 
 BY_A_PERSON = re.compile(r"Human \((.*?)\): (.*)", re.DOTALL)
@@ -30,7 +30,7 @@ def people_figures(table: VoteTable) -> list[dict[str, Any]]:
         people = [
             other
             for other, person in enumerate(table.annotators)
-            if _trait(person) in _names(annotator) and other != place
+            if _trait(person) in (annotator.id, str(annotator.fields.get("description", ""))) and other != place
         ]
         if not people:
             continue
@@ -45,8 +45,7 @@ def people_figures(table: VoteTable) -> list[dict[str, Any]]:
         row["among_people"] = [
             {"person": table.annotators[first].name, "against": table.annotators[second].name}
             | agreement_of(table.codes[:, first], table.codes[:, second])
-            for number, first in enumerate(people)
-            for second in people[number + 1 :]
+            for first, second in combinations(people, 2)
         ]
         rows.append(row)
     return rows
@@ -56,15 +55,15 @@ def soft_unanimous(votes: Codes) -> Codes:
     """The common opinion of people's votes (N, P): the side of those who choose if they agree, else not applicable;
     no vote where nobody voted: (N,)."""
     a, b = (votes == A).any(axis=1), (votes == B).any(axis=1)
-    found = np.where(a & ~b, A, np.where(b & ~a, B, NOT_APPLICABLE))
-    return np.where((votes == NO_VOTE).all(axis=1), NO_VOTE, found).astype(np.int8)
+    sides = np.where(a & ~b, A, np.where(b & ~a, B, NOT_APPLICABLE))
+    return np.where((votes == NO_VOTE).all(axis=1), NO_VOTE, sides).astype(np.int8)
 
 
 def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
     """The agreement of two annotators on relevance, over the pairs that both judged, and on the side, over those that
     both find relevant."""
     judged = (first != NO_VOTE) & (second != NO_VOTE)
-    relevant, also = _chooses(first) & judged, _chooses(second) & judged
+    relevant, also = chooses(first) & judged, chooses(second) & judged
     both = relevant & also
     same, same_side = int(((relevant == also) & judged).sum()), int((both & (first == second)).sum())
     return {
@@ -75,17 +74,9 @@ def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
     }
 
 
-def _chooses(codes: Codes) -> Mask:
-    return np.asarray((codes == A) | (codes == B))
-
-
 def _trait(annotator: Annotator) -> str | None:
     """The trait that a person judged; None where the annotator is no person's votes on a trait."""
     if annotator.fields.get("trait"):
         return str(annotator.fields["trait"])
-    found = BY_A_PERSON.fullmatch(str(annotator.fields.get("description", "")))
-    return found[2] if found else None
-
-
-def _names(annotator: Annotator) -> Sequence[str]:
-    return annotator.id, str(annotator.fields.get("description", ""))
+    by_a_person = BY_A_PERSON.fullmatch(str(annotator.fields.get("description", "")))
+    return by_a_person[2] if by_a_person else None

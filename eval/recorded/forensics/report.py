@@ -24,8 +24,8 @@ def reported(
     columns = columns_of([(str(path), read_votes(path)) for path in paths], options, least=1)
     figures = {**head.to_json(), **compared(columns, options.resampling)}
     first = columns[0]
-    places = {each.id: place for place, each in enumerate(first.table.annotators) if each.kind == TRAIT}
-    rows = [row for row in figures["annotators"] if row["columns"][0] and row["id"] in places]
+    places = first.table.places
+    rows = [row for row in figures["annotators"] if row["columns"][0] and row["type"] == TRAIT]
     rows.sort(key=lambda row: -row["columns"][0]["strength"]["value"])
     ends = rows if len(rows) <= 2 * IN_HEATMAP else [*rows[:IN_HEATMAP], *rows[-IN_HEATMAP:]]
     figures["trait_pairs"] = trait_pairs(first.table, options.resampling, [places[row["id"]] for row in ends])

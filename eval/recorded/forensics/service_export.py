@@ -6,11 +6,11 @@ were sent unchanged or rejected show no direction and are left out.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, pair_id, short_id
 from pearl.errors import InputError
 
@@ -57,7 +57,7 @@ def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Itera
 
 def _pair(draft: dict[str, Any], sent: str) -> dict[str, Any]:
     responses = [{"text": draft["text"], "model": DRAFTED}, {"text": sent, "model": SENT}]
-    swapped = hashlib.sha256(draft["id"].encode()).digest()[0] % 2
+    swapped = coin(draft["id"])
     if swapped:
         responses.reverse()
     first, second = responses

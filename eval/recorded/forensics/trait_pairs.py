@@ -10,7 +10,7 @@ import numpy as np
 
 from eval.recorded.forensics.measures import Resampling, five_counts, intervals
 from eval.recorded.forensics.pairs import TRAIT
-from eval.recorded.forensics.votes import A, B, VoteTable
+from eval.recorded.forensics.votes import VoteTable, chooses
 from eval.stats.proportions import wilson_json
 
 
@@ -19,18 +19,20 @@ def trait_pairs(table: VoteTable, resampling: Resampling, places: Sequence[int] 
     overlap: those pairs as a share of the pairs on which at least one does."""
     if places is None:
         places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
-    chooses = (table.codes == A) | (table.codes == B)
+    choosing = chooses(table.codes)
     pairs = list(combinations(places, 2))
     if not pairs:
         return []
     counts = np.concatenate([five_counts(table.codes[:, [first]], table.codes[:, second]) for first, second in pairs])
     # where the second never chooses, there is nothing to draw from
-    found = intervals(np.where(counts.sum(axis=-1, keepdims=True) == 0, [0, 0, 0, 0, 1.0], counts), resampling)
+    kappas = intervals(np.where(counts.sum(axis=-1, keepdims=True) == 0, [0, 0, 0, 0, 1.0], counts), resampling)[
+        "kappa"
+    ]
     names = table.titles()
     rows = []
-    for (first, second), kappa in zip(pairs, found["kappa"], strict=True):
-        both = int((chooses[:, first] & chooses[:, second]).sum())
-        either = int((chooses[:, first] | chooses[:, second]).sum())
+    for (first, second), kappa in zip(pairs, kappas, strict=True):
+        both = int((choosing[:, first] & choosing[:, second]).sum())
+        either = int((choosing[:, first] | choosing[:, second]).sum())
         rows.append(
             {
                 "trait": names[first],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,12 @@ from numpy.typing import NDArray
 
 from eval.recorded.forensics.identity import identity_annotator
 from eval.recorded.forensics.pair_files import ANNOTATORS, PAIRS, stream_pairs
-from eval.recorded.forensics.pairs import (
-    AnnotatedPairs,
-    Annotator,
-    Pair,
-    Vote,
-    named,
-    vote_of,
-)
+from eval.recorded.forensics.pairs import Annotator, Pair, Vote, named, vote_of
 from pearl.errors import InputError
 
 Codes = NDArray[np.int8]  # places in VOTES
 Mask = NDArray[np.bool_]
+Models = tuple[str | None, str | None]
 
 VOTES = tuple(Vote)
 A, B = VOTES.index(Vote.A), VOTES.index(Vote.B)
@@ -46,9 +41,14 @@ class VoteTable:
     codes: Codes
     ids: tuple[str, ...]
     characters: NDArray[np.int64]
-    models: tuple[tuple[str | None, str | None], ...]
+    models: tuple[Models, ...]
     metadata: tuple[Mapping[str, Any], ...]
     left_out: Mapping[str, int]
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The column of each annotator, by id."""
+        return {annotator.id: place for place, annotator in enumerate(self.annotators)}
 
     def place(self, name: str) -> int:
         """The column of an annotator, by name or id. Raises InputError if there is none, or several of the name."""
@@ -65,14 +65,13 @@ class VoteTable:
 
     def of_pairs(self, mask: Mask) -> VoteTable:
         """The table of the pairs in a mask (N,)."""
-        kept = np.flatnonzero(mask)
         return replace(
             self,
-            codes=self.codes[kept],
-            characters=self.characters[kept],
-            ids=tuple(self.ids[place] for place in kept),
-            models=tuple(self.models[place] for place in kept),
-            metadata=tuple(self.metadata[place] for place in kept),
+            codes=self.codes[mask],
+            characters=self.characters[mask],
+            ids=tuple(compress(self.ids, mask)),
+            models=tuple(compress(self.models, mask)),
+            metadata=tuple(compress(self.metadata, mask)),
         )
 
     def with_columns(self, added: Iterable[tuple[Annotator, Codes]]) -> VoteTable:
@@ -84,21 +83,49 @@ class VoteTable:
         return replace(self, annotators=tuple(annotators.values()), codes=np.column_stack(list(columns.values())))
 
 
+def chooses(codes: Codes) -> Mask:
+    """True where a vote is for a response."""
+    return np.asarray((codes == A) | (codes == B))
+
+
 def read_votes(path: Path) -> VoteTable:
-    """The votes of a file of any size. Raises InputError that names file, line and field, or an id of two pairs."""
-    try:
-        return _fold(stream_pairs(path))
-    except _Collision as collision:
-        raise InputError(f"{path}: {collision}", code="colliding_ids") from None
-
-
-def votes_of_pairs(data: AnnotatedPairs) -> VoteTable:
-    """The votes of a data set in memory. Raises InputError that names pairs whose ids collide."""
-    parts: list[tuple[str, Any]] = [(ANNOTATORS, data.annotators), *((PAIRS, pair) for pair in data.pairs)]
-    try:
-        return _fold(parts)
-    except _Collision as collision:
-        raise InputError(str(collision), code="colliding_ids") from None
+    """The votes of a file of any size: of the first pair of each id, with both texts. Raises InputError that names
+    file, line and field, or an id of two pairs."""
+    annotators: Mapping[str, Annotator] = {}
+    columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
+    digests: dict[str, bytes] = {}  # by the id of the pair
+    left_out: Counter[str] = Counter()
+    pairs: list[tuple[str, bytearray, tuple[int, int], Models, Mapping[str, Any]]] = []
+    for name, value in stream_pairs(path):
+        if name == ANNOTATORS:
+            annotators = value
+        if name != PAIRS:
+            continue
+        digest = value.digest
+        before = digests.setdefault(value.id, digest)
+        if before != digest:
+            message = f"{path}: two pairs with different texts have the id {value.id}."
+            raise InputError(message, code="colliding_ids")
+        if before is not digest:
+            left_out[REPEATED] += 1
+        elif any(text in NO_TEXT for text in value.texts):
+            left_out[WITHOUT_TEXT] += 1
+        else:
+            lengths = (len(value.texts[0]), len(value.texts[1]))
+            pairs.append((value.id, _codes(value, columns), lengths, value.models, value.metadata))
+    codes = np.full((len(pairs), len(columns) + 1), NO_VOTE, np.int8)  # the last is of those without a vote
+    for row, (_, votes, *_) in zip(codes, pairs, strict=True):
+        row[: len(votes)] = np.frombuffer(votes, np.int8)
+    ordered = [*annotators.values(), *(Annotator(id, {}) for id in columns if id not in annotators)]
+    return VoteTable(
+        tuple(ordered),
+        codes[:, [columns.get(annotator.id, -1) for annotator in ordered]],
+        tuple(id for id, *_ in pairs),
+        np.array([lengths for _, _, lengths, _, _ in pairs], np.int64).reshape(-1, 2),
+        tuple(models for _, _, _, models, _ in pairs),
+        tuple(metadata for *_, metadata in pairs),
+        dict(left_out),
+    )
 
 
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
@@ -127,34 +154,6 @@ def models_of_table(table: VoteTable) -> list[str]:
     return sorted({model for models in table.models for model in models if model})
 
 
-class _Collision(Exception):
-    pass
-
-
-def _fold(parts: Iterable[tuple[str, Any]]) -> VoteTable:
-    annotators: Mapping[str, Annotator] = {}
-    columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
-    rows = _Rows()
-    for name, value in parts:
-        if name == ANNOTATORS:
-            annotators = value
-        elif name == PAIRS and rows.counts(value):
-            rows.add(value, _codes(value, columns))
-    codes = np.full((len(rows.ids), len(columns) + 1), NO_VOTE, np.int8)  # the last is of those without a vote
-    for row, given in zip(codes, rows.codes, strict=True):
-        row[: len(given)] = np.frombuffer(given, np.int8)
-    ordered = [*annotators.values(), *(Annotator(id, {}) for id in columns if id not in annotators)]
-    return VoteTable(
-        tuple(ordered),
-        codes[:, [columns.get(annotator.id, -1) for annotator in ordered]],
-        tuple(rows.ids),
-        np.array(rows.characters, np.int64).reshape(-1, 2),
-        tuple(rows.models),
-        tuple(rows.metadata),
-        dict(rows.left_out),
-    )
-
-
 def _codes(pair: Pair, columns: dict[str, int]) -> bytearray:
     """The codes of a pair's votes at the places of their annotators, which are added to ``columns`` if they are new."""
     codes = bytearray([NO_VOTE]) * len(columns)
@@ -164,35 +163,3 @@ def _codes(pair: Pair, columns: dict[str, int]) -> bytearray:
             codes.append(NO_VOTE)
         codes[place] = PLACES[vote_of(annotation)]
     return codes
-
-
-class _Rows:
-    """The pairs that count: the first of each id, with both texts."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.codes: list[bytearray] = []
-        self.characters: list[tuple[int, int]] = []
-        self.models: list[tuple[str | None, str | None]] = []
-        self.metadata: list[Mapping[str, Any]] = []
-        self.left_out: Counter[str] = Counter()
-        self._digests: dict[str, bytes] = {}
-
-    def counts(self, pair: Pair) -> bool:
-        """True when no pair of the id came before, and both texts are there."""
-        digest = pair.digest
-        before = self._digests.setdefault(pair.id, digest)
-        if before != digest:
-            raise _Collision(f"two pairs with different texts have the id {pair.id}.")
-        repeated = before is not digest
-        if repeated or any(text in NO_TEXT for text in pair.texts):
-            self.left_out[REPEATED if repeated else WITHOUT_TEXT] += 1
-            return False
-        return True
-
-    def add(self, pair: Pair, codes: bytearray) -> None:
-        self.ids.append(pair.id)
-        self.codes.append(codes)
-        self.characters.append((len(pair.texts[0]), len(pair.texts[1])))
-        self.models.append(pair.models)
-        self.metadata.append(pair.metadata)
