@@ -16,7 +16,7 @@ from pearl.errors import InputError, PearlError
 from pearl.split import DEV, TEST
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, read_manifest, read_whole, write_manifest
-from training.choose.operating_point import MACRO_F1, MARGIN, THETA, set_operating_point
+from training.choose.operating_point import MACRO_F1, set_margin, set_threshold
 from training.gains.corpus import corpus_name
 from training.options import TrainingOptions, gains_file
 
@@ -30,7 +30,7 @@ def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float 
     cannot be written or measured; the artifact is then as it was."""
     report = options.work / "shown-dev.json"
     _run(["shown", *_drafting(options, llm, metric, minutes)], report)
-    set_operating_point(MARGIN, options.out, report, metric)
+    set_margin(options.out, report, metric)
     return read_manifest(options.out)
 
 
@@ -40,7 +40,7 @@ def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: flo
     report = options.work / "revision-dev.json"
     picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
     _run(["revision", *_drafting(options, llm, metric, minutes), *picture], report)
-    set_operating_point(THETA, options.out, report, metric)
+    set_threshold(options.out, report, metric)
     return read_manifest(options.out)
 
 

@@ -9,6 +9,7 @@ relatedness of a history below which the user is asked.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Setting:
 
 
 MARGIN = Setting("margin", "shown", extent="documents", unchanged="with_all")
+THETAS = "thresholds"  # the accounts of theta by chat model
 THETA = Setting("threshold", "revision", extent="share_revised", unchanged="without_revision")
 
 
@@ -69,22 +71,72 @@ def check_metric(name: str) -> None:
         raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
-def set_operating_point(setting: Setting, folder: Path, report: Path, metric: str) -> OperatingPoint:
-    """Choose from a report on dev of the setting's command, and write the number into the artifact.
+def set_margin(folder: Path, report: Path, metric: str) -> OperatingPoint:
+    """Choose from a report on dev, and write the margin into the artifact.
 
     Raises InputError for an artifact that is not whole, and for a report without such figures of it.
     """
     check_metric(metric)
     artifact = read_whole(folder)
-    choose = choose_margin if setting == MARGIN else choose_threshold
-    chosen = choose(curve_of(folder, report, setting.command), metric)
-    training = artifact.training | {setting.name: {"metric": metric, "curve": chosen.curve}}
-    changed: dict[str, Any] = {setting.name: chosen.number, "training": training}
-    chat_model = json.loads(report.read_text(encoding="utf-8")).get("chat_model")  # of reports of before, None
-    if setting == THETA and chat_model:
-        changed["thresholds"] = (artifact.thresholds or {}) | {chat_model: chosen.number}
-    write_manifest(folder, replace(artifact, **changed))
+    chosen = choose_margin(curve_of(folder, report, MARGIN.command), metric)
+    training = artifact.training | {MARGIN.name: {"metric": metric, "curve": chosen.curve}}
+    write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen
+
+
+def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
+    """Choose from a report on dev, and write theta into the artifact as that of the chat model that was measured.
+
+    A report of before names none; then ``chat_model`` does, or theta is that of all. Without a report theta is chosen
+    again from the curve that the artifact keeps. Raises InputError for an artifact that is not whole, for a report
+    without such figures of it or of another chat model, and for an artifact without such a curve.
+    """
+    check_metric(metric)
+    artifact = read_whole(folder)
+    if report is None:
+        chat_model, account = _kept_curve(folder, artifact.training, chat_model)
+    else:
+        curve = curve_of(folder, report, THETA.command)
+        content = json.loads(report.read_text(encoding="utf-8"))
+        named = content.get("chat_model") or chat_model
+        if chat_model not in (None, named):
+            raise InputError(
+                f"--chat-model {chat_model}: {report} measured drafts by '{named}'; leave the option out.",
+                param="chat_model",
+                code="other_model",
+            )
+        chat_model = named
+        account = {"curve": curve} | ({"report": content["command"]} if "command" in content else {})
+    chosen = choose_threshold(account["curve"], metric)
+    account = account | {"metric": metric}
+    training, thresholds = dict(artifact.training), artifact.thresholds
+    training.pop(THETA.name, None)
+    if chat_model is None:
+        training[THETA.name] = account
+    else:
+        training[THETAS] = training.get(THETAS, {}) | {chat_model: account}
+        thresholds = (thresholds or {}) | {chat_model: chosen.number}
+    write_manifest(folder, replace(artifact, threshold=chosen.number, thresholds=thresholds, training=training))
+    return chosen
+
+
+def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | None) -> tuple[str | None, dict[str, Any]]:
+    """The chat model of an earlier choice of theta and the artifact's account of it, one without a name for any."""
+    kept: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}
+    if THETA.name in training:
+        kept[None] = training[THETA.name]
+    if chat_model is None and len(kept) == 1:
+        return next(iter(kept.items()))
+    account = kept.get(chat_model, kept.get(None))
+    if account is None or chat_model is None:
+        names = ", ".join(f"'{name}'" for name in kept if name is not None)
+        raise InputError(
+            f"{folder}: keeps curves of theta for {names or 'no chat model'}; name one of them with --chat-model, or a "
+            "report with --revision.",
+            param="chat_model",
+            code="no_such_curve",
+        )
+    return chat_model, account
 
 
 def set_question_floor(folder: Path, report: Path) -> float:
@@ -97,7 +149,7 @@ def set_question_floor(folder: Path, report: Path) -> float:
     artifact = read_whole(folder)
     try:
         histories = json.loads(report.read_text(encoding="utf-8"))["histories"]
-        floors = {str(each["history"]): float(each["ask_unrelated"]) for each in histories}
+        floors = {str(history["history"]): float(history["ask_unrelated"]) for history in histories}
         floor = min(floors.values())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
@@ -156,9 +208,10 @@ def curve_of(folder: Path, report: Path, command: str) -> Curve:
     """The artifact's curve in a report of ``pearl eval`` with this command; of a report of one model, wherever the
     artifact stood then, that one's. Raises InputError."""
     try:
-        curves = {each["model"]: each["curve"] for each in json.loads(report.read_text(encoding="utf-8"))["models"]}
+        models = json.loads(report.read_text(encoding="utf-8"))["models"]
+        curves = {model["model"]: model["curve"] for model in models}
         mine = [curve for model, curve in curves.items() if Path(model).resolve() == folder.resolve()]
-        found: Curve = next(iter(mine or curves.values()))
+        curve: Curve = next(iter(mine or curves.values()))
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(
             f"{report}: is not a report of 'pearl eval {command} --json' ({type(error).__name__}: {error}).",
@@ -166,4 +219,4 @@ def curve_of(folder: Path, report: Path, command: str) -> Curve:
         ) from error
     if not mine and len(curves) > 1:
         raise InputError(f"{report}: is about {', '.join(curves)}, not about {folder}.", code="other_model")
-    return found
+    return curve

@@ -33,10 +33,10 @@ def margin(
     If a request names k, exactly k documents are shown, whatever the margin. The margin changes drafts, so choose it
     before theta.
     """
-    from training.choose.operating_point import MARGIN, set_operating_point
+    from training.choose.operating_point import set_margin
 
     check_writable("--json", json)
-    chosen = set_operating_point(MARGIN, model, shown, metric)
+    chosen = set_margin(model, shown, metric)
     said = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
     typer.echo(
         f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} with all documents; "

@@ -13,26 +13,33 @@ EXAMPLES = """Examples:
 \b
   pearl eval revision --gains MODEL.work/gains-dev.jsonl.gz --model MODEL --json dev.json --picture dev.svg
   pearl train threshold --model MODEL --revision dev.json --metric rouge2
+  pearl train threshold --model MODEL --metric bertscore
 """
 
 
 def threshold(
     model: Path = typer.Option(..., metavar="MODEL", help="Artifact to write theta into."),
-    revision: Path = typer.Option(
-        ..., metavar="REPORT.json", help="Report of pearl eval revision on dev, for this model."
+    revision: Path | None = typer.Option(
+        None,
+        metavar="REPORT.json",
+        help="Report of pearl eval revision on dev, for this model; by default the curve that the artifact keeps.",
+    ),
+    chat_model: str | None = typer.Option(
+        None, metavar="NAME", help="Chat model whose drafts were measured, where the report does not name it."
     ),
     metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,
 ) -> None:
     """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev.
 
-    The report has the figures of every theta and, with --picture, their curve.
+    Theta is that of the chat model whose drafts the report measured; repeat the command for each model. The report
+    has the figures of every theta and, with --picture, their curve.
     """
     from pearl.theta import theta_words
-    from training.choose.operating_point import THETA, set_operating_point
+    from training.choose.operating_point import set_threshold
 
     check_writable("--json", json)
-    chosen = set_operating_point(THETA, model, revision, metric)
+    chosen = set_threshold(model, revision, metric, chat_model)
     said = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     typer.echo(
         f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "

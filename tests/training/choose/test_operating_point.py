@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
-from retriever.calibrated.artifact import MANIFEST, SIGNALS, read_manifest
+from retriever.calibrated.artifact import MANIFEST, SHIPPED, SIGNALS, read_manifest
 from training.choose.operating_point import choose_margin, choose_threshold
 
 
@@ -22,6 +23,9 @@ def point(threshold: float | None, share: float, rouge2: float | None, **more: A
 HELPS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.24), point(0.5, 0.5, 0.24), point(None, 1.0, 0.22)]
 HELPS_ALL = [*HELPS[:-1], point(None, 1.0, 0.30)]
 HARMS = [point(-3.0, 0.0, 0.20), point(-1.0, 0.25, 0.19), point(0.5, 0.5, 0.20)]
+
+
+KEPT = {"thresholds": {name: {"metric": "rouge2", "curve": HARMS} for name in ("a", "b")}}
 
 
 def shown(margin: float | None, documents: float, rouge2: float) -> dict[str, Any]:
@@ -108,6 +112,47 @@ def test_theta_is_that_of_the_chat_model_that_was_measured(
     calibration = read_manifest(folder).calibration
     thetas = [calibration.with_model(name).threshold for name in ("small", "large", "never measured")]
     assert thetas == [None, -1.0, None]
+    accounts = read_manifest(folder).training["thresholds"]
+    assert accounts == {
+        name: {"curve": curve, "metric": "rouge2"} for name, curve in (("small", HARMS), ("large", HELPS))
+    }
+
+
+def test_theta_is_chosen_again_from_the_curve_that_the_artifact_keeps(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+) -> None:
+    both = [point | {"rouge1": value} for point, value in zip(HELPS, ({"value": n} for n in (1, 2, 3, 0)), strict=True)]
+    file = report(tmp_path / "r.json", elsewhere=both)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_model": "large", "command": "pearl eval"}))
+    folder = make_artifact()
+    for options, theta in (({"revision": file}, -1.0), ({"metric": "rouge1"}, 0.5), ({"chat_model": "large"}, -1.0)):
+        assert train("threshold", model=folder, **options).status == 0
+        artifact = read_manifest(folder)
+        assert artifact.thresholds == {"large": theta}
+        metric = options.get("metric", "rouge2")
+        account = {"curve": both, "report": "pearl eval", "metric": metric}
+        assert artifact.training["thresholds"] == {"large": account}
+
+
+def test_a_theta_without_a_chat_model_gets_one(train: Callable[..., Any], make_artifact: Callable[..., Path]) -> None:
+    """As artifacts of before keep it."""
+    folder = make_artifact(threshold=-1.0, training={"threshold": {"metric": "rouge2", "curve": HARMS}})
+    assert train("threshold", model=folder).status == 0
+    assert (read_manifest(folder).threshold, read_manifest(folder).thresholds) == (None, None)
+    assert train("threshold", model=folder, chat_model="small").status == 0
+    artifact = read_manifest(folder)
+    assert (artifact.threshold, artifact.thresholds) == (None, {"small": None})
+    assert artifact.training == {"thresholds": {"small": {"metric": "rouge2", "curve": HARMS}}}
+
+
+def test_the_shipped_theta_is_what_the_command_chooses(train: Callable[..., Any], tmp_path: Path) -> None:
+    folder = shutil.copytree(SHIPPED, tmp_path / "shipped")
+    before = read_manifest(folder)
+    assert before.thresholds is not None
+    for name in before.thresholds:
+        metric = before.training["thresholds"][name]["metric"]
+        assert train("threshold", model=folder, chat_model=name, metric=metric).status == 0
+    assert read_manifest(folder) == before
 
 
 def test_of_several_models_the_artifacts_own(
@@ -134,8 +179,13 @@ def test_a_file_that_is_no_report(
 
 
 def test_options_that_cannot_be(train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path) -> None:
-    file = report(tmp_path / "r.json", a=HELPS)
+    file, of_small = report(tmp_path / "r.json", a=HELPS), report(tmp_path / "s.json", a=HELPS)
+    of_small.write_text(json.dumps(json.loads(of_small.read_text()) | {"chat_model": "small"}))
     for options, said in (
+        ({"model": make_artifact()}, "keeps curves of theta for no chat model; name one"),
+        ({"model": make_artifact(training=KEPT)}, "keeps curves of theta for 'a', 'b'; name one"),
+        ({"model": make_artifact(training=KEPT), "chat_model": "c"}, "keeps curves of theta for 'a', 'b'; name one"),
+        ({"model": make_artifact(), "revision": of_small, "chat_model": "large"}, "measured drafts by 'small'"),
         ({"model": make_artifact(), "revision": file, "metric": "bleu"}, "--metric bleu: there are rouge2, "),
         ({"model": make_artifact(), "revision": tmp_path / "none.json"}, "is not a report"),
         ({"model": tmp_path, "revision": file}, "is not an artifact"),
