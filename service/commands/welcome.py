@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -78,8 +79,10 @@ def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
 
 def _program() -> str:
     """The words that call this command from here."""
-    called = Path(sys.argv[0])
-    return os.path.relpath(called) if called.name == "pearl" and "/" in sys.argv[0] else "pearl"
+    called, on_path = Path(sys.argv[0]), shutil.which("pearl")
+    if called.name != "pearl" or "/" not in sys.argv[0] or (on_path and Path(on_path).absolute() == called.absolute()):
+        return "pearl"
+    return os.path.relpath(called)
 
 
 def _model(settings: Settings) -> str:

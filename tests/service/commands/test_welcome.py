@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +62,15 @@ def test_a_job_that_was_given_up_is_not_waited_for(pearl: Any) -> None:
     with pearl.database.write() as connection:
         connection.execute(update(jobs).values(state=FAILED))
         assert overview(connection).embedding == 0
+
+
+@pytest.mark.parametrize("path", ["", "bin"])
+def test_the_command_is_named_as_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """By its name where the shell knows it, as in the container image, and else by its path from here."""
+    command = tmp_path / "bin" / "pearl"
+    command.parent.mkdir()
+    command.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(command)])
+    monkeypatch.setenv("PATH", str(tmp_path / path))
+    assert f"  {'pearl' if path else 'bin/pearl'} keys create --user me\n" in said(NOTHING)
