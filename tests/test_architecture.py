@@ -56,6 +56,7 @@ TRAINING_LIBRARIES = {
     "datasets",
     "lightning",
     "pandas",
+    "bitsandbytes",
     "peft",
     "scipy",
     "sentence_transformers",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +43,9 @@ class ChatTraining:
     rate: Annotated[float, Option(min=1e-8, help="Highest learning rate.")] = 2e-4
     batch: Annotated[int, Option(min=1, help="Conversations computed at once.")] = 1
     accumulate: Annotated[int, Option(min=1, help="Batches before a step.")] = 8
+    four_bit: Annotated[
+        bool, Option("--four-bit", help="Hold the base in weights of four bits while it learns (QLoRA).")
+    ] = False
     max_tokens: Annotated[int, Option(min=16, help="Longest conversation, tokens; longer ones are left out.")] = 2048
     patience: Annotated[int, Option(min=1, help="Epochs without a lower loss on --dev before it stops.")] = 1
     seed: Annotated[int, Option(min=0, help="Seed of the adapter and of the order.")] = 0
@@ -67,13 +72,18 @@ def read_conversations(path: Path) -> list[Turns]:
     return found
 
 
-def load_base(name: str) -> tuple[Any, Any]:
-    """The model in float32 and its tokenizer. Raises InputError for anything that is no chat model."""
+def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
+    """The model in float32, or its linear layers in NF4, and its tokenizer. Raises InputError for anything that is no
+    chat model."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    if name == EMBEDDED and four_bit:
+        raise InputError(
+            "--four-bit needs a folder or a hub's name as --base; the embedded file is read whole.", param="base"
+        )
     if name == EMBEDDED:
         from pearl.chat.embedded import embedded_model_file
         from retriever.models.smollm2 import load_smollm2
@@ -81,7 +91,8 @@ def load_base(name: str) -> tuple[Any, Any]:
         model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)
     else:
         try:
-            model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+            loaded = _in_four_bits if four_bit else partial(AutoModelForCausalLM.from_pretrained, dtype=torch.float32)
+            model = loaded(name)
             tokenizer = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError) as error:
             raise InputError(
@@ -90,6 +101,27 @@ def load_base(name: str) -> tuple[Any, Any]:
     if not tokenizer.chat_template:
         raise InputError(f"--base {name}: its tokenizer has no chat template; name a chat model.", param="base")
     return model, tokenizer
+
+
+def _in_four_bits(name: str) -> Any:
+    """The model with the published way to hold weights: NormalFloat of four bits, its scales quantised too, products in
+    bfloat16 (Dettmers et al. 2023, QLoRA, section 3)."""
+    import torch
+    from bitsandbytes.nn.modules import Linear4bit
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    held = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+    model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, quantization_config=held)
+    for layer in model.modules():
+        if isinstance(layer, Linear4bit):
+            # on some processors the first evaluation packs the weights for reading, and no gradient comes through then
+            layer.support_avx512bf16_for_cpu = False
+    return model
 
 
 def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:
@@ -155,7 +187,7 @@ def fit_chat(
             self.done = state.global_step
 
     set_seed(options.seed)
-    model, tokenizer = load_base(base)
+    model, tokenizer = load_base(base, four_bit=options.four_bit)
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
     learned, too_long = encoded(train, tokenizer, options.max_tokens)
     held, dev_too_long = encoded(dev, tokenizer, options.max_tokens)
@@ -170,9 +202,7 @@ def fit_chat(
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-    with warnings.catch_warnings():
-        # this peft asks the model by a name that transformers has changed
-        warnings.simplefilter("ignore", FutureWarning)
+    with _changed_names():
         adapted: Any = get_peft_model(model, adapter)
     trained = sum(weights.numel() for weights in adapted.parameters() if weights.requires_grad)
     trainer = Trainer(
@@ -187,7 +217,7 @@ def fit_chat(
     steps = options.epochs * math.ceil(len(learned) / (options.batch * options.accumulate))
     with progress_of("steps", steps, console) as advance:
         result = trainer.train(resume_from_checkpoint=any(work.glob("checkpoint-*")) or None)
-    merged = adapted.merge_and_unload()
+    merged = _merged(adapted, base, work) if options.four_bit else adapted.merge_and_unload()
     merged.save_pretrained(out)
     tokenizer.save_pretrained(out)
     figures = {
@@ -201,6 +231,23 @@ def fit_chat(
     }
     (out / "training.json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2))
     return figures
+
+
+def _merged(adapted: Any, base: str, work: Path) -> Any:
+    """The base in its own precision with the adapter in it: in weights of four bits the adapter would be rounded."""
+    from peft import PeftModel
+
+    adapted.save_pretrained(work / "adapter")
+    with _changed_names():
+        return PeftModel.from_pretrained(load_base(base)[0], work / "adapter").merge_and_unload()
+
+
+@contextmanager
+def _changed_names() -> Iterator[None]:
+    """Let pass that this peft asks the model by a name that transformers has changed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 def _arguments(options: ChatTraining, learned: int, has_dev: bool, work: Path) -> Any:

@@ -119,7 +119,7 @@ def test_every_import_is_a_dependency_and_every_dependency_is_used(project: dict
     used = {package: {name for module in imported(root, package) for name in distributions(module)} for package in OURS}
     serving = set().union(*(used[package] for package in SERVING))
     every = serving | used["training"] | used["eval"]
-    assert used["training"] - COMES_WITH_ANOTHER <= base | train
+    assert used["training"] - COMES_WITH_ANOTHER <= base | train | direct(extras["qlora"]).keys()
     assert used["eval"] - COMES_WITH_ANOTHER <= base | evaluation
     # a model of a hub, and a likelihood, run on torch: they come with training and judging alike
     assert serving - base - COMES_WITH_ANOTHER - MEASURES <= train & evaluation

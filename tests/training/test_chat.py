@@ -69,6 +69,45 @@ def test_a_judge_is_trained_and_asked(chats, train, run_pearl, chat_folder, tmp_
     assert sum(judged.json["verdicts"].values()) == 4
 
 
+def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folder, tmp_path, monkeypatch):
+    import torch
+    from bitsandbytes.nn import Linear4bit
+    from transformers import AutoModelForCausalLM, Trainer
+
+    fitted = []
+    fit = Trainer.train
+
+    def seen(self, **more):
+        fitted.append(self.model)
+        return fit(self, **more)
+
+    monkeypatch.setattr(Trainer, "train", seen)
+    chats("--variant", "P")
+    data, out = tmp_path / "chats.jsonl", tmp_path / "judge"
+    options = {"data": data, "dev": data, "base": chat_folder, "epochs": 2, "rate": 0.05, "accumulate": 2}
+    ran = train("chat", "--four-bit", out=out, json="-", **options)
+    assert ran.status == 0, ran.err
+    assert ran.json["dev_loss"][1] < ran.json["dev_loss"][0], "it learns"
+    (model,) = fitted
+    packed = [layer for layer in model.modules() if isinstance(layer, Linear4bit)]
+    assert {(layer.weight.quant_type, layer.weight.dtype) for layer in packed} == {("nf4", torch.uint8)}
+
+    # the adapter lies in whole weights: what is written differs from the base, and is of its precision
+    written, base = (AutoModelForCausalLM.from_pretrained(folder, dtype="auto") for folder in (out, chat_folder))
+    differs = {
+        name for name, weight in written.state_dict().items() if not torch.equal(weight, base.state_dict()[name])
+    }
+    assert len(differs) == len(packed)
+    assert {weight.dtype for weight in written.state_dict().values()} == {torch.float32}
+
+
+def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
+    chats("--variant", "P")
+    ran = train("chat", "--four-bit", data=tmp_path / "chats.jsonl", out=tmp_path / "judge")
+    assert ran.status == 2
+    assert "--four-bit needs a folder or a hub's name as --base" in ran.err
+
+
 def test_a_checkpoint_is_gone_on_from(chats, train, chat_folder, tmp_path):
     chats("--variant", "R")
     data = tmp_path / "chats.jsonl"
