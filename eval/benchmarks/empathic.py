@@ -79,17 +79,17 @@ def _add_pairs(
 ) -> None:
     """Add the usable pairs of an article's essays."""
     least, before = 3 if options.choices["essay_tie"] == BELOW_3 else 2, len(pairs)
-    for one, other in combinations(essays, 2):
-        who, whose = _code(one["person_id"]), _code(other["person_id"])
+    for own, other in combinations(essays, 2):
+        who, whose = _code(own["person_id"]), _code(other["person_id"])
         name = f"{article} {who} {whose}"
         persona = people.get(who)
         ledger.read["pairs of essays"] += 1
-        tie = any(abs(float(one[what]) - float(other[what])) < least for what in SCORES)
+        tie = any(abs(float(own[what]) - float(other[what])) < least for what in SCORES)
         if persona is None:
             ledger.drop("person not in the file of people", name)
         elif not persona:
             ledger.drop("empty persona", name)
-        elif who == whose or one["person_essay"].split() == other["person_essay"].split():
+        elif who == whose or own["person_essay"].split() == other["person_essay"].split():
             ledger.drop("the same writer or text twice", name)
         elif tie and not options.ties:
             ledger.drop("tie", name)
@@ -100,7 +100,7 @@ def _add_pairs(
         elif tie and not _may_tie(pairs, options):
             ledger.drop("tie beyond their share", name)
         else:
-            pairs.append(PersonaPair(name, persona, text, one["person_essay"], other["person_essay"], tie))
+            pairs.append(PersonaPair(name, persona, text, own["person_essay"], other["person_essay"], tie))
 
 
 def _may_tie(pairs: list[PersonaPair], options: BuildOptions) -> bool:

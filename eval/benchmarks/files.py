@@ -25,9 +25,9 @@ def the_file(folder: Path, *patterns: str) -> Path:
         raise InputError(f"--data {folder}: must be the folder with {' or '.join(patterns)}.", code="no_folder")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     matching = [[path for path in files if fnmatch(path.name.casefold(), pattern)] for pattern in patterns]
-    for found in matching:
-        if len(found) == 1:
-            return found[0]
+    for paths in matching:
+        if len(paths) == 1:
+            return paths[0]
     names = f"{max(map(len, matching))} files match" if any(matching) else "there is no file"
     raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
 

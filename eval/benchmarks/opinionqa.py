@@ -62,8 +62,8 @@ def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list
 
 
 def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuestion]:
-    """Those with two answers; or, not ``binary``, with at most three options, of which the first two count."""
-    found = []
+    """The questions with two answers; or, not ``binary``, with at most three options, of which the first two count."""
+    questions = []
     for row in csv_rows(path, "key", "question", "option_mapping"):
         ledger.read["questions"] += 1
         try:
@@ -79,8 +79,8 @@ def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuesti
         usable = len(real) == 2 if binary else len(answers) <= MOST_OPTIONS and {1.0, 2.0} <= answers.keys()
         if usable:
             first, second = real if binary else (answers[1.0], answers[2.0])
-            found.append(SurveyQuestion(row["key"], row["question"], (first, second)))
-    return found
+            questions.append(SurveyQuestion(row["key"], row["question"], (first, second)))
+    return questions
 
 
 def _answers(
@@ -100,8 +100,8 @@ def _answers(
         else:
             other = question.options[1 - question.options.index(answer)]
             taken.append(PersonaPair(name, persona, question.text, answer, other))
-    kept = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
-    chosen = set(kept[:limit])
+    places = range(len(taken)) if generator is None else generator.sample(range(len(taken)), min(limit, len(taken)))
+    chosen = set(places[:limit])
     for place, pair in enumerate(taken):
         if place not in chosen:
             ledger.drop("beyond --limit", pair.id)

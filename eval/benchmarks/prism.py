@@ -36,11 +36,11 @@ def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Per
     limit = options.limit or SAMPLES
     pairs: list[PersonaPair] = []
     for name in sorted(responses, key=lambda name: (int("".join(re.findall(r"\d", name)) or 0), name)):
-        found = _pair(name, responses[name], people, options, ledger, generator)
-        if found and len(pairs) == limit:
+        pair = _pair(name, responses[name], people, options, ledger, generator)
+        if pair and len(pairs) == limit:
             ledger.drop("beyond --limit", name)
-        elif found:
-            pairs.append(found)
+        elif pair:
+            pairs.append(pair)
     return pairs
 
 

@@ -109,13 +109,13 @@ def _of_the_nearest(
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     order = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")
     generator = random.Random(options.seed)
-    found = {}
+    others = {}
     for place, profile in enumerate(profiles):
         nearest = [profiles[other] for other in order[place] if other != place]
         for answer in by_person[profile]:
             for other in nearest:
-                theirs = [each for each in by_person[other] if each.question != answer.question]
+                theirs = [candidate for candidate in by_person[other] if candidate.question != answer.question]
                 if theirs:
-                    found[answer.name] = generator.choice(theirs)
+                    others[answer.name] = generator.choice(theirs)
                     break
-    return found
+    return others

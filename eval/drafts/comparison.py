@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.drafts.stance import STANCES, stance
+from eval.drafts.systems import Case
 from eval.drafts.text_metrics import Rouge, Sounding
 from eval.report.metric import PEARL, Metric
 from pearl.stats import Bootstrap, Estimate, Floats
@@ -32,16 +33,15 @@ class Measured:
     stances: tuple[str | None, ...] = ()
 
     def among(self, mask: Mask) -> Measured:
-        return Measured({name: each[mask] for name, each in self.features.items()})
+        return Measured({name: values[mask] for name, values in self.features.items()})
 
 
 def mixed(share: Floats, first: Measured, second: Measured) -> Measured:
     """Mix, for each request, a share of the first system with the rest of the second: 1 or 0 picks a text, a share in
     between gives the expectation of picking at random. ``share``: (N,)."""
     weight = share[:, None]
-    return Measured(
-        {name: weight * each + (1 - weight) * second.features[name] for name, each in first.features.items()}
-    )
+    parts = {name: (values, second.features[name]) for name, values in first.features.items()}
+    return Measured({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
 
 
 def mean_of_sums(sums: Floats) -> Floats:
@@ -128,6 +128,12 @@ class Yardstick:
         self._preset = stances or ""
         self.stances = tuple(stance(target, stances) for target in targets) if stances else ()
 
+    @classmethod
+    def of(cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None) -> Yardstick:
+        """A yardstick against what the users really wrote."""
+        histories = [case.earlier_texts for case in cases]
+        return cls([case.target for case in cases], bertscore, stances=stances, histories=histories)
+
     @property
     def metrics(self) -> tuple[Metric[Measured], ...]:
         measured = {MACRO_F1: bool(self.stances), LIKENESS: self._sounding.is_known}
@@ -140,7 +146,7 @@ class Yardstick:
             ROUGE_2: [second for _, second in rouge],
             BERTSCORE: self._bertscores(texts),
         }
-        features = {name: np.column_stack((each, np.ones(len(texts)))) for name, each in values.items()}
+        features = {name: np.column_stack((of_texts, np.ones(len(texts)))) for name, of_texts in values.items()}
         if self._sounding.is_known:
             features[LIKENESS] = self._sounding.features(texts)
         if not self.stances:
@@ -159,14 +165,12 @@ class Yardstick:
 def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> Floats:
     """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts nowhere; a
     text without one is a miss and no false alarm."""
-    return np.array([_confusion(wanted, found) for wanted, found in zip(true, taken, strict=True)], dtype=np.float64)
-
-
-def _confusion(wanted: str | None, found: str | None) -> list[bool]:
-    if wanted is None:
-        return [False] * (3 * len(STANCES))
-    return [
-        fact
-        for label in STANCES
-        for fact in (wanted == found == label, found == label != wanted, wanted == label != found)
+    facts = [
+        [
+            wanted is not None and fact
+            for label in STANCES
+            for fact in (wanted == said == label, said == label != wanted, wanted == label != said)
+        ]
+        for wanted, said in zip(true, taken, strict=True)
     ]
+    return np.array(facts, dtype=np.float64)

@@ -39,20 +39,20 @@ class Foretold:
     measured: Measured
 
 
-def _pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
-    return bootstrap.pearson(found.top_scores, found.measured.features[name][:, 0])
+def _pearson(name: str, bootstrap: Bootstrap, drafts: Foretold) -> Estimate:
+    return bootstrap.pearson(drafts.top_scores, drafts.measured.features[name][:, 0])
 
 
-def _binned_pearson(name: str, bootstrap: Bootstrap, found: Foretold) -> Estimate:
+def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: Foretold) -> Estimate:
     """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
-    _, bins = np.unique(equal_bins(found.top_scores, BINS), return_inverse=True)  # (N,)
+    _, bins = np.unique(equal_bins(drafts.top_scores, BINS), return_inverse=True)  # (N,)
     inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
-    starts = np.array([found.top_scores[mine > 0].min() for mine in inside.T])
-    features = found.measured.features[name]  # (N, F)
+    starts = np.array([drafts.top_scores[mine > 0].min() for mine in inside.T])
+    features = drafts.measured.features[name]  # (N, F)
 
     def of_bins(sums: Floats) -> Floats:  # (R, B * F)
-        each = macro_f1_of_sums(sums.reshape(-1, features.shape[1])).reshape(-1, len(starts))  # (R, B)
-        return pearson_of_bins(np.broadcast_to(starts - starts.mean(), each.shape), each)
+        scores = macro_f1_of_sums(sums.reshape(-1, features.shape[1])).reshape(-1, len(starts))  # (R, B)
+        return pearson_of_bins(np.broadcast_to(starts - starts.mean(), scores.shape), scores)
 
     return bootstrap.sums((inside[:, :, None] * features[:, None, :]).reshape(len(features), -1), of_bins)
 
@@ -97,19 +97,14 @@ def generation_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick(
-        [case.target for case in usable],
-        bertscore,
-        stances=stances,
-        histories=[case.earlier_texts for case in usable],
-    )
+    yardstick = Yardstick.of(usable, bertscore, stances)
     trivial = [copied(system) for system in systems if all(shown.top for shown in system.shown)]
     trivial += [constant(stance, len(cases)) for stance in STANCES] if stances else []
     texts: dict[str, Sequence[str | None]] = {system.name: system.texts or () for system in trivial}
     for system, drafts in zip(systems, written, strict=True):
         texts[system.name] = [draft.text for draft in drafts]
     measured = {
-        name: yardstick.measure([text or "" for text in compress(each, together)]) for name, each in texts.items()
+        name: yardstick.measure([text or "" for text in compress(mine, together)]) for name, mine in texts.items()
     }
     ground = Ground(tuple(usable), yardstick.metrics, (*systems, *trivial))
     result = ground.table(measured, np.ones(len(usable), dtype=bool))
@@ -117,11 +112,10 @@ def generation_report(
         row |= counts(drafts)
         top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
         if len(top_scores) == len(usable):
-            foretold = Foretold(np.array(top_scores), measured[system.name])
-            row["s1_pearson_r"] = ground.correlations(foretold)
+            row["s1_pearson_r"] = ground.correlations(Foretold(np.array(top_scores), measured[system.name]))
     if stances:
-        taken = {name: stance_counts(each.stances) for name, each in measured.items()}
-        result |= {"stances": {"target": stance_counts(yardstick.stances)} | taken}
+        taken = {"target": yardstick.stances} | {name: drafts.stances for name, drafts in measured.items()}
+        result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
     return {
         "requests": len(cases),
         **result,
@@ -154,22 +148,22 @@ class Ground:
         """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
         drawn = clusters([case.record for case in compress(self.cases, among)])
         bootstrap = Bootstrap(drawn.names)
-        found = {
-            system.name: figures(self.metrics, bootstrap, measured[system.name].among(among)) for system in self.systems
-        }
+        names = [system.name for system in self.systems]
+        measures = {name: figures(self.metrics, bootstrap, measured[name].among(among)) for name in names}
         baselines = [system.name for system in self.systems if system.kind == BASELINE]
+        rows = [(system.texts, to_json(measures[system.name], model=system.name)) for system in self.systems]
         return {
             **drawn.to_json(),
-            "models": [to_json(found[each.name], model=each.name) for each in self.systems if each.texts is None],
-            "baselines": [to_json(found[each.name], model=each.name) for each in self.systems if each.texts],
-            "differences": differences(self.metrics, found, found, baselines),
+            "models": [row for texts, row in rows if texts is None],
+            "baselines": [row for texts, row in rows if texts],
+            "differences": differences(self.metrics, measures, measures, baselines),
         }
 
     def correlations(self, foretold: Foretold) -> Json:
         """The correlations of one system's s1 with each metric of its drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
-        return to_json(figures([each for each in CORRELATIONS if each.name in names], bootstrap, foretold))
+        return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, foretold))
 
 
 def counts(texts: Sequence[Written]) -> Json:
@@ -183,5 +177,5 @@ def counts(texts: Sequence[Written]) -> Json:
 
 
 def stance_counts(stances: Sequence[str | None]) -> Json:
-    found = Counter("unlabelled" if each is None else each for each in stances)
-    return {name: found[name] for name in (*STANCES, "unlabelled")}
+    taken = Counter(stance or "unlabelled" for stance in stances)
+    return {name: taken[name] for name in (*STANCES, "unlabelled")}

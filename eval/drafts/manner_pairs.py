@@ -42,15 +42,16 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
     for user in users:
         if user not in histories:
             raise InputError(f"--user {user}: {path} has no text of this user.", param="user", code="unknown_user")
-    found = []
+    requests: list[AnsweredRequest] = []
     for user in users or histories:
         asked = [document for document in histories[user] if document.request and document.request.strip()]
         ordered = sorted(asked, key=lambda document: document.timestamp or 0.0)
         last = {document.request: document.id for document in ordered}
-        found += [AnsweredRequest(user, each) for each in ordered if last[each.request] == each.id][-most:]
-    if not found:
+        latest = [document for document in ordered if last[document.request] == document.id][-most:]
+        requests += [AnsweredRequest(user, document) for document in latest]
+    if not requests:
         raise InputError(f"{path}: request: no text answers a request.", param="history")
-    return found
+    return requests
 
 
 def manner_pairs(

@@ -52,17 +52,12 @@ def revision_report(
     answers = [_answer(draft, revision) for draft, revision in zip(drafts, revisions, strict=True)]
     together = complete([drafts, answers])
     usable = list(compress(cases, together))
-    yardstick = Yardstick(
-        [case.target for case in usable],
-        bertscore,
-        stances=stances,
-        histories=[case.earlier_texts for case in usable],
-    )
-    kept, edited = (
+    yardstick = Yardstick.of(usable, bertscore, stances)
+    unrevised, edited = (
         yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
-    pair = RevisedDrafts(tuple(usable), yardstick.metrics, kept, edited, scores)
+    pair = RevisedDrafts(tuple(usable), yardstick.metrics, unrevised, edited, scores)
     revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
     return {
         "model": system.name,
@@ -115,7 +110,7 @@ class RevisedDrafts:
             RANDOM: np.full(len(chosen), chosen.mean()),
         }
         bootstrap = self._bootstrap()
-        found = {policy: self._figures(bootstrap, share) for policy, share in shares.items()}
+        by_policy = {policy: self._figures(bootstrap, share) for policy, share in shares.items()}
         return {
             **clusters([case.record for case in self.cases]).to_json(),
             "policies": [
@@ -124,10 +119,10 @@ class RevisedDrafts:
                     "share_revised": bootstrap.mean(shares[policy]).to_json(),
                     **to_json(mine),
                     "differences": [
-                        to_json(less(mine, found[other]), against=other) for other in COMPARED_WITH[policy]
+                        to_json(less(mine, by_policy[other]), against=other) for other in COMPARED_WITH[policy]
                     ],
                 }
-                for policy, mine in found.items()
+                for policy, mine in by_policy.items()
             ],
         }
 
@@ -140,13 +135,13 @@ class RevisedDrafts:
         points = []
         for threshold in [*thresholds, np.inf]:
             share = self._below(threshold)
-            found = self._figures(bootstrap, share)
+            revised = self._figures(bootstrap, share)
             points.append(
                 {
                     "threshold": threshold if np.isfinite(threshold) else None,
                     "share_revised": bootstrap.mean(share).to_json(),
-                    **to_json(found),
-                    "differences": [to_json(less(found, none), against=NONE)],
+                    **to_json(revised),
+                    "differences": [to_json(less(revised, none), against=NONE)],
                 }
             )
         return points

@@ -28,25 +28,25 @@ def curves_figure(metric: str, result: Json) -> Figure:
     return panels(result["models"], (partial(_draw_curve, metric),), _theta)
 
 
-def _theta(found: Json) -> str:
-    return f"theta = {theta_words(found['threshold'], 2)}"
+def _theta(model: Json) -> str:
+    return f"theta = {theta_words(model['threshold'], 2)}"
 
 
-def _draw_curve(metric: str, axes: Axes, found: Json) -> None:
+def _draw_curve(metric: str, axes: Axes, model: Json) -> None:
     points = [
-        (point["share_revised"]["value"], each[metric])
-        for point in found["curve"]
-        for each in point["differences"]
-        if each["against"] == NONE and each[metric] is not None
+        (point["share_revised"]["value"], difference[metric])
+        for point in model["curve"]
+        for difference in point["differences"]
+        if difference["against"] == NONE and difference[metric] is not None
     ]
     shares = [share for share, _ in points]
     value, low, high = ([gap[name] for _, gap in points] for name in ("value", "low", "high"))
     axes.axhline(0.0, color=GREY, lw=0.8, zorder=0)
     axes.fill_between(shares, low, high, color=BLUE, alpha=0.25, lw=0)
     axes.plot(shares, value, color=BLUE, lw=1.5)
-    if found["threshold"] is not None:
-        chosen = next(row for row in found["policies"] if row["policy"] == SELECTIVE)
+    if model["threshold"] is not None:
+        chosen = next(row for row in model["policies"] if row["policy"] == SELECTIVE)
         axes.axvline(chosen["share_revised"]["value"], color=ORANGE, ls="--", lw=1)
     axes.set_xlabel("share of drafts revised")
-    title = next(each.title for each in METRICS if each.name == metric)
+    title = next(shown.title for shown in METRICS if shown.name == metric)
     axes.set_ylabel(f"{title}, less that of no revision")

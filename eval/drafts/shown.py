@@ -29,12 +29,13 @@ from retriever.models.bertscore import BertScore
 
 def by_count(system: System) -> list[System]:
     """One system that shows the best document, one that shows the best two, and so on up to all."""
-    most = max((len(each.documents) for each in system.shown), default=0)
+    most = max((len(showing.documents) for showing in system.shown), default=0)
     return [
         replace(
             system,
             shown=tuple(
-                replace(each, documents=each.documents[:count], scores=each.scores[:count]) for each in system.shown
+                replace(showing, documents=showing.documents[:count], scores=showing.scores[:count])
+                for showing in system.shown
             ),
         )
         for count in range(1, max(most, 1) + 1)
@@ -55,12 +56,7 @@ def shown_report(
     """
     together = complete(written)
     usable = list(compress(cases, together))
-    yardstick = Yardstick(
-        [case.target for case in usable],
-        bertscore,
-        stances=stances,
-        histories=[case.earlier_texts for case in usable],
-    )
+    yardstick = Yardstick.of(usable, bertscore, stances)
     measured = [yardstick.measure([text.text or "" for text in compress(texts, together)]) for texts in written]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])
@@ -68,8 +64,8 @@ def shown_report(
 
     def row(margin: float) -> dict[str, Estimate]:
         number = (np.isfinite(behind) & (behind <= margin)).sum(axis=1)  # (N,)
-        found = figures(yardstick.metrics, bootstrap, picked(measured, np.maximum(number, 1) - 1))
-        return {"documents": bootstrap.mean(number), **found}
+        drafts = picked(measured, np.maximum(number, 1) - 1)
+        return {"documents": bootstrap.mean(number), **figures(yardstick.metrics, bootstrap, drafts)}
 
     everything = row(np.inf)
     return {
@@ -78,40 +74,40 @@ def shown_report(
         "drafts": [counts(texts) for texts in written],
         **drawn.to_json(),
         "curve": [
-            to_json(found := row(margin), margin=margin) | {"less_all": to_json(less(found, everything))}
+            to_json(within := row(margin), margin=margin) | {"less_all": to_json(less(within, everything))}
             for margin in margins(behind)
         ]
         + [to_json(everything, margin=None)],
         "by_count": [
-            to_json(figures(yardstick.metrics, bootstrap, each), count=count)
-            for count, each in enumerate(measured, start=1)
+            to_json(figures(yardstick.metrics, bootstrap, drafts), count=count)
+            for count, drafts in enumerate(measured, start=1)
         ],
     }
 
 
 def distances(system: System, most: int) -> Floats:
     """The distance of each shown document's score below the best one; infinite for missing documents: (N, K)."""
-    found = np.full((len(system.shown), most), np.inf)
-    for row, each in zip(found, system.shown, strict=True):
-        if each.top is not None and each.scores:
-            row[: len(each.scores)] = each.top.score - np.asarray(each.scores)
-    return found
+    behind = np.full((len(system.shown), most), np.inf)
+    for row, showing in zip(behind, system.shown, strict=True):
+        if showing.top is not None and showing.scores:
+            row[: len(showing.scores)] = showing.top.score - np.asarray(showing.scores)
+    return behind
 
 
 def picked(measured: Sequence[Measured], places: NDArray[np.intp]) -> Measured:
     """The figures of one text per request: the one of the system in its place of ``places``, (N,)."""
     rows = np.arange(len(places))
     names = measured[0].features
-    return Measured({name: np.stack([each.features[name] for each in measured])[places, rows] for name in names})
+    return Measured({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
 
 
 def shown_tables(result: Json) -> Iterator[Table]:
     """The margins of each model, and the same of counts."""
-    for found in result["models"]:
-        metrics = [metric for metric in METRICS if metric.name in found["curve"][-1]]
+    for model in result["models"]:
+        metrics = [metric for metric in METRICS if metric.name in model["curve"][-1]]
         columns = [name for metric in metrics for name in (metric.title, "less all's")]
         rows = []
-        for point in found["curve"]:
+        for point in model["curve"]:
             margin = "all" if point["margin"] is None else f"{point['margin']:.3f}"
             cells = [shown(point["documents"], 1)]
             for metric in metrics:
@@ -120,11 +116,11 @@ def shown_tables(result: Json) -> Iterator[Table]:
                     shown(point.get("less_all", {}).get(metric.name), metric.digits, sign=True),
                 ]
             rows.append((margin, *cells))
-        caption = f"{found['model']}: documents that score at most the margin below the best. {caption_of(found)}"
+        caption = f"{model['model']}: documents that score at most the margin below the best. {caption_of(model)}"
         caption += f" `{result['command']}`"
         yield Table(caption, ("margin", "documents", *columns), tuple(rows))
         by_count = tuple(
             (f"the best {row['count']}", *(shown(row[metric.name], metric.digits) for metric in metrics))
-            for row in found["by_count"]
+            for row in model["by_count"]
         )
-        yield Table(f"{found['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)
+        yield Table(f"{model['model']}: by count.", ("shown", *(metric.title for metric in metrics)), by_count)

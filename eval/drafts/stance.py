@@ -57,8 +57,8 @@ _PHRASE_YTA = rf"{_YOU_ARE}(?:{_ADVERB})*(?:(?:the|an?|such an?)\s+)(?:(?:huge|t
 _SENTENCE_STARTS = r"(?:(?<=[.!?\n]\s)|(?<=\n)|^)"
 
 _RULES = tuple(
-    (given, re.compile(pattern, re.IGNORECASE))
-    for given, pattern in (
+    (label, re.compile(pattern, re.IGNORECASE))
+    for label, pattern in (
         (YTA, r"\b(?:Y\.?T\.?AH?|YWBTA)\b"),
         (NTA, r"\b(?:N\.?T\.?AH?|YWNBTA)\b"),
         (YTA, _PHRASE_YTA + _INSULT + _CLAUSE_ENDS),
@@ -93,20 +93,20 @@ def stance(text: str, preset: str = CORRECTED) -> str | None:
     if preset == AS_PUBLISHED:
         lower = text.lower()
         keywords = {YTA: YTA_KEYWORDS, NTA: NTA_KEYWORDS}
-        named = [given for given, words in keywords.items() if any(word in lower for word in words)]
+        named = [label for label, words in keywords.items() if any(word in lower for word in words)]
         return named[0] if len(named) == 1 else None
-    found = set(_verdicts(_QUOTED_LINE.sub("", text)))
-    return found.pop() if len(found) == 1 and found <= set(STANCES) else None
+    verdicts = set(_verdicts(_QUOTED_LINE.sub("", text)))
+    return verdicts.pop() if len(verdicts) == 1 and verdicts <= set(STANCES) else None
 
 
 def _verdicts(text: str) -> Iterator[str]:
-    for given, rule in _RULES:
+    for label, rule in _RULES:
         for match in rule.finditer(text):
             before = text[max(0, match.start() - LOOK_BACK) : match.start()]
             if _QUESTIONED.match(text, match.end()):
                 continue
             if _DISBELIEF.search(before):
-                if given == YTA:
+                if label == YTA:
                     yield NTA
             elif not _NOT_MEANT.search(before):
-                yield given
+                yield label

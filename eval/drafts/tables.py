@@ -26,11 +26,11 @@ def generation_tables(result: Json) -> Iterator[Table]:
 
 def correlations_tables(result: Json) -> Iterator[Table]:
     """Tables of how well s1 predicted the figures of the drafts, for models with an s1; none for older results."""
-    found = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
-    if not found:
+    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if not with_s1:
         return
-    metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(found.values()))]
-    rows = [(model, *(shown(each[metric.name], metric.digits) for metric in metrics)) for model, each in found.items()]
+    metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
+    rows = [(model, *(shown(r[metric.name], metric.digits) for metric in metrics)) for model, r in with_s1.items()]
     caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
     caption += caption_of(result)
     yield Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
@@ -38,22 +38,22 @@ def correlations_tables(result: Json) -> Iterator[Table]:
 
 def revision_tables(result: Json) -> Iterator[Table]:
     """The policies of each model over all requests, and where the threshold revises, within the slices."""
-    for found in result["models"]:
-        for part in (None, *found["slices"]) if found["threshold"] is not None else (None,):
-            yield policies_table(result, found, part)
+    for model in result["models"]:
+        for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
+            yield policies_table(result, model, part)
 
 
-def policies_table(result: Json, found: Json, part: Json | None = None) -> Table:
+def policies_table(result: Json, model: Json, part: Json | None = None) -> Table:
     """One model's policies, within a part of the requests, with the paired differences from no revision."""
-    of = part or found
+    of = part or model
     metrics = _metrics(of["policies"][0])
     columns = [name for metric in metrics for name in (metric.title, "less none's")]
     rows = [(row["policy"], *_cells(row, metrics), _percent(row["share_revised"])) for row in of["policies"]]
-    return Table(_caption(result, found, part), ("revised", *columns, "share"), tuple(rows))
+    return Table(_caption(result, model, part), ("revised", *columns, "share"), tuple(rows))
 
 
 def _cells(row: Json, metrics: tuple[Metric[Measured], ...]) -> Iterator[str]:
-    from_none: dict[str, Any] = next((each for each in row["differences"] if each["against"] == "none"), {})
+    from_none: dict[str, Any] = next((less for less in row["differences"] if less["against"] == "none"), {})
     for metric in metrics:
         yield shown(row[metric.name], metric.digits)
         yield shown(from_none.get(metric.name), metric.digits, sign=True)
@@ -67,9 +67,9 @@ def _metrics(row: Json) -> tuple[Metric[Measured], ...]:
     return tuple(metric for metric in METRICS if metric.name in row)
 
 
-def _caption(result: Json, found: Json, part: Json | None) -> str:
-    sentences = [f"{found['model']}: theta {theta_words(found['threshold'], 3)}.", caption_of(found, part)]
+def _caption(result: Json, model: Json, part: Json | None) -> str:
+    sentences = [f"{model['model']}: theta {theta_words(model['threshold'], 3)}.", caption_of(model, part)]
     if part is None:
-        unreadable = found["revisions"]["failures"].get("revision_unreadable", 0)
+        unreadable = model["revisions"]["failures"].get("revision_unreadable", 0)
         sentences.append(f"Of the revisions {unreadable:,} could not be read, which keeps the draft.")
     return " ".join((*sentences, f"`{result['command']}`"))

@@ -26,8 +26,8 @@ class Rouge:
         return RougeScorer(["rouge1", "rouge2"])
 
     def scores(self, target: str, draft: str) -> tuple[float, float]:
-        found = self._scorer.score(target, draft)
-        return found["rouge1"].fmeasure, found["rouge2"].fmeasure
+        scores = self._scorer.score(target, draft)
+        return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
 
 
 class Sounding:
@@ -45,5 +45,5 @@ class Sounding:
 
     def features(self, texts: Sequence[str]) -> Floats:
         """The probability and 1 for each text, (N, 2); zeros where the text or its history is too short to say."""
-        found = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
-        return np.array([(0.0, 0.0) if each is None else (each, 1.0) for each in found], np.float64)
+        said = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
+        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in said], np.float64)

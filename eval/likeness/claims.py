@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,26 +51,24 @@ def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
     if not pool:
         return []
     nearest = _nearest(pool)
-    found = []
+    trials = []
     for place, mine in enumerate(every):
         others = [passage for passage in pool if passage.user != writers[place].user]
         drawn = dice.sample(others, min(IMPOSTORS_PASSAGES, len(others))) if mine else []
-        found += [Claim(place, passage, OWN) for passage in mine]
-        found += [Claim(place, passage, SAME_DOMAIN) for passage in drawn]
-        found += [Claim(place, other, TOPIC_MATCHED) for passage in mine if (other := nearest[passage])]
-    return found
+        trials += [Claim(place, passage, OWN) for passage in mine]
+        trials += [Claim(place, passage, SAME_DOMAIN) for passage in drawn]
+        trials += [Claim(place, other, TOPIC_MATCHED) for passage in mine if (other := nearest.get(passage))]
+    return trials
 
 
-def _nearest(pool: Sequence[Passage]) -> dict[Passage, Passage | None]:
-    """For each passage the one by somebody else that shares most of its telling words."""
+def _nearest(pool: Sequence[Passage]) -> dict[Passage, Passage]:
+    """For each passage the one by somebody else, if there is one, that shares most of its telling words."""
     index = BM25Index(hashed_words([passage.text for passage in pool]))
     users = np.array([passage.user for passage in pool])
-
-    def found() -> Iterator[tuple[Passage, Passage | None]]:
-        for passage in pool:
+    nearest = {}
+    for passage in pool:
+        others = users != passage.user
+        if others.any():
             scores = index.scores(Request(" ".join(passage.text.split()[:ASKED_WORDS])))
-            others = users != passage.user
-            best = int(np.where(others, scores, -np.inf).argmax())
-            yield passage, pool[best] if others.any() else None
-
-    return dict(found())
+            nearest[passage] = pool[int(np.where(others, scores, -np.inf).argmax())]
+    return nearest

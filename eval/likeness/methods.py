@@ -11,7 +11,6 @@ import numpy as np
 
 from eval.likeness.claims import Claim, Passage
 from eval.likeness.writers import Claimant
-from pearl.likeness.calibration import Evidence
 from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
 from pearl.stats import Floats
@@ -41,12 +40,12 @@ class Lineup:
 def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
     """Each method's score of each claim, (N,); NaN where ours abstains, which leaves the claim out everywhere."""
     ours = _likenesses(lineup, claims)
-    found = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
+    scores = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
     if EMBEDDINGS in methods:
-        found[EMBEDDINGS] = _cosines(lineup.writers, claims, lineup.encoder.encode_documents, LATEST_TEXTS)
+        scores[EMBEDDINGS] = _cosines(lineup.writers, claims, lineup.encoder.encode_documents, LATEST_TEXTS)
     if TFIDF in methods:
-        found[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup, claims), None)
-    return {name: found[name] for name in methods}
+        scores[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup, claims), None)
+    return {name: scores[name] for name in methods}
 
 
 def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
@@ -59,20 +58,15 @@ def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
             writer = lineup.writers[claim.writer]
             fitted[claim.writer] = Likeness.fit(writer.history, lineup.reference(writer))
         ours = fitted[claim.writer]
-        evidence = None
+        row = (np.nan, np.nan, np.nan)
         if claim.passage.words >= LEAST_WORDS and ours.reads_language(claim.passage.text):
             key = (id(ours.reference), claim.passage)
             if key not in reads:
                 reads[key] = ours.reference.read(claim.passage.text)
-            evidence = ours.evidence(reads[key])
-        rows.append(_row(ours, evidence))
+            if evidence := ours.evidence(reads[key]):
+                row = (ours.calibrated.probability(evidence), evidence.words_ratio, evidence.characters_ratio)
+        rows.append(row)
     return np.array(rows, np.float64)
-
-
-def _row(ours: Likeness, evidence: Evidence | None) -> tuple[float, float, float]:
-    if evidence is None:
-        return (np.nan, np.nan, np.nan)
-    return (ours.calibrated.probability(evidence), evidence.words_ratio, evidence.characters_ratio)
 
 
 def _cosines(
@@ -84,8 +78,8 @@ def _cosines(
 
     @cache
     def mean(place: int) -> Any:
-        found = np.asarray(encode(list(writers[place].history[-(latest or 0) :]))).mean(axis=0)
-        return found / max(float(np.linalg.norm(found)), 1e-9)
+        vector = np.asarray(encode(list(writers[place].history[-(latest or 0) :]))).mean(axis=0)
+        return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
     return np.array([float(vectors[claim.passage.text] @ mean(claim.writer)) for claim in claims])
 

@@ -47,20 +47,19 @@ def likeness_report(
     paths: Sequence[Path], options: LikenessOptions, encoder: Encoder, progress: Callable[[str], None]
 ) -> Json:
     """Raises InputError for files that cannot be read or have too few people."""
-    files, told = [], []
+    files, bins = [], []
     for path in paths:
         progress(f"{path.name}: reading")
         lineup, head = _lineup(path, options, encoder)
         lengths, certainties = [], []
         for words in options.lengths:
             progress(f"{path.name}: {words} words")
-            found = claims(lineup.writers, words, options.seed)
-            part, certain = _length(found, words, lineup, options)
+            part, certain = _length(claims(lineup.writers, words, options.seed), words, lineup, options)
             lengths.append(part)
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
-        told.append(np.concatenate(certainties))
-    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(told))}
+        bins.append(np.concatenate(certainties))
+    return {"methods": list(options.methods), "files": files, "reliability": _reliability(np.concatenate(bins))}
 
 
 def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Json]:
@@ -82,10 +81,9 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
     else:
         others = {user: mine for user, mine in texts.items() if part_of(user) == IMPOSTORS}
         if options.impostors:
-            others = {user: mine for each in options.impostors for user, mine in texts_by_user(each).items()}
+            others = {user: mine for file in options.impostors for user, mine in texts_by_user(file).items()}
         removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
-        kept = {user: mine for user, mine in others.items() if user not in removed}
-        reference = Impostors.of(path.name, kept)
+        reference = Impostors.of(path.name, {user: mine for user, mine in others.items() if user not in removed})
         head = {"impostors": reference.authors, "removed": removed}
         lineup = Lineup(chosen, lambda writer: reference, encoder)
     return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
@@ -103,19 +101,20 @@ def _tested_impostors(
             yield user
 
 
-def _length(found: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Json, Floats]:
+def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Json, Floats]:
     """The figures at one length, and the probability, (N,), beside the truth of as many false claims as true ones."""
-    scores = scores_of(options.methods, lineup, found) if found else {}
+    scores = scores_of(options.methods, lineup, trials) if trials else {}
     ours = scores.get(LIKENESS, np.array([]))
     answered = np.isfinite(ours)
-    kinds = np.array([claim.kind for claim in found])
+    kinds = np.array([claim.kind for claim in trials])
     counts = {kind: int((answered & (kinds == kind)).sum()) for kind in (OWN, *KINDS)}
     part: Json = {"words": words, **counts, "abstained": int((~answered).sum())}
     if not min(counts[OWN], counts[SAME_DOMAIN]):
         return {**part, "methods": [], "calibration": None}, np.zeros((0, 2))
-    names = np.array([lineup.writers[claim.writer].user for claim in found])
+    names = np.array([lineup.writers[claim.writer].user for claim in trials])
     part["methods"] = [
-        {"method": method, **_told(method, each, kinds, names, answered, options)} for method, each in scores.items()
+        {"method": method, **_figures(method, of_method, kinds, names, answered, options)}
+        for method, of_method in scores.items()
     ]
     even = answered & _as_many(kinds, names)
     certain = Certain((kinds == OWN)[even].astype(float), 100 * ours[even], Bootstrap(names[even]))
@@ -125,19 +124,19 @@ def _length(found: Sequence[Claim], words: int, lineup: Lineup, options: Likenes
     return part, np.column_stack((certain.correct, certain.certainty))
 
 
-def _told(method: str, scores: Floats, kinds: Any, names: Any, answered: Any, options: LikenessOptions) -> Json:
+def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any, options: LikenessOptions) -> Json:
     """AUC against each kind of impostor, resampled by the person claimed; and our equal error rate."""
-    told: Json = {}
+    figures: Json = {}
     for kind in KINDS:
         among = answered & ((kinds == OWN) | (kinds == kind))
         if not (kinds[among] == kind).any():
             continue
         bootstrap = Bootstrap(names[among], resamples=options.resamples, seed=options.seed)
         true = kinds[among] == OWN
-        told[kind] = _rounded(auc(bootstrap, scores[among], true))
+        figures[kind] = _rounded(auc(bootstrap, scores[among], true))
         if method == LIKENESS and kind == SAME_DOMAIN:
-            told["eer"] = _rounded(equal_error_rate(bootstrap, scores[among], true))
-    return told
+            figures["eer"] = _rounded(equal_error_rate(bootstrap, scores[among], true))
+    return figures
 
 
 def _as_many(kinds: Any, names: Any) -> Any:
@@ -149,14 +148,14 @@ def _as_many(kinds: Any, names: Any) -> Any:
     return chosen
 
 
-def _reliability(told: Floats) -> list[Json]:
+def _reliability(said: Floats) -> list[Json]:
     """Bins of the probability over all files and lengths, with the share that was true in each."""
-    if not len(told):
+    if not len(said):
         return []
-    rows = reliability(Certain(told[:, 0], told[:, 1], Bootstrap(["all"] * len(told), resamples=1)))
+    rows = reliability(Certain(said[:, 0], said[:, 1], Bootstrap(["all"] * len(said), resamples=1)))
     return [{"said": round(row["certainty"] / 100, DIGITS), "true": row["correct"], "of": row["total"]} for row in rows]
 
 
 def _rounded(estimate: Estimate) -> Json | None:
-    found = estimate.to_json()
-    return None if found is None else {name: round(value, DIGITS) for name, value in found.items()}
+    interval = estimate.to_json()
+    return None if interval is None else {name: round(value, DIGITS) for name, value in interval.items()}

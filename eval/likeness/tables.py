@@ -67,13 +67,13 @@ def likeness_figure(result: Json) -> Figure:
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
     by_length, said = figure.subplots(1, 2)
     for file in result["files"]:
-        found = [
+        curve = [
             (part["words"], row[SAME_DOMAIN])
             for part in file["lengths"]
             for row in part["methods"]
             if row["method"] == LIKENESS
         ]
-        by_length.plot([words for words, _ in found], [auc["value"] for _, auc in found], "o-", label=file["file"])
+        by_length.plot([words for words, _ in curve], [auc["value"] for _, auc in curve], "o-", label=file["file"])
     by_length.set(xlabel="words", ylabel="AUC, same domain", ylim=(0.5, 1.0), xscale="log")
     by_length.set_xticks(*(2 * [[part["words"] for part in result["files"][0]["lengths"]]]), minor=False)
     by_length.minorticks_off()

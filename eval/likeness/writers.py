@@ -7,17 +7,13 @@ id, so the same ones are always tested, whatever file they stand in.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-from pearl.history import parse_document, parse_lines
+from pearl.history import read_histories
 from pearl.likeness.masking import distinct, word_count
-from pearl.records import Document
-from pearl.texts import check_id
 
 IMPOSTORS, DEV, TEST = "impostors", "dev", "test"
 HISTORY_SHARE = 0.7
@@ -42,16 +38,10 @@ def part_of(user: str) -> str:
 
 def texts_by_user(path: Path) -> dict[str, list[str]]:
     """Everybody's different texts, oldest first. Raises InputError that names file, line and field of a bad one."""
-    found: dict[str, list[Document]] = defaultdict(list)
-
-    def add(value: dict[str, Any]) -> None:
-        found[check_id(value.get("user_id"), param="user_id")].append(parse_document(value))
-
-    for _ in parse_lines(path, add):
-        pass
+    histories = read_histories(path, timestamp_required=True)
     return {
-        user: distinct(each.text for each in sorted(theirs, key=lambda each: each.timestamp or 0.0))
-        for user, theirs in sorted(found.items())
+        user: distinct(document.text for document in sorted(documents, key=lambda document: document.timestamp or 0.0))
+        for user, documents in sorted(histories.items())
     }
 
 
@@ -69,7 +59,7 @@ def _cut(texts: Sequence[str]) -> int:
 
 
 def passages(texts: Sequence[str], words: int) -> Iterator[str]:
-    """Texts of exactly so many words: one after the other is added until they suffice, and the end is cut."""
+    """Yield texts of exactly ``words`` words: one after the other is added until they suffice, and the end is cut."""
     parts: list[str] = []
     for text in texts:
         parts.append(text)

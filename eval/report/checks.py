@@ -53,12 +53,12 @@ class Check(Generic[SourceT]):
 
 def preflight(checks: Iterable[Check[SourceT]], source: SourceT) -> list[Finding]:
     """Run every check, and return what they find."""
-    told = [(check, check.find(source)) for check in checks]
-    return [
-        Finding(check.name, check.level, tuple(record.line for record in fault[1]), fault[0])
-        for check, fault in told
-        if fault is not None
-    ]
+    findings = []
+    for check in checks:
+        if fault := check.find(source):
+            message, records = fault
+            findings.append(Finding(check.name, check.level, tuple(record.line for record in records), message))
+    return findings
 
 
 def item_check(name: str, level: str, description: str, holds: Callable[[LineT], object]) -> Check[Sequence[LineT]]:

@@ -19,8 +19,8 @@ class Head:
     @classmethod
     def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
         """True is a flag, a tuple several words, a list an option for each; None and False are left out."""
-        given = [word for name, value in options.items() for word in _words(_flag(name), value)]
-        return cls(shlex.join(["pearl", *words, *given]), judge)
+        told = [word for name, value in options.items() for word in _words(_flag(name), value)]
+        return cls(shlex.join(["pearl", *words, *told]), judge)
 
     def to_json(self) -> dict[str, str]:
         head = {"command": self.command, "version": __version__}
@@ -32,11 +32,11 @@ def _flag(name: str) -> str:
 
 
 def _words(option: str, value: object) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        if one is None or one is False:
+    for part in value if isinstance(value, list) else [value]:
+        if part is None or part is False:
             continue
         yield option
-        yield from (_spelled(part) for part in (one if isinstance(one, tuple) else () if one is True else (one,)))
+        yield from map(_spelled, part if isinstance(part, tuple) else () if part is True else (part,))
 
 
 def _spelled(value: object) -> str:

@@ -35,9 +35,9 @@ def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> F
     return {metric.name: metric.fold(bootstrap, results) for metric in metrics}
 
 
-def to_json(found: Figures, **row: object) -> dict[str, Any]:
+def to_json(estimates: Figures, **row: object) -> dict[str, Any]:
     """The figures of a row, behind what else it says."""
-    return {**row, **{name: estimate.to_json() for name, estimate in found.items()}}
+    return {**row, **{name: estimate.to_json() for name, estimate in estimates.items()}}
 
 
 def less(first: Figures, second: Figures) -> Figures:
@@ -46,7 +46,7 @@ def less(first: Figures, second: Figures) -> Figures:
 
 
 def differences(
-    metrics: Sequence[Metric[T]], models: Iterable[str], found: Mapping[str, Figures], baselines: Sequence[str]
+    metrics: Sequence[Metric[T]], models: Iterable[str], measured: Mapping[str, Figures], baselines: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Each model's paired difference, metric by metric, from the baseline that is best in it (not counting itself).
 
@@ -56,9 +56,9 @@ def differences(
     for model in models:
         row: dict[str, Any] = {"model": model}
         for metric in metrics:
-            best = _best(metric, {name: found[name][metric.name] for name in baselines if name != model})
+            best = _best(metric, {name: measured[name][metric.name] for name in baselines if name != model})
             if best is not None:
-                gap = (found[model][metric.name] - found[best][metric.name]).to_json()
+                gap = (measured[model][metric.name] - measured[best][metric.name]).to_json()
                 row[metric.name] = None if gap is None else {"against": best, **gap}
         rows.append(row)
     return rows

@@ -118,10 +118,10 @@ def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]]) -> Figure:
     axes = figure.subplots()
     for step, name in enumerate(names):
         shift = 0.18 * (step - (len(names) - 1) / 2)
-        drawn = [(place + shift, each) for place, row in enumerate(rows.values()) if (each := row.get(name))]
-        middle = [each["value"] for _, each in drawn]
-        below, above = ([abs(each[end] - each["value"]) for _, each in drawn] for end in ("low", "high"))
-        axes.errorbar(middle, [place for place, _ in drawn], xerr=(below, above), fmt="o", markersize=4, label=name)
+        drawn = {place + shift: interval for place, row in enumerate(rows.values()) if (interval := row.get(name))}
+        middle, *ends = (np.array([interval[end] for interval in drawn.values()]) for end in ("value", "low", "high"))
+        below, above = (np.abs(end - middle) for end in ends)
+        axes.errorbar(middle, list(drawn), xerr=(below, above), fmt="o", markersize=4, label=name)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

@@ -61,8 +61,8 @@ def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json |
     """Each model less the baseline that is best in the metric, on the same requests."""
     metrics = tuple(metrics)
 
-    def cell(found: Json | None, digits: int) -> str:
-        return NOTHING if found is None else f"{shown(found, digits, sign=True)} {found['against']}"
+    def cell(gap: Json | None, digits: int) -> str:
+        return NOTHING if gap is None else f"{shown(gap, digits, sign=True)} {gap['against']}"
 
     rows = [
         (row["model"], *(cell(row.get(metric.name), metric.digits) for metric in metrics))
@@ -91,7 +91,7 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
 
 def checks_table(findings: Sequence[Json]) -> Iterator[Table]:
     """A table of what is wrong with the items; none where nothing is."""
-    rows = [(found["check"], found["level"], f"{found['count']:,}", found["message"]) for found in findings]
+    rows = [(fault["check"], fault["level"], f"{fault['count']:,}", fault["message"]) for fault in findings]
     if rows:
         yield Table("Checks of the items.", ("check", "level", "items", "what"), tuple(rows))
 

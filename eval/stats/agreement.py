@@ -32,7 +32,7 @@ def agreement_report(
     """Every coefficient with its interval and band, null with a reason where it is undefined; then pair by pair."""
     agreement = Agreement(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
     pairs = agreement.pairs()
-    found = {
+    coefficients = {
         "raw_agreement": agreement.raw(),
         "randolph_kappa": agreement.randolph(),
         "fleiss_kappa": agreement.fleiss(),
@@ -46,10 +46,10 @@ def agreement_report(
         "items_rated_once": int((number == 1).sum()),
         "raters": list(ratings.raters),
         "labels": ratings.used,
-        "coefficients": {name: _interval(each) for name, each in found.items()},
-        "items_used": {name: each.items for name, each in found.items()},
-        "bands": {name: _band(each) for name, each in found.items() if name != "raw_agreement"},
-        "undefined": {name: each.reason for name, each in found.items() if each.estimate is None},
+        "coefficients": {name: _interval(coefficient) for name, coefficient in coefficients.items()},
+        "items_used": {name: coefficient.items for name, coefficient in coefficients.items()},
+        "bands": {name: _band(coefficients[name]) for name in coefficients if name != "raw_agreement"},
+        "undefined": {name: absent.reason for name, absent in coefficients.items() if absent.estimate is None},
         "pairs": [_pair(pair) for pair in pairs],
     }
 

@@ -21,10 +21,10 @@ def _nominal(counts: Floats, number: Floats, domain: Floats) -> Fold:
     features = np.column_stack((itself * there, counts * there[:, None]))
 
     def fold(sums: Floats) -> Floats:  # (R, 1 + K)
-        each = sums[:, 1:]
-        n = each.sum(axis=1)
+        uses = sums[:, 1:]
+        n = uses.sum(axis=1)
         observed = n - sums[:, 0]
-        expected = (n**2 - (each**2).sum(axis=1)) / (n - 1)
+        expected = (n**2 - (uses**2).sum(axis=1)) / (n - 1)
         return np.asarray(1 - observed / or_nan(expected))
 
     return features, fold
@@ -55,11 +55,11 @@ def _ordinal(counts: Floats, number: Floats, domain: Floats) -> Fold:
 
     def fold(sums: Floats) -> Floats:  # (R, K * K)
         matrix = sums.reshape(-1, size, size)
-        each = matrix.sum(axis=2)
-        reached = each.cumsum(axis=1) - each / 2
+        uses = matrix.sum(axis=2)
+        reached = uses.cumsum(axis=1) - uses / 2
         distance = (reached[:, :, None] - reached[:, None, :]) ** 2
         observed = (matrix * distance).sum(axis=(1, 2))
-        expected = (each[:, :, None] * each[:, None, :] * distance).sum(axis=(1, 2)) / (each.sum(axis=1) - 1)
+        expected = (uses[:, :, None] * uses[:, None, :] * distance).sum(axis=(1, 2)) / (uses.sum(axis=1) - 1)
         return np.asarray(1 - observed / or_nan(expected))
 
     return features, fold

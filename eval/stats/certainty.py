@@ -43,15 +43,15 @@ class Certain:
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
 
 
-def auroc(found: Certain) -> Estimate:
+def auroc(judged: Certain) -> Estimate:
     """The chance that a right answer is said with more certainty than a wrong one, equal ones counting a half; NaN
     where all are right, or none."""
-    said = found.said > 0
-    correct, certainty = found.correct[said], found.certainty[said]
+    said = judged.said > 0
+    correct, certainty = judged.correct[said], judged.certainty[said]
     if len(set(correct)) < 2:
         return _undefined()
-    levels = (found.certainty[:, None] == np.unique(certainty)).astype(float)  # (N, L)
-    features = np.hstack((levels * found.correct[:, None], levels * (1 - found.correct[:, None])))
+    levels = (judged.certainty[:, None] == np.unique(certainty)).astype(float)  # (N, L)
+    features = np.hstack((levels * judged.correct[:, None], levels * (1 - judged.correct[:, None])))
 
     def fold(sums: Floats) -> Floats:  # (R, 2L)
         right, wrong = np.split(sums, 2, axis=1)
@@ -60,53 +60,53 @@ def auroc(found: Certain) -> Estimate:
 
     from sklearn.metrics import roc_auc_score  # of an extra, and heavy: help does without
 
-    return Estimate(float(roc_auc_score(correct, certainty)), found.bootstrap.sums(features, fold).resampled)
+    return Estimate(float(roc_auc_score(correct, certainty)), judged.bootstrap.sums(features, fold).resampled)
 
 
-def brier(found: Certain) -> Estimate:
+def brier(judged: Certain) -> Estimate:
     """The mean squared distance of the certainty, as a probability, from what came of it."""
-    said = found.said > 0
+    said = judged.said > 0
     if not said.any():
         return _undefined()
     from sklearn.metrics import brier_score_loss
 
-    value = brier_score_loss(found.correct[said], found.certainty[said] / 100, pos_label=1)
-    squared = np.where(said, (np.nan_to_num(found.certainty) / 100 - found.correct) ** 2, 0.0)
-    return Estimate(float(value), found.bootstrap.ratio(squared, found.said).resampled)
+    value = brier_score_loss(judged.correct[said], judged.certainty[said] / 100, pos_label=1)
+    squared = np.where(said, (np.nan_to_num(judged.certainty) / 100 - judged.correct) ** 2, 0.0)
+    return Estimate(float(value), judged.bootstrap.ratio(squared, judged.said).resampled)
 
 
-def calibration_error(found: Certain) -> Estimate:
+def calibration_error(judged: Certain) -> Estimate:
     """ECE: over ten bins of equal width, the weighed mean distance of the certainty from the accuracy."""
-    if not found.said.any():
+    if not judged.said.any():
         return _undefined()
-    inside = bins_of(found.certainty)  # (N, B)
+    inside = bins_of(judged.certainty)  # (N, B)
     features = np.hstack(
-        (inside, inside * np.nan_to_num(found.certainty)[:, None] / 100, inside * found.correct[:, None])
+        (inside, inside * np.nan_to_num(judged.certainty)[:, None] / 100, inside * judged.correct[:, None])
     )
 
     def fold(sums: Floats) -> Floats:  # (R, 3B)
         number, said, right = np.split(sums, 3, axis=1)
         return np.asarray(np.abs(said - right).sum(axis=1) / number.sum(axis=1))
 
-    return found.bootstrap.sums(features, fold)
+    return judged.bootstrap.sums(features, fold)
 
 
-def correlation(found: Certain) -> Estimate:
+def correlation(judged: Certain) -> Estimate:
     """Pearson's r of the certainty and being right."""
-    said = found.said
-    x = np.nan_to_num(found.certainty) - (np.nanmean(found.certainty) if said.any() else 0.0)
-    y = found.correct - found.correct.mean()
+    said = judged.said
+    x = np.nan_to_num(judged.certainty) - (np.nanmean(judged.certainty) if said.any() else 0.0)
+    y = judged.correct - judged.correct.mean()
     parts = np.column_stack((np.ones_like(x), x, y, x * x, y * y, x * y)) * said[:, None]
-    return found.bootstrap.sums(parts, pearson_of_sums)
+    return judged.bootstrap.sums(parts, pearson_of_sums)
 
 
-def risk_area(found: Certain) -> Estimate:
+def risk_area(judged: Certain) -> Estimate:
     """AURC: the error among the most certain share of the records, averaged over all shares; levels come whole."""
-    if not found.said.any():
+    if not judged.said.any():
         return _undefined()
-    known = np.unique(found.certainty[found.said > 0])[::-1]
-    levels = (found.certainty[:, None] == known).astype(float)  # (N, L)
-    features = np.hstack((levels, levels * (1 - found.correct[:, None])))
+    known = np.unique(judged.certainty[judged.said > 0])[::-1]
+    levels = (judged.certainty[:, None] == known).astype(float)  # (N, L)
+    features = np.hstack((levels, levels * (1 - judged.correct[:, None])))
 
     def fold(sums: Floats) -> Floats:  # (R, 2L)
         number, wrong = np.split(sums, 2, axis=1)
@@ -114,7 +114,7 @@ def risk_area(found: Certain) -> Estimate:
         risk = np.where(reached > 0, wrong.cumsum(axis=1) / np.maximum(reached, 1), 0.0)
         return np.asarray((number * risk).sum(axis=1) / number.sum(axis=1))
 
-    return found.bootstrap.sums(features, fold)
+    return judged.bootstrap.sums(features, fold)
 
 
 def _undefined() -> Estimate:
@@ -136,61 +136,54 @@ def bins_of(certainty: Floats) -> Floats:
     return np.asarray(place[:, None] == np.arange(BINS), float)
 
 
-def reliability(found: Certain) -> list[dict[str, Any]]:
+def reliability(judged: Certain) -> list[dict[str, Any]]:
     """A row a bin that has records, the least certain first."""
-    rows = []
-    for place, inside in enumerate(bins_of(found.certainty).T):
-        if inside.any():
-            low, high = 1 + 10 * place, 10 + 10 * place
-            rows.append(_range(found, inside, low, high))
-    return rows
+    places = enumerate(bins_of(judged.certainty).T)
+    return [_range(judged, inside, 1 + 10 * place, 10 + 10 * place) for place, inside in places if inside.any()]
 
 
-def bands(found: Certain) -> list[dict[str, Any]]:
+def bands(judged: Certain) -> list[dict[str, Any]]:
     """A row a verbal band."""
-    rows = []
-    for low, high in BANDS:
-        rows.append(_range(found, found.at_least(low) - found.at_least(high + 1), low, high))
-    return rows
+    return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
-def _range(found: Certain, inside: Floats, low: int, high: int) -> dict[str, Any]:
-    part = found.part(inside)
-    mean = float(found.certainty[inside > 0].mean()) if inside.any() else None
+def _range(judged: Certain, inside: Floats, low: int, high: int) -> dict[str, Any]:
+    part = judged.part(inside)
+    mean = float(judged.certainty[inside > 0].mean()) if inside.any() else None
     return {"low": low, "high": high, **part, "certainty": mean, "interval": _wilson(part)}
 
 
-def sweep(found: Certain, threshold: float) -> list[dict[str, Any]]:
+def sweep(judged: Certain, threshold: float) -> list[dict[str, Any]]:
     """Coverage and accuracy when the judge abstains below each threshold."""
     rows = []
-    for each in sorted({*map(float, SWEEP), threshold}):
-        part = found.part(found.at_least(each))
-        abstained = len(found.correct) - part["total"]
-        coverage = share(part["total"], len(found.correct))
+    for least in sorted({*map(float, SWEEP), threshold}):
+        part = judged.part(judged.at_least(least))
+        abstained = len(judged.correct) - part["total"]
+        coverage = share(part["total"], len(judged.correct))
         rows.append(
-            {"threshold": each, **part, "abstained": abstained, "coverage": coverage, "interval": _wilson(part)}
+            {"threshold": least, **part, "abstained": abstained, "coverage": coverage, "interval": _wilson(part)}
         )
     return rows
 
 
-def risk_coverage(found: Certain) -> list[dict[str, Any]]:
+def risk_coverage(judged: Certain) -> list[dict[str, Any]]:
     """A point a level of certainty, the highest first: the share that is answered and the share of it that is wrong."""
     points = []
-    for level in np.unique(found.certainty[found.said > 0])[::-1]:
-        part = found.part(found.at_least(level))
+    for level in np.unique(judged.certainty[judged.said > 0])[::-1]:
+        part = judged.part(judged.at_least(level))
         risk = None if part["accuracy"] is None else 1 - part["accuracy"]
-        points.append({"certainty": float(level), "coverage": part["total"] / len(found.correct), "risk": risk})
+        points.append({"certainty": float(level), "coverage": part["total"] / len(judged.correct), "risk": risk})
     return points
 
 
-def histogram(found: Certain, ends: tuple[int, int]) -> list[dict[str, Any]]:
+def histogram(judged: Certain, ends: tuple[int, int]) -> list[dict[str, Any]]:
     """A row a bin five wide, right and wrong apart; certainties outside ``ends`` count at them."""
     first, last = ends
-    clamped = np.clip(found.certainty, first, last)
+    clamped = np.clip(judged.certainty, first, last)
     rows = []
     for low in range(5 * (first // 5), last + 1, 5):
         inside = ((clamped >= low) & (clamped < low + 5)).astype(float)
-        rows.append({"low": low, "high": low + 4, **found.part(inside)})
+        rows.append({"low": low, "high": low + 4, **judged.part(inside)})
     return rows
 
 

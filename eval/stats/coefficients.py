@@ -165,13 +165,13 @@ class Agreement:
         """The mean of the pairs' kappas, where they have one; of two raters it is theirs."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
-        found = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
-        if not found:
+        kappas = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
+        if not kappas:
             return Coefficient(None, 0, ONE_LABEL)
-        resampled = np.stack([each.resampled for each in found])
+        resampled = np.stack([kappa.resampled for kappa in kappas])
         known = np.isfinite(resampled)
         total = np.where(known, resampled, 0.0).sum(axis=0)
-        mean = Estimate(float(np.mean([each.value for each in found])), total / or_nan(known.sum(axis=0)))
+        mean = Estimate(float(np.mean([kappa.value for kappa in kappas])), total / or_nan(known.sum(axis=0)))
         return Coefficient(mean, int(self._shared.sum()))
 
 

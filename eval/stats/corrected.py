@@ -105,9 +105,9 @@ def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0
     if obstacle(data):
         return Resampled(raw, None, tuple(diagonal))
     usable = np.abs(np.linalg.det(np.nan_to_num(rows))) > SINGULAR
-    found = _inverted(rows[usable], rates[usable])
+    redrawn = _inverted(rows[usable], rates[usable])
     (value,) = _inverted(exact[None], raw_rates(data)[None])
-    corrected = tuple(_interval(each, found[:, i]) for i, each in enumerate(value))
+    corrected = tuple(_interval(rate, redrawn[:, i]) for i, rate in enumerate(value))
     return Resampled(raw, corrected, tuple(diagonal))
 
 
@@ -155,18 +155,20 @@ def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
     The interval is Student's after one agreeing item of each kind is added (Agresti and Coull's way): with few labels
     of a rare kind the plain one holds the rate too seldom.
     """
+    from scipy.stats import t as student
+
     number = int(data.labelled.sum())
-    found = []
+    rates = []
     for place in range(len(data.labels)):
         people = (data.gold[data.labelled] == place).astype(float)
         judge, others = data.shares[data.labelled, place], data.shares[~data.labelled, place]
         value, _ = _powered(people, judge, others)
         middle, error = _powered(np.r_[people, 1.0, 0.0], np.r_[judge, 1.0, 0.0], others)
-        reach = _student(number + 1) * error
+        reach = float(student.ppf(0.975, number + 1)) * error
         low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
         value = float(np.clip(value, 0, 1))
-        found.append(Interval(value, min(low, value), max(high, value)))
-    return tuple(found)
+        rates.append(Interval(value, min(low, value), max(high, value)))
+    return tuple(rates)
 
 
 def _powered(people: Floats, judge: Floats, others: Floats) -> tuple[float, float]:
@@ -180,9 +182,3 @@ def _powered(people: Floats, judge: Floats, others: Floats) -> tuple[float, floa
     from_others = weight**2 * float(np.var(others, ddof=1)) / m if m > 1 else 0.0
     value = float(rest.mean()) + (weight * float(others.mean()) if m else 0.0)
     return value, float(np.sqrt(from_others + np.var(rest, ddof=1) / n))
-
-
-def _student(freedom: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, freedom))

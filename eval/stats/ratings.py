@@ -55,21 +55,21 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
 
     Raises InputError that names file, line and column.
     """
-    given: dict[tuple[str, str], tuple[int, str]] = {}
+    rated: dict[tuple[str, str], tuple[int, str]] = {}
     for line, item, rater, label in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
-        if (item, rater) in given:
+        if (item, rater) in rated:
             raise InputError(
-                f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {given[item, rater][0]}; "
+                f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {rated[item, rater][0]}; "
                 "an item has one label from each rater.",
                 code="duplicate_rating",
             )
         check_rater(rater, raters, f"{path}:{line}: rater: ")
         if labels and label not in labels:
             raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
-        given[item, rater] = line, label
-    if not given:
+        rated[item, rater] = line, label
+    if not rated:
         raise InputError(f"{path}: there is no rating in it.", code="empty_file")
-    return ratings_of({key: label for key, (_, label) in given.items()}, labels)
+    return ratings_of({key: label for key, (_, label) in rated.items()}, labels)
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
@@ -78,24 +78,24 @@ def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
         raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
 
 
-def ratings_of(given: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
+def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
     """The ratings made of each rater's label for each item."""
-    items = tuple(dict.fromkeys(item for item, _ in given))
-    raters = tuple(dict.fromkeys(rater for _, rater in given))
-    known = _sorted({*given.values(), *labels})
+    items = tuple(dict.fromkeys(item for item, _ in rated))
+    raters = tuple(dict.fromkeys(rater for _, rater in rated))
+    known = _sorted({*rated.values(), *labels})
     place = [{name: i for i, name in enumerate(names)} for names in (items, raters, known)]
     codes = np.full((len(items), len(raters)), NOT_RATED)
-    for (item, rater), label in given.items():
+    for (item, rater), label in rated.items():
         codes[place[0][item], place[1][rater]] = place[2][label]
     return Ratings(items, raters, known, codes)
 
 
 def numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
     try:
-        found = tuple(map(float, labels))
+        values = tuple(map(float, labels))
     except ValueError:
         return None
-    return found if all(map(math.isfinite, found)) else None
+    return values if all(map(math.isfinite, values)) else None
 
 
 def _sorted(labels: set[str]) -> tuple[str, ...]:
@@ -159,11 +159,11 @@ def _places(path: Path, header: Sequence[str]) -> tuple[int, ...]:
 
 
 def _cells(path: Path, line: int, row: Sequence[str], places: Sequence[int]) -> tuple[str, str, str]:
-    found = []
+    cells = []
     for name, place in zip(COLUMNS, places, strict=True):
         cell = row[place].strip() if place < len(row) else ""
         if not cell:
             raise InputError(f"{path}:{line}: {name}: is empty; leave out a rating that is not there.", code="empty")
-        found.append(cell)
-    item, rater, label = found
+        cells.append(cell)
+    item, rater, label = cells
     return item, rater, label

@@ -40,7 +40,7 @@ def slices(by: str, values: Sequence[int], parts: int = 3) -> list[Slice]:
     """Equally many requests in each part, as far as equal values let them be divided; none without two parts."""
     sizes = np.asarray(values)
     bins = equal_bins(values, parts)
-    found = [bins == place for place in np.unique(bins)]
-    if len(found) < 2:
+    masks = [bins == place for place in np.unique(bins)]
+    if len(masks) < 2:
         return []
-    return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in found]
+    return [Slice(by, int(sizes[among].min()), int(sizes[among].max()), among) for among in masks]
