@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ class _Item(Protocol):
     def id(self) -> str | None: ...
 
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 ItemT = TypeVar("ItemT", bound=_Item)
 
@@ -44,10 +46,10 @@ def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
         passed_over.update(value.keys() - fields)
         return parsed
 
-    found = tuple(parse_numbered_lines(path, counted))
-    if not found:
+    lines = tuple(parse_numbered_lines(path, counted))
+    if not lines:
         raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
-    return Lines(found, dict(sorted(passed_over.items())))
+    return Lines(lines, dict(sorted(passed_over.items())))
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
@@ -56,10 +58,8 @@ def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
     def distinct(value: dict[str, Any], number: int) -> ItemT:
         item = parse(value, number)
-        if item.id in lines:
-            raise InputError(f"'{item.id}' is on line {lines[item.id]} already.", param="id", code="duplicate_id")
         if item.id is not None:
-            lines[item.id] = number
+            check_once(lines, item.id, number, f"'{item.id}' is", param="id", code="duplicate_id")
         return item
 
     return read_lines(path, fields, distinct, "item")
@@ -69,8 +69,15 @@ def check_fields(value: Mapping[str, Any], *names: str) -> None:
     """Raises InputError that names the first that is not there, and those that are."""
     for name in names:
         if name not in value:
-            found = ", ".join(sorted(value)) or "no field"
-            raise InputError(f"is missing; the line has {found}.", param=name, code="missing_field")
+            fields = ", ".join(sorted(value)) or "no field"
+            raise InputError(f"is missing; the line has {fields}.", param=name, code="missing_field")
+
+
+def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str, code: str) -> None:
+    """Keep the number of the line that has a key. Raises InputError, 'WHAT on line N already.', if another has it."""
+    before = lines.setdefault(key, number)
+    if before != number:
+        raise InputError(f"{what} on line {before} already.", param=param, code=code)
 
 
 def optional_id(value: Mapping[str, Any], name: str = "id") -> str | None:
@@ -82,6 +89,15 @@ def optional_string(value: Mapping[str, Any], name: str) -> str | None:
     if text is not None and not isinstance(text, str):
         raise InputError(f"must be a string, not {json_type(text)}.", param=name, code="wrong_type")
     return text
+
+
+def optional_number(value: Mapping[str, Any], name: str) -> float | None:
+    number = value.get(name)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not isfinite(number):
+        raise InputError(f"must be a number, not {json_type(number)}.", param=name, code="wrong_type")
+    return float(number)
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import optional_id, optional_string, read_lines
+from eval.asking.json_lines import check_once, optional_id, optional_string, read_lines
 from eval.asking.verdict import ABSTAIN, ERROR, INVALID
 from eval.recorded.style.labels import LEVELS, A, B
 from eval.stats.corrected import UNLABELLED, LabelledShares
@@ -180,12 +180,8 @@ def read_people(path: Path) -> PeopleLabels:
         if not isinstance(value.get("label"), str) or not value["label"].strip():
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
         name, rater = item_name(item, value.get("style")), optional_string(value, "rater") or ""
-        if (name, rater) in lines:
-            by = f" by {rater}" if rater else ""
-            raise InputError(
-                f"'{name}' has a label{by} on line {lines[name, rater]} already.", param="id", code="duplicate_id"
-            )
-        lines[name, rater] = number
+        what = f"'{name}' has a label{' by ' + rater if rater else ''}"
+        check_once(lines, (name, rater), number, what, param="id", code="duplicate_id")
         labels[name].append(value["label"].strip())
 
     read_lines(path, set(), parse, "label")

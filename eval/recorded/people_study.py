@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, optional_string, read_lines
+from eval.asking.json_lines import check_fields, check_once, optional_number, optional_string, read_lines
 from eval.recorded.labels import LETTERS, JudgedItem, read_judged
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.certainty import Certain, sweep
@@ -26,7 +26,7 @@ from eval.stats.proportions import wilson_json
 from eval.stats.ratings import check_rater
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
-from pearl.texts import check_id, json_type
+from pearl.texts import check_id
 
 DRAWS, DRAWN = 1000, 30  # the paper's: a thousand draws of thirty items
 PEOPLE, EVERY_RATING = "people, by majority", "people, each rating"
@@ -53,10 +53,8 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
         check_fields(value, "item", "rater", "label")
         item, rater = check_id(value["item"], param="item"), check_id(value["rater"], param="rater")
         check_rater(rater, raters)
-        if (item, rater) in lines:
-            already = f"'{rater}' rated '{item}' on line {lines[item, rater]} already."
-            raise InputError(already, param="rater", code="duplicate_rating")
-        lines[item, rater] = number
+        what = f"'{rater}' rated '{item}'"
+        check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")
         label = _label(value["label"], "label")
         return PersonRating(item, rater, label, _certainty(value), right and _label(right, "ground_truth"))
@@ -72,14 +70,10 @@ def _label(value: Any, param: str) -> str:
 
 
 def _certainty(value: Mapping[str, Any]) -> float | None:
-    said = value.get("certainty")
-    if said is None:
-        return None
-    if isinstance(said, bool) or not isinstance(said, (int, float)):
-        raise InputError(f"must be a number, not {json_type(said)}.", param="certainty", code="wrong_type")
-    if not 1 <= said <= 100:
+    certainty = optional_number(value, "certainty")
+    if certainty is not None and not 1 <= certainty <= 100:
         raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
-    return float(said)
+    return certainty
 
 
 def study_report(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.asking.json_lines import check_fields, read_lines
+from eval.asking.json_lines import check_fields, check_once, read_lines
 from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import STYLES, style_named
 from eval.report.page import harmless_json
@@ -165,9 +165,7 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
             )
         item = form.screen(value, options)
         if item is not None:
-            before = lines.setdefault((item.id, item.style), number)
-            if before != number:
-                raise InputError(f"'{item.id}' is on line {before} already.", param="id", code="duplicate_id")
+            check_once(lines, (item.id, item.style), number, f"'{item.id}' is", param="id", code="duplicate_id")
         return item
 
     screens = read_lines(path, set(), screen, "item").parsed

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,11 @@ import numpy as np
 import orjson
 from scipy.stats import pearsonr
 
+from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
 from eval.recorded.style.judged import Unit
 from pearl.errors import InputError
+from pearl.history import reading
 from pearl.texts import json_type
 
 FIELDS = ("score", "family")
@@ -37,25 +38,21 @@ UNKNOWN = Ability(None, None)
 def read_abilities(path: Path) -> Abilities:
     """Raises InputError that names file and field."""
     try:
-        value = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}", code="unreadable_file") from error
+        with reading(path) as file:
+            value = orjson.loads(file.read())
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}.", code="invalid_json") from None
     if not isinstance(value, dict):
         raise InputError(f"{path}: must be a JSON object, not {json_type(value)}.", code="wrong_type")
-    return {name: _ability(path, name, each) for name, each in value.items()}
-
-
-def _ability(path: Path, name: str, value: Any) -> Ability:
-    if not isinstance(value, dict) or not value or set(value) - set(FIELDS):
-        raise InputError(f"{path}: {name}: must be an object with {' and '.join(FIELDS)}.", code="wrong_type")
-    score, family = value.get("score"), value.get("family")
-    if score is not None and (isinstance(score, bool) or not isinstance(score, (int, float)) or not isfinite(score)):
-        raise InputError(f"{path}: {name}.score: must be a number, not {json_type(score)}.", code="wrong_type")
-    if family is not None and not isinstance(family, str):
-        raise InputError(f"{path}: {name}.family: must be a string, not {json_type(family)}.", code="wrong_type")
-    return Ability(None if score is None else float(score), family)
+    abilities = {}
+    for name, fields in value.items():
+        if not isinstance(fields, dict) or not fields or set(fields) - set(FIELDS):
+            raise InputError(f"{path}: {name}: must be an object with {' and '.join(FIELDS)}.", code="wrong_type")
+        try:
+            abilities[name] = Ability(optional_number(fields, "score"), optional_string(fields, "family"))
+        except InputError as error:
+            raise InputError(f"{path}: {name}.{error.param}: {error.message}", code=error.code) from None
+    return abilities
 
 
 def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
@@ -64,8 +61,8 @@ def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, A
     A judge's F1 is the mean over the cells of task and scheme that it has, so that none counts more for having more
     texts. The interval is Fisher's, over judges.
     """
-    found = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
-    cells = {cell: each.value for cell, each in found.items() if np.isfinite(each.value)}
+    f1 = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
+    cells = {cell: estimate.value for cell, estimate in f1.items() if np.isfinite(estimate.value)}
     for scheme in (None, *sorted({scheme for _, _, scheme in cells})):
         for task in (None, *sorted({task for _, task, _ in cells})):
             inside = [cell for cell in cells if task in (None, cell[1]) and scheme in (None, cell[2])]
@@ -81,10 +78,10 @@ def _correlation(means: Sequence[Any], scores: Sequence[float | None]) -> dict[s
         return row | {"undefined": f"fewer than {FEWEST} judges have a score"}
     if np.ptp(means) < 1e-12 or len(set(scores)) < 2:
         return row | {"undefined": "all judges have the same F1, or the same score"}
-    found = pearsonr(means, scores)
-    interval = found.confidence_interval()
-    value = {"value": float(found.statistic), "low": float(interval.low), "high": float(interval.high)}
-    return row | {"pearson_r": value, "p_value": float(found.pvalue)}
+    pearson = pearsonr(means, scores)
+    interval = pearson.confidence_interval()
+    value = {"value": float(pearson.statistic), "low": float(interval.low), "high": float(interval.high)}
+    return row | {"pearson_r": value, "p_value": float(pearson.pvalue)}
 
 
 def _own(unit: Unit, judge: Ability, writer: Ability) -> bool | None:
@@ -133,13 +130,10 @@ def contrasts(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]
 
 
 def _contrast(columns: Columns, sides: Sequence[bool | None], names: Mapping[bool, str]) -> dict[str, Any]:
-    counts, found = Counter(sides), columns.f1(sides)
-    difference = (found.get(True, UNDEFINED) - found.get(False, UNDEFINED)).to_json()
+    counts, f1 = Counter(sides), {True: UNDEFINED, False: UNDEFINED} | columns.f1(sides)
+    difference = (f1[True] - f1[False]).to_json()
     row: dict[str, Any] = {
-        "sides": [
-            {"side": name, "n": counts[side], "f1": found.get(side, UNDEFINED).to_json()}
-            for side, name in names.items()
-        ],
+        "sides": [{"side": name, "n": counts[side], "f1": f1[side].to_json()} for side, name in names.items()],
         "difference": difference,
         "within_judges": _within_judges(columns, sides),
     }
@@ -151,10 +145,10 @@ def _contrast(columns: Columns, sides: Sequence[bool | None], names: Mapping[boo
 
 def _within_judges(columns: Columns, sides: Sequence[bool | None]) -> dict[str, Any]:
     judges = [unit.key.judge for unit in columns.units]
-    found = columns.f1([None if side is None else (judge, side) for judge, side in zip(judges, sides, strict=True)])
-    both = [
-        found.get((judge, True), UNDEFINED) - found.get((judge, False), UNDEFINED)
-        for judge in sorted({judge for judge, _ in found})
+    f1 = columns.f1([None if side is None else (judge, side) for judge, side in zip(judges, sides, strict=True)])
+    differences = [
+        f1.get((judge, True), UNDEFINED) - f1.get((judge, False), UNDEFINED)
+        for judge in sorted({judge for judge, _ in f1})
     ]
-    there = sum(np.isfinite(each.value) for each in both)
-    return {"judges": int(there), "difference": mean_of(both).to_json()}
+    defined = sum(bool(np.isfinite(difference.value)) for difference in differences)
+    return {"judges": defined, "difference": mean_of(differences).to_json()}

@@ -27,11 +27,11 @@ SAME = "one of the two has the same label everywhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RaterLevels:
     """The levels of style that one rater gave to texts: ``levels`` from the least to the most, ``votes`` how often each
     was given (N, K), ``level`` the one that won, None if none did."""
 
-    who: str
+    rater: str
     scheme: str | None
     levels: tuple[str, ...]
     subjects: tuple[Subject, ...]
@@ -39,22 +39,20 @@ class Said:
     level: tuple[int | None, ...]
 
 
-def said_by_all(units: Sequence[Unit], people: People, options: StyleOptions) -> list[Said]:
+def levels_of_raters(units: Sequence[Unit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
     """People, where they say something of styles, then every judge with every scheme."""
-    found = []
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)
     if subjects:
         levels = people.scale(DETECTION, options)
         votes = people.votes(subjects, levels, options)
-        found.append(Said(PEOPLE, None, levels, subjects, votes, tuple(map(_won, votes))))
+        yield RaterLevels(PEOPLE, None, levels, subjects, votes, tuple(map(_won, votes)))
+    labels = LABELS[DETECTION]
     for judge, scheme in sorted({(unit.key.judge, unit.key.scheme) for unit in units}):
         among = [unit for unit in units if (unit.key.judge, unit.key.scheme) == (judge, scheme)]
-        labels = LABELS[DETECTION]
         votes = np.array([[unit.votes(options).get(label, 0) for label in labels] for unit in among], float)
         won = (unit.label(options) for unit in among)
         level = tuple(None if label is None else labels.index(label) for label in won)
-        found.append(Said(judge, scheme, labels, tuple(map(subject_of, among)), votes, level))
-    return found
+        yield RaterLevels(judge, scheme, labels, tuple(map(subject_of, among)), votes, level)
 
 
 def _won(votes: Floats) -> int | None:
@@ -62,30 +60,29 @@ def _won(votes: Floats) -> int | None:
     return int(most[0]) if len(most) == 1 else None
 
 
-def correlations(said: Said, options: StyleOptions) -> Iterator[dict[str, Any]]:
+def correlations(rated: RaterLevels, options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Spearman's rho of every two styles, over the texts that both are labelled of."""
     by_style: dict[str, dict[str, int]] = defaultdict(dict)
-    for subject, level in zip(said.subjects, said.level, strict=True):
+    for subject, level in zip(rated.subjects, rated.level, strict=True):
         if level is not None:
             by_style[subject.style][subject.item] = level
     pairs = list(combinations(sorted(by_style), 2))
-    size = len(said.levels)
-    met = [
+    size = len(rated.levels)
+    shared = [
         (item, pair, level * size + by_style[pair[1]][item])
         for pair in pairs
         for item, level in by_style[pair[0]].items()
         if item in by_style[pair[1]]
     ]
-    if not met:
+    if not shared:
         return
-    items, keys, codes = zip(*met, strict=True)
+    items, keys, codes = zip(*shared, strict=True)
     sums = Texts(items, options).sums(keys, np.eye(size * size)[list(codes)])
     for pair in pairs:
         both = sums.get(pair)
         value = both.estimate(spearman).to_json() if both else None
-        row = {"of": said.who, "scheme": said.scheme, "styles": list(pair), "n": 0, "rho": value}
-        if both:
-            row["n"] = int(both.value.sum())
+        n = int(both.value.sum()) if both else 0
+        row = {"of": rated.rater, "scheme": rated.scheme, "styles": list(pair), "n": n, "rho": value}
         yield row | ({} if value else {"undefined": SAME if both else "no text is labelled of both"})
 
 
@@ -94,24 +91,26 @@ def spearman(tables: Floats) -> Floats:
     size = int(np.sqrt(tables.shape[-1]))
     table = tables.reshape(*tables.shape[:-1], size, size)
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
-    x, y = (each.cumsum(axis=-1) - each / 2 - each.sum(axis=-1, keepdims=True) / 2 for each in (rows, columns))
+    x, y = (counts.cumsum(axis=-1) - counts / 2 - counts.sum(axis=-1, keepdims=True) / 2 for counts in (rows, columns))
     both = (table * x[..., :, None] * y[..., None, :]).sum(axis=(-2, -1))
     spread = (rows * x**2).sum(axis=-1) * (columns * y**2).sum(axis=-1)
     return np.asarray(np.where(spread > 1e-9, ratio(both, np.sqrt(spread)), np.nan))
 
 
-def by_persona(said: Said, personas: Mapping[Subject, str | None], options: StyleOptions) -> Iterator[dict[str, Any]]:
+def by_persona(
+    rated: RaterLevels, personas: Mapping[Subject, str | None], options: StyleOptions
+) -> Iterator[dict[str, Any]]:
     """P(level | persona) of each style, over single ratings or draws; of texts whose persona the judgements say."""
-    keys = [(personas[subject] or NULL, subject.style) if subject in personas else None for subject in said.subjects]
-    texts = Texts([subject.item for subject in said.subjects], options)
-    for (persona, style), sums in texts.sums(keys, said.votes).items():
+    keys = [(personas[subject] or NULL, subject.style) if subject in personas else None for subject in rated.subjects]
+    texts = Texts([subject.item for subject in rated.subjects], options)
+    for (persona, style), sums in texts.sums(keys, rated.votes).items():
         yield {
-            "of": said.who,
-            "scheme": said.scheme,
+            "of": rated.rater,
+            "scheme": rated.scheme,
             "persona": persona,
             "style": style,
             "n": int(sums.value.sum()),
-            "levels": {level: sums.estimate(_share(place)).to_json() for place, level in enumerate(said.levels)},
+            "levels": {level: sums.estimate(_share(place)).to_json() for place, level in enumerate(rated.levels)},
         }
 
 

@@ -55,14 +55,13 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
                 None if group is None else (group, unit.key.judge)
                 for group, unit in zip(groups, columns.units, strict=True)
             ]
-            apart = {} if "judge" in by else columns.f1(judges)
+            of_judges = {} if "judge" in by else columns.f1(judges)
             for group, sums in columns.confusions(groups).items():
                 row: dict[str, Any] = {"kind": columns.kind, "scheme": scheme, "by": list(by)}
                 row |= {"group": dict(zip(by, group, strict=True))} | measured(columns, sums)
-                if apart:
-                    mine = [found for (of, _), found in apart.items() if of == group and np.isfinite(found.value)]
-                    over = {"n": len(mine), "mean": mean_of(mine).to_json(), "se": standard_error(mine)}
-                    row["over_judges"] = over
+                if of_judges:
+                    mine = [f1 for (of, _), f1 in of_judges.items() if of == group and np.isfinite(f1.value)]
+                    row["over_judges"] = {"n": len(mine), "mean": mean_of(mine).to_json(), "se": standard_error(mine)}
                 yield row
 
 
@@ -74,14 +73,14 @@ def _group(unit: Unit, by: tuple[str, ...]) -> tuple[Hashable, ...] | None:
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     """The figures of one confusion; null where F1 is undefined, with the reason."""
     average, labels = columns.average, columns.labels
-    found = sums.estimate(lambda each: f1.f1(each, average))
+    estimate = sums.estimate(lambda confusion: f1.f1(confusion, average))
     people = f1.people_counts(sums.value)
     row = {
         "n": int(people.sum()),
         "no_label": int(f1.unlabelled(sums.value)),
         "average": average,
-        "f1": found.to_json(),
-        "f1_no_label_wrong": sums.estimate(lambda each: f1.f1(each, average, unlabelled_wrong=True)).to_json(),
+        "f1": estimate.to_json(),
+        "f1_no_label_wrong": sums.estimate(partial(f1.f1, average=average, unlabelled_wrong=True)).to_json(),
         "f1_by_label": dict(zip(labels, map(_or_none, f1.class_f1(sums.value)), strict=True)),
         "accuracy": sums.estimate(f1.accuracy).to_json(),
         "confusion": f1.confusion_of(labels, sums.value),
@@ -92,20 +91,20 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
     chances = _chances(labels, people).items()
     rules = {name: sums.estimate(partial(_guessing, chance, average)) for name, chance in chances}
     best = max(rules, key=lambda name: rules[name].value if np.isfinite(rules[name].value) else -1.0)
-    difference = (found - rules[best]).to_json()
+    difference = (estimate - rules[best]).to_json()
     return row | {
-        "baselines": {name: _or_none(each.value) for name, each in rules.items()},
+        "baselines": {name: _or_none(rule.value) for name, rule in rules.items()},
         "less_baseline": None if difference is None else difference | {"against": best},
     }
 
 
 def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
     """The probability of each label by the RULES that need no judge, (K,), from people's counts of it."""
-    one = np.eye(len(people))
+    certain = np.eye(len(people))
     always = {"always_present": PRESENT, "always_tie": TIE}
     return {
-        "majority": one[int(people.argmax())],
-        **{name: one[labels.index(label)] for name, label in always.items() if label in labels},
+        "majority": certain[int(people.argmax())],
+        **{name: certain[labels.index(label)] for name, label in always.items() if label in labels},
         "random": np.full(len(people), 1 / len(people)),
         "random_as_people": people / people.sum(),
     }
@@ -121,8 +120,8 @@ def _frequency(sums: Sums, place: int) -> dict[str, Any]:
     def share(counts: Floats) -> Floats:
         return f1.ratio(counts[..., place], counts.sum(axis=-1))
 
-    judge = sums.estimate(lambda each: share(f1.judge_counts(each)))
-    people = sums.estimate(lambda each: share(f1.people_counts(each)))
+    judge = sums.estimate(lambda confusion: share(f1.judge_counts(confusion)))
+    people = sums.estimate(lambda confusion: share(f1.people_counts(confusion)))
     return {
         "judge": _or_none(judge.value),
         "people": _or_none(people.value),
@@ -138,21 +137,22 @@ def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
     """F1 of what a judge says once it was shown its own answer, less that of the answer; by judge, in all tasks and in
     each."""
     reflected = {scheme.removesuffix(REFLECTED) for scheme in columns.schemes if scheme.endswith(REFLECTED)}
+    schemes = [unit.key.scheme.removesuffix(REFLECTED) for unit in columns.units]
+    again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
     for by_task in (False, True):
         keys = [
-            (unit.key.scheme.removesuffix(REFLECTED), unit.about.task if by_task else "", unit.key.judge)
-            for unit in columns.units
+            (scheme, unit.about.task if by_task else "", unit.key.judge) if scheme in reflected else None
+            for scheme, unit in zip(schemes, columns.units, strict=True)
         ]
-        wanted = [key if key[0] in reflected else None for key in keys]
-        again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
-        found = columns.f1([key and (key, second) for key, second in zip(wanted, again, strict=True)])
-        for key in sorted({key for key in wanted if key}, key=str):
-            first, second = (found.get((key, each), UNDEFINED) for each in (False, True))
+        estimates = columns.f1([key and (key, second) for key, second in zip(keys, again, strict=True)])
+        for key in sorted({key for key in keys if key}, key=str):
+            first, second = (estimates.get((key, reflects), UNDEFINED) for reflects in (False, True))
+            scheme, task, judge = key
             yield {
                 "kind": columns.kind,
-                "scheme": key[0],
-                "task": key[1] or None,
-                "judge": key[2],
+                "scheme": scheme,
+                "task": task or None,
+                "judge": judge,
                 "f1": first.to_json(),
                 "f1_reflected": second.to_json(),
                 "difference": (second - first).to_json(),

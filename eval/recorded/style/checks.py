@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eval.recorded.style.ability import UNKNOWN, Abilities
 from eval.recorded.style.choices import LEARNED, StyleOptions
 from eval.recorded.style.counts import subject_of
-from eval.recorded.style.judged import Judged, Unit
+from eval.recorded.style.judged import StyleJudgements, Unit
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
@@ -61,7 +61,7 @@ class StyleFinding:
         }
 
 
-def check_judged(judged: Judged, options: StyleOptions) -> Iterator[StyleFinding]:
+def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[StyleFinding]:
     """Judge by judge and scheme by scheme."""
     groups = _by_judge(judged)
     yield from _of("one_label", [name for name, units in groups.items() if _one_label(units, options)])
@@ -72,7 +72,7 @@ def check_judged(judged: Judged, options: StyleOptions) -> Iterator[StyleFinding
     yield from _of("half_draws", [_shown(subject_of(unit)) for unit in judged.units if unit.half_draws])
 
 
-def check_absent(judged: Judged) -> Iterator[StyleFinding]:
+def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
     """Report what no judgement of a judge and scheme says, though figures depend on it."""
     groups = _by_judge(judged)
 
@@ -87,14 +87,14 @@ def check_absent(judged: Judged) -> Iterator[StyleFinding]:
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
     ratings = people.ratings.items()
-    yield from _of("rated_once", [_shown(subject) for subject, given in ratings if sum(given.values()) == 1])
+    yield from _of("rated_once", [_shown(subject) for subject, counts in ratings if sum(counts.values()) == 1])
     yield from _of("no_vote", [_shown(subject) for subject, label in labels.items() if label is None])
-    yield from _of("cant_tell", [_shown(subject) for subject, given in ratings if given.get(CANNOT_TELL)])
+    yield from _of("cant_tell", [_shown(subject) for subject, counts in ratings if counts.get(CANNOT_TELL)])
     for kind in people.scales:
         yield from _unbalanced(kind, Counter(label for subject, label in labels.items() if subject.kind == kind))
 
 
-def check_matched(judged: Judged, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
+def check_matched(judged: StyleJudgements, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
     """Report subjects that only judges or only people rated, and judges that tell less apart than people."""
     seen = {subject_of(unit) for unit in judged.units}
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
@@ -105,25 +105,24 @@ def check_matched(judged: Judged, people: People, options: StyleOptions) -> Iter
         yield from _of("no_three_labels", sorted({f"{unit.key.judge}, {unit.key.scheme}" for unit in detected}))
 
 
-def check_abilities(judged: Judged, abilities: Abilities) -> Iterator[StyleFinding]:
+def check_abilities(judged: StyleJudgements, abilities: Abilities) -> Iterator[StyleFinding]:
     models = {name for unit in judged.units for name in (unit.key.judge, *unit.about.generators)}
     known = {name: abilities.get(name, UNKNOWN) for name in models}
-    yield from _of("no_ability", sorted(name for name, each in known.items() if None in (each.score, each.family)))
+    yield from _of("no_ability", sorted(name for name, of in known.items() if None in (of.score, of.family)))
 
 
-def _by_judge(judged: Judged) -> Mapping[str, Sequence[Unit]]:
+def _by_judge(judged: StyleJudgements) -> Mapping[str, Sequence[Unit]]:
     groups: dict[str, list[Unit]] = defaultdict(list)
     for unit in judged.units:
         groups[f"{unit.key.judge}, {unit.key.scheme}"].append(unit)
     return groups
 
 
-def _of(check: str, names: Iterable[str]) -> Iterator[StyleFinding]:
+def _of(check: str, names: Sequence[str]) -> Iterator[StyleFinding]:
     """The finding about these judges or items; none without any."""
-    found = tuple(names)
-    if found:
+    if names:
         level, message = MESSAGES[check]
-        yield StyleFinding(check, level, f"{len(found):,} {message}", len(found), found)
+        yield StyleFinding(check, level, f"{len(names):,} {message}", len(names), tuple(names))
 
 
 def _shown(subject: Subject) -> str:

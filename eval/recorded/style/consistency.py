@@ -39,8 +39,12 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
     agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
     shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)
     counted: dict[NameT | None, Counter[int]] = defaultdict(Counter)
-    for key, each in zip(keys, number, strict=True):
-        counted[key][int(each)] += 1
+    for key, ratings in zip(keys, number.tolist(), strict=True):
+        counted[key][int(ratings)] += 1
+
+    def kappa_of(sums: Floats) -> Floats:
+        return randolph_kappa(ratio(sums[..., 0], sums[..., 1]), counts.shape[1])
+
     rows = {}
     for name in sorted((key for key in counted if key is not None), key=str):
         numbers = counted[name]
@@ -48,8 +52,8 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
             row: dict[str, Any] = {"kappa": None, "band": None, "units": 0, "ratings": None, "other_number": 0}
             rows[name] = row | {"undefined": NOTHING_SHARED}
             continue
-        ratings = max((each for each in numbers if each > 1), key=lambda each: (numbers[each], each))
-        kappa = shared[name].estimate(lambda each: randolph_kappa(ratio(each[..., 0], each[..., 1]), counts.shape[1]))
+        ratings = max((size for size in numbers if size > 1), key=lambda size: (numbers[size], size))
+        kappa = shared[name].estimate(kappa_of)
         rows[name] = {
             "kappa": kappa.to_json(),
             "band": landis_koch(kappa.value),
@@ -110,14 +114,20 @@ def with_each_other(
     """All coefficients of the judges' labels and people's, by scheme, and every two of them."""
     for scheme in sorted({unit.key.scheme for unit in units}):
         judged = sorted((unit for unit in units if unit.key.scheme == scheme), key=lambda unit: unit.key.judge)
-        said = [(unit, label) for unit in judged if (label := unit.label(options)) is not None]
-        given = {(_name(unit), PEOPLE): gold for unit, _ in said if (gold := people.get(subject_of(unit))) is not None}
-        given |= {(_name(unit), unit.key.judge): label for unit, label in said}
-        if not given:
+        labelled = [
+            (f"{unit.key.item}\n{unit.key.style}", unit, label)  # no id has a line break
+            for unit in judged
+            if (label := unit.label(options)) is not None
+        ]
+        labels = {
+            (name, PEOPLE): gold for name, unit, _ in labelled if (gold := people.get(subject_of(unit))) is not None
+        }
+        labels |= {(name, unit.key.judge): label for name, unit, label in labelled}
+        if not labels:
             continue
-        ratings = ratings_of(given, LABELS[kind])
-        of = {_name(unit): unit.cluster for unit, _ in said}
-        clusters = [of[name] for name in ratings.items]
+        ratings = ratings_of(labels, LABELS[kind])
+        cluster_of = {name: unit.cluster for name, unit, _ in labelled}
+        clusters = [cluster_of[name] for name in ratings.items]
         report = agreement_report(ratings, AgreementOptions(options.resamples, options.seed), clusters)
         for pair in report["pairs"]:
             kappa = pair["agreement"] and {
@@ -125,7 +135,3 @@ def with_each_other(
             }
             pair["randolph_kappa"], pair["randolph_band"] = kappa, kappa and landis_koch(kappa["value"])
         yield {"kind": kind, "scheme": scheme} | report
-
-
-def _name(unit: Unit) -> str:
-    return f"{unit.key.item}\n{unit.key.style}"  # no id has a line break

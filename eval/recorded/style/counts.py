@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -56,10 +57,9 @@ class Texts:
         group = np.array([place[key] for key in keys if key is not None])
         sums = np.zeros((self._size, len(names), features.shape[1]))  # (U, G, F)
         np.add.at(sums, (self._place[inside], group), features[inside])
-        value, resampled = (
-            each.reshape(-1, *sums.shape[1:]) for each in self._bootstrap.totals(sums.reshape(self._size, -1))
-        )
-        return {name: Sums(value[0, i], resampled[:, i]) for name, i in place.items()}
+        value, resampled = self._bootstrap.totals(sums.reshape(self._size, -1))
+        value, resampled = value.reshape(sums.shape[1:]), resampled.reshape(-1, *sums.shape[1:])
+        return {name: Sums(value[i], resampled[:, i]) for name, i in place.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ class Columns:
 
     def f1(self, keys: Sequence[NameT | None]) -> dict[NameT, Estimate]:
         """F1 of the units of each key."""
-        return {key: sums.estimate(lambda each: f1(each, self.average)) for key, sums in self.confusions(keys).items()}
+        fold = partial(f1, average=self.average)
+        return {key: sums.estimate(fold) for key, sums in self.confusions(keys).items()}
 
 
 def columns_of(
@@ -128,13 +129,14 @@ def subject_of(unit: Unit) -> Subject:
 
 def mean_of(estimates: Iterable[Estimate]) -> Estimate:
     """The mean of those that have a value, in all and in each resample; UNDEFINED without any."""
-    found = [each for each in estimates if np.isfinite(each.value)]
-    if not found:
+    defined = [estimate for estimate in estimates if np.isfinite(estimate.value)]
+    if not defined:
         return UNDEFINED
-    return Estimate(float(np.mean([each.value for each in found])), np.mean([each.resampled for each in found], axis=0))
+    value = np.mean([estimate.value for estimate in defined])
+    return Estimate(float(value), np.mean([estimate.resampled for estimate in defined], axis=0))
 
 
 def standard_error(estimates: Iterable[Estimate]) -> float | None:
     """The standard error of their mean; None for a single value."""
-    values = [each.value for each in estimates if np.isfinite(each.value)]
+    values = [estimate.value for estimate in estimates if np.isfinite(estimate.value)]
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

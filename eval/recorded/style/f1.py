@@ -25,11 +25,11 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
     """(..., K * (K + 1)) -> (...); NaN without a case. Labels that nobody gave are no part of the macro average."""
-    each = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
+    of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
     if average == BINARY:
-        return np.asarray(each[..., 1])
-    there = np.isfinite(each)
-    return ratio(np.where(there, each, 0.0).sum(axis=-1), there.sum(axis=-1))
+        return np.asarray(of_labels[..., 1])
+    defined = np.isfinite(of_labels)
+    return ratio(np.where(defined, of_labels, 0.0).sum(axis=-1), defined.sum(axis=-1))
 
 
 def class_f1(confusion: Floats, *, unlabelled_wrong: bool = False) -> Floats:
@@ -61,9 +61,9 @@ def unlabelled(confusion: Floats) -> Floats:
 
 def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
     """The number of times the judge gives each label, or none, by people's label: from (K * (K + 1),)."""
-    given = (*labels, "no_label")
+    judged = (*labels, "no_label")
     return {
-        label: dict(zip(given, map(int, row), strict=True))
+        label: dict(zip(judged, map(int, row), strict=True))
         for label, row in zip(labels, _table(confusion), strict=True)
     }
 

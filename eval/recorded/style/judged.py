@@ -62,7 +62,7 @@ class Justification:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class StyleJudgements:
     """All files: ``verdicts`` by judge and scheme, as recorded."""
 
     units: tuple[Unit, ...]
@@ -85,14 +85,14 @@ class _Open:
     scores: list[float] = field(default_factory=list)
 
 
-def read_judged(paths: Iterable[Path]) -> Judged:
+def read_judged(paths: Iterable[Path]) -> StyleJudgements:
     """Raises InputError that names file, line and field of the first bad line."""
     reader = _Reader()
     passed_over: Counter[str] = Counter()
     for path in paths:
         passed_over.update(read_lines(path, FIELDS, reader.reads(path), "judgement").passed_over)
-    units = tuple(_unit(key, each) for key, each in reader.opened.items())
-    return Judged(
+    units = tuple(_unit(key, draws) for key, draws in reader.opened.items())
+    return StyleJudgements(
         units=units,
         lines=sum(unit.lines for unit in units),
         verdicts=dict(reader.verdicts),
@@ -127,7 +127,7 @@ class _Reader:
         about, before = self._abouts.setdefault(key, (line.about, place))
         if about != line.about:
             names = ("task", "persona", "generators", "request")
-            name = next(each for each in names if getattr(about, each) != getattr(line.about, each)).removesuffix("s")
+            name = next(name for name in names if getattr(about, name) != getattr(line.about, name)).removesuffix("s")
             raise InputError(
                 f"the item '{line.key.item}' has another {name} than at {_shown(before)}.",
                 param=name,

@@ -8,17 +8,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eval.asking.json_lines import check_fields, optional_id, optional_string
+from eval.asking.json_lines import check_fields, optional_id, optional_number, optional_string
 from eval.asking.verdict import KINDS, SCORED
 from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, RANKING, THREE, TIE, A, B
 from eval.recorded.style.styles import style_named
 from pearl.errors import InputError
-from pearl.texts import check_id, json_type
+from pearl.texts import check_id
 
 Part = tuple[int, str]  # a draw, and which order or response of it
 
@@ -77,9 +76,7 @@ def parse_line(value: dict[str, Any]) -> Line:
     kind = _among(value, "kind", LABELS)
     check_fields(value, *NAMED)
     item, task, scheme, judge = (check_id(value[name], param=name) for name in ("item", "task", "scheme", "judge"))
-    generators = tuple(
-        name for name in (optional_id(value, each) for each in ("generator", "generator_a", "generator_b")) if name
-    )
+    generators = tuple(filter(None, (optional_id(value, name) for name in ("generator", "generator_a", "generator_b"))))
     return Line(
         key=Key(kind, item, style_key(value), scheme, judge, optional_id(value, "judge_persona")),
         about=About(task, optional_id(value, "persona"), generators, optional_string(value, "request")),
@@ -87,7 +84,7 @@ def parse_line(value: dict[str, Any]) -> Line:
         said=_said(value, kind),
         verdict=_among(value, "verdict", VERDICTS[kind]),
         reply=optional_string(value, "reply") or "",
-        score=_score(value),
+        score=optional_number(value, "score"),
         level=value["label"] if value.get("label") in THREE else None,
     )
 
@@ -126,17 +123,8 @@ def _said(value: dict[str, Any], kind: str) -> str | float | None:
     if kind == DETECTION:
         return verdict if verdict in (ABSENT, PRESENT) else None
     if value.get("response") is not None:
-        return _score(value)
+        return optional_number(value, "score")
     answer = ANSWERS.get(verdict)
     if value["order"] == "ba" and answer in (A, B):
         return A if answer == B else B
     return answer
-
-
-def _score(value: dict[str, Any]) -> float | None:
-    score = value.get("score")
-    if score is None:
-        return None
-    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise InputError(f"must be a number, not {json_type(score)}.", param="score", code="wrong_type")
-    return float(score)

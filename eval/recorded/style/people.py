@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, optional_string, read_lines
+from eval.asking.json_lines import check_fields, check_once, optional_string, read_lines
 from eval.recorded.style.choices import OWN_VOTE, StyleOptions
 from eval.recorded.style.labels import (
     CANNOT_TELL,
@@ -62,23 +62,22 @@ class People:
     passed_over: Mapping[str, int]
 
     def labels(self, options: StyleOptions) -> dict[Subject, str | None]:
-        return {subject: ratings_label(subject.kind, given, options) for subject, given in self.ratings.items()}
+        return {subject: ratings_label(subject.kind, counts, options) for subject, counts in self.ratings.items()}
 
     def levels(self, options: StyleOptions) -> dict[Subject, str | None]:
         """The one of three labels that people gave each text, where they could give three."""
         if self.scales.get(DETECTION, ())[:3] != THREE:
             return {}
-        counted = {
-            subject: counted_ratings(given, options)
-            for subject, given in self.ratings.items()
+        return {
+            subject: majority(counted_ratings(counts, options), options.even, THREE)
+            for subject, counts in self.ratings.items()
             if subject.kind == DETECTION
         }
-        return {subject: majority(given, options.even, THREE) for subject, given in counted.items()}
 
     def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
         """The number who gave each level of the scale: (subjects, levels)."""
-        counted = [counted_ratings(self.ratings[subject], options) for subject in subjects]
-        return np.array([[each.get(level, 0) for level in scale] for each in counted], float)
+        counts = [counted_ratings(self.ratings[subject], options) for subject in subjects]
+        return np.array([[of_subject.get(level, 0) for level in scale] for of_subject in counts], float)
 
     def scale(self, kind: str, options: StyleOptions) -> tuple[str, ...]:
         """The levels that count, the least first."""
@@ -93,7 +92,7 @@ def read_people(path: Path) -> People:
     """Raises InputError that names file, line and field of the first bad one."""
     ratings: dict[Subject, Counter[str]] = defaultdict(Counter)
     places: dict[tuple[Subject, str], int] = {}
-    spoken: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line
+    scales: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line
     justifications: list[tuple[Subject, str, str]] = []
 
     def read(value: dict[str, Any], number: int) -> None:
@@ -104,14 +103,9 @@ def read_people(path: Path) -> People:
             raise InputError(f"must be one of {', '.join(KINDS)}.", param="label", code="unknown_value")
         subject = Subject(kind, check_id(value["item"], param="item"), style_key(value))
         rater = check_id(value["rater"], param="rater")
-        before = places.setdefault((subject, rater), number)
-        if before != number:
-            raise InputError(
-                f"'{rater}' rated the item '{subject.item}' on line {before} already.",
-                param="rater",
-                code="duplicate_rating",
-            )
-        _check_scale(kind, label, spoken, number)
+        what = f"'{rater}' rated the item '{subject.item}'"
+        check_once(places, (subject, rater), number, what, param="rater", code="duplicate_rating")
+        _check_scale(kind, label, scales, number)
         ratings[subject][label] += 1
         if why := optional_string(value, "justification"):
             justifications.append((subject, label, why))
@@ -119,7 +113,9 @@ def read_people(path: Path) -> People:
     passed_over = read_lines(path, FIELDS, read, "rating").passed_over
     return People(
         ratings=dict(ratings),
-        scales={kind: tuple(LEVELS[kind] if said == "levels" else LABELS[kind]) for kind, (said, _) in spoken.items()},
+        scales={
+            kind: tuple(LEVELS[kind] if scale == "levels" else LABELS[kind]) for kind, (scale, _) in scales.items()
+        },
         raters=len({rater for _, rater in places}),
         lines=len(places),
         justifications=tuple(justifications),
@@ -127,17 +123,17 @@ def read_people(path: Path) -> People:
     )
 
 
-def _check_scale(kind: str, label: str, spoken: dict[str, tuple[str, int]], number: int) -> None:
+def _check_scale(kind: str, label: str, scales: dict[str, tuple[str, int]], number: int) -> None:
     """Raises InputError where a file has both levels and the labels they stand for: they cannot be compared."""
     if label in EITHER:
-        spoken.setdefault(kind, ("", number))
+        scales.setdefault(kind, ("", number))
         return
     scale = "levels" if label in LEVELS[kind] else "labels"
-    known, line = spoken.get(kind, ("", number))
+    known, line = scales.get(kind, ("", number))
     if known and known != scale:
         raise InputError(
             f"'{label}' is of the {scale}, and line {line} has one of the {known}; use one scale in a file.",
             param="label",
             code="mixed_scales",
         )
-    spoken[kind] = (scale, line if known else number)
+    scales[kind] = (scale, line if known else number)

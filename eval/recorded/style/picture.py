@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eval.report.pictures import agreement_panel
+from eval.report.pictures import Json, agreement_panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Json = Mapping[str, Any]
 
 ACROSS = 4  # panels
 
@@ -23,7 +21,7 @@ def style_figure(result: Json) -> Figure:
     panels: Sequence[Json] = result["agreement"]
     across = max(1, min(ACROSS, len(panels)))
     down = max(1, ceil(len(panels) / across))
-    most = max((len(each["raters"]) for each in panels), default=1)
+    most = max((len(panel["raters"]) for panel in panels), default=1)
     size = 1.8 + 0.5 * most
     figure = Figure(figsize=(size * across + 1.0, size * down), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False)

@@ -12,7 +12,7 @@ from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, reflections
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import columns_of, subject_of
-from eval.recorded.style.judged import Judged, Unit, read_judged
+from eval.recorded.style.judged import StyleJudgements, Unit, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import NOBODY, People, Subject, read_people
 from eval.recorded.style.personas import irrelevant_attributes, sensitivity
@@ -49,12 +49,12 @@ def style_report(
     }
 
 
-def _plain(judged: Judged, kind: str) -> list[Unit]:
+def _plain(judged: StyleJudgements, kind: str) -> list[Unit]:
     """The units without those in which the judge was told to be somebody: a separate table has them."""
     return [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona is None]
 
 
-def _judgements(judged: Judged, labels: Labels) -> dict[str, Any]:
+def _judgements(judged: StyleJudgements, labels: Labels) -> dict[str, Any]:
     """Account for every line: units, rated or not, verdicts, and fields passed over."""
     rated = sum(subject_of(unit) in labels for unit in judged.units)
     return {
@@ -73,7 +73,7 @@ def _judgements(judged: Judged, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _people(people: People, labels: Labels, judged: Judged) -> dict[str, Any]:
+def _people(people: People, labels: Labels, judged: StyleJudgements) -> dict[str, Any]:
     seen = {subject_of(unit) for unit in judged.units}
     counts = Counter((subject.kind, label or "no_label") for subject, label in labels.items())
     return {
@@ -88,7 +88,7 @@ def _people(people: People, labels: Labels, judged: Judged) -> dict[str, Any]:
     }
 
 
-def _agreement(judged: Judged, people: People, labels: Labels, options: StyleOptions) -> dict[str, Rows]:
+def _agreement(judged: StyleJudgements, people: People, labels: Labels, options: StyleOptions) -> dict[str, Rows]:
     plain = {kind: units for kind in LABELS if (units := _plain(judged, kind))}
     own = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
     seen = {subject_of(unit): unit for unit in judged.units}
@@ -102,7 +102,7 @@ def _agreement(judged: Judged, people: People, labels: Labels, options: StyleOpt
     }
 
 
-def _compared(judged: Judged, labels: Labels, abilities: Abilities, options: StyleOptions) -> dict[str, Rows]:
+def _compared(judged: StyleJudgements, labels: Labels, abilities: Abilities, options: StyleOptions) -> dict[str, Rows]:
     rows: dict[str, Rows] = {
         name: []
         for name in ("f1", "reflection", "persona_sensitivity", "correlations", "contrasts", "irrelevant_attributes")
@@ -120,11 +120,12 @@ def _compared(judged: Judged, labels: Labels, abilities: Abilities, options: Sty
     return rows
 
 
-def _analysed(judged: Judged, people: People, options: StyleOptions) -> dict[str, Any]:
-    said = analysis.said_by_all(_plain(judged, DETECTION), people, options)
-    personas = {subject_of(unit): unit.about.persona for unit in _plain(judged, DETECTION)}
+def _analysed(judged: StyleJudgements, people: People, options: StyleOptions) -> dict[str, Any]:
+    detected = _plain(judged, DETECTION)
+    raters = list(analysis.levels_of_raters(detected, people, options))
+    personas = {subject_of(unit): unit.about.persona for unit in detected}
     return {
-        "style_correlations": [row for each in said for row in analysis.correlations(each, options)],
-        "labels_by_persona": [row for each in said for row in analysis.by_persona(each, personas, options)],
+        "style_correlations": [row for rated in raters for row in analysis.correlations(rated, options)],
+        "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas, options)],
         "trigrams": [*of_people(people.justifications), *of_judges(judged.justifications)],
     }

@@ -170,7 +170,7 @@ def three_labels_table(result: Json) -> Table:
 
 
 def given(label: str) -> Cell:
-    return lambda row: " / ".join(f"{row['confusion'][label][each]:,}" for each in THREE)
+    return lambda row: " / ".join(f"{row['confusion'][label][judged]:,}" for judged in THREE)
 
 
 def consistency_table(result: Json) -> Table:
@@ -194,9 +194,9 @@ def consistency_table(result: Json) -> Table:
 def agreement_table(result: Json, *, with_people: bool) -> Table:
     """Judges with people's vote, or every two judges."""
     pairs = [
-        {**pair, "kind": found["kind"], "scheme": found["scheme"]}
-        for found in result["agreement"]
-        for pair in found["pairs"]
+        {**pair, "kind": part["kind"], "scheme": part["scheme"]}
+        for part in result["agreement"]
+        for pair in part["pairs"]
         if (PEOPLE in (pair["rater"], pair["against"])) == with_people
     ]
     columns: Columns = {"scheme": scheme, "labels": "items", "raw agreement": "agreement"}
@@ -241,10 +241,10 @@ def contrasts_table(result: Json, *, tasks: bool) -> Table:
 
 def breakdown_table(result: Json, by: str) -> Table:
     """A row a group, a column a scheme."""
-    found = rows_by(result, by)
-    cells = {(row[by], scheme(row)): shown(row["f1"], 3) for row in found}
-    schemes = across(dict.fromkeys(map(scheme, found)), cells, lambda row: (row[by],))
-    groups = {row[by]: row for row in found}
+    rows = rows_by(result, by)
+    cells = {(row[by], scheme(row)): shown(row["f1"], 3) for row in rows}
+    schemes = across(dict.fromkeys(map(scheme, rows)), cells, lambda row: (row[by],))
+    groups = {row[by]: row for row in rows}
     return table(f"F1 by {by}, pooled over judges.", groups.values(), {by: by, **schemes})
 
 

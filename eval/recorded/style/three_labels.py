@@ -38,10 +38,10 @@ def three_labels(units: Sequence[Unit], people: Golds, options: StyleOptions) ->
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
     votes: list[Mapping[str, int]] = [unit.levels for unit in known]
     if learned:
-        votes = [each for _, group in groupby(known, key=_judge) for each in learned_votes(list(group), people)]
+        votes = [counts for _, group in groupby(known, key=_judge) for counts in learned_votes(list(group), people)]
     if not known:
         return
-    said = [majority(each, options.even, THREE) for each in votes]
+    said = [majority(counts, options.even, THREE) for counts in votes]
     columns = columns_with(DETECTION, THREE, MACRO, known, said, people, options)
     yield from breakdowns(columns, ((), ("task",), ("judge",), ("judge", "task")))
 

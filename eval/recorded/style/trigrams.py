@@ -20,9 +20,9 @@ STRONGEST = ("very", PRESENT)
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
     """Trigrams of replies that find a style, and of all that compare two texts; a reply's rest is its reason."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for each in justifications:
-        if each.label != ABSENT:
-            texts[each.key.kind, each.key.style].append(each.text)
+    for justification in justifications:
+        if justification.label != ABSENT:
+            texts[justification.key.kind, justification.key.style].append(justification.text)
     yield from _by_style("judges", texts)
 
 
@@ -41,7 +41,7 @@ def _by_style(who: str, texts: dict[tuple[str, str], list[str]]) -> Iterator[dic
     Common English words are no part of a trigram.
     """
     for kind in sorted({kind for kind, _ in texts}):
-        styles = sorted(style for each, style in texts if each == kind)
+        styles = sorted(style for of, style in texts if of == kind)
         every = [text for style in styles for text in texts[kind, style]]
         owners = np.repeat(np.arange(len(styles)), [len(texts[kind, style]) for style in styles])
         vectorizer = TfidfVectorizer(ngram_range=(3, 3), stop_words="english")

@@ -10,7 +10,7 @@ import pytest
 
 from eval.recorded.style.choices import StyleOptions, chosen
 from eval.recorded.style.counts import Columns, columns_of
-from eval.recorded.style.judged import Judged, read_judged
+from eval.recorded.style.judged import StyleJudgements, read_judged
 from eval.recorded.style.labels import DETECTION
 from eval.recorded.style.people import Subject
 
@@ -43,12 +43,12 @@ def ranked() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def read(write_lines: Callable[..., Any]) -> Callable[[Iterable[dict[str, Any]]], Judged]:
+def read(write_lines: Callable[..., Any]) -> Callable[[Iterable[dict[str, Any]]], StyleJudgements]:
     return lambda lines: read_judged([write_lines(lines, "judged.jsonl")])
 
 
 @pytest.fixture
-def columns(read: Callable[..., Judged], corrected: StyleOptions) -> Callable[..., Columns]:
+def columns(read: Callable[..., StyleJudgements], corrected: StyleOptions) -> Callable[..., Columns]:
     """Judgements beside what people say of each item, of the style of the fixtures above."""
 
     def make(lines: Iterable[dict[str, Any]], people: dict[str, str | None], kind: str = DETECTION) -> Columns:

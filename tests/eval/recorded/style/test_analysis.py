@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from eval.recorded.style.analysis import by_persona, correlations, said_by_all, spearman
+from eval.recorded.style.analysis import by_persona, correlations, levels_of_raters, spearman
 from eval.recorded.style.counts import subject_of
 from eval.recorded.style.people import NOBODY, read_people
 from eval.recorded.style.trigrams import of_judges, of_people
@@ -37,7 +37,7 @@ def test_styles_of_people(write_lines, corrected):
         "rhyming": ("very", "very", "not", "somewhat", "cant_tell"),
         "legal": ("not", "not", "not", "not", "not"),
     }
-    (said,) = said_by_all((), read_people(write_lines(ratings(levels))), corrected)
+    (said,) = levels_of_raters((), read_people(write_lines(ratings(levels))), corrected)
     found = {tuple(row["styles"]): row for row in correlations(said, corrected)}
     both = found["poetic", "rhyming"]
     assert (both["n"], both["of"]) == (4, "people")  # of the fifth text one could not tell
@@ -53,7 +53,7 @@ def test_styles_of_a_judge(read, detected, corrected):
         for style, every in said.items()
         for i, verdict in enumerate(every.split())
     ]
-    (judge,) = said_by_all(read(lines).units, NOBODY, corrected)
+    (judge,) = levels_of_raters(read(lines).units, NOBODY, corrected)
     (row,) = correlations(judge, corrected)
     assert (row["of"], row["scheme"], row["n"]) == ("Ann", "yes_no", 4)
     assert row["rho"]["value"] == pytest.approx(spearmanr((1, 1, 0, 0), (1, 1, 0, 1)).statistic)
@@ -70,7 +70,7 @@ def test_labels_given_a_persona(read, detected, write_lines, corrected):
     people = read_people(write_lines(ratings({"storytelling": ("very", "somewhat", "not", "very")})))
     rows = [
         row
-        for said in said_by_all(units, people, corrected)
+        for said in levels_of_raters(units, people, corrected)
         for row in by_persona(said, {subject_of(unit): unit.about.persona for unit in units}, corrected)
     ]
     found = {(row["of"], row["persona"]): row for row in rows}
