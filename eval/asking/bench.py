@@ -57,41 +57,40 @@ class Bench:
     """Open it with :func:`bench`."""
 
     def __init__(
-        self, asking: Asking, model: AskedModel, kept: ReplyStore, console: Console, runner: asyncio.Runner
+        self, asking: Asking, model: AskedModel, store: ReplyStore, console: Console, runner: asyncio.Runner
     ) -> None:
         self.model = model
         self._asking = asking
-        self._kept = kept
+        self._store = store
         self._console = console
         self._runner = runner
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """The highest number of calls, tokens and money that asking would take."""
-        return {"estimate": survey(self.model, questions, self._kept).to_json(self._asking.prices)}
+        return {"estimate": survey(self.model, questions, self._store).to_json(self._asking.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
         """The kept reply of each question, without a call."""
-        return replies(self.model, questions, self._kept, Asked())
+        return replies(self.model, questions, self._store, Asked())
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
         cap = self._asking.cap
         left = None if cap is None else max(cap - (before.asked.cost or 0.0), 0.0)
         model = replace(self.model, decoding=decoding or self.model.decoding)
-        return Bench(replace(self._asking, cap=left), model, self._kept, self._console, self._runner)
+        return Bench(replace(self._asking, cap=left), model, self._store, self._console, self._runner)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""
-        found = survey(self.model, questions, self._kept)
-        if self._asking.replay:
-            check_complete(found)
-        asked = Asked()
-        if found.missing:
+        surveyed, how, asked = survey(self.model, questions, self._store), self._asking, Asked()
+        if how.replay:
+            check_complete(surveyed)
+        if surveyed.missing:
+            terms = Terms(how.in_flight, how.prices, how.cap, refuse_empty=how.refuse_empty)
             with watched(self._console) as watch:
-                its = self._asking
-                terms = Terms(its.in_flight, its.prices, its.cap, refuse_empty=its.refuse_empty)
-                asked = self._runner.run(elicit(self.model, questions, self._kept, terms, watch(label, found.missing)))
-        return AskedRound(found, asked, partial(replies, self.model, questions, self._kept, asked))
+                watching = watch(label, surveyed.missing)
+                asked = self._runner.run(elicit(self.model, questions, self._store, terms, watching))
+        return AskedRound(surveyed, asked, partial(replies, self.model, questions, self._store, asked))
 
 
 @contextmanager
@@ -105,9 +104,9 @@ def bench(options: Asking, console: Console) -> Iterator[Bench]:
     model = None if options.replay else make_chat_model(settings, in_flight=options.in_flight)
     ask = asking(model) if model else _unasked
     judge_model = AskedModel(ask, identity, decoding, model.count_tokens if model else len, name)
-    with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as kept:
+    with asyncio.Runner() as runner, open_replies(options.replies or settings.home / "judge-replies.sqlite") as store:
         try:
-            yield Bench(options, judge_model, kept, console, runner)
+            yield Bench(options, judge_model, store, console, runner)
         finally:
             if model:
                 runner.run(model.close())

@@ -6,8 +6,9 @@ A choice is overridden on the command line by ``--choose NAME=VALUE``; its value
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from textwrap import wrap
 
 from pearl.errors import InputError
@@ -54,12 +55,12 @@ class Presets:
     def default(self) -> str:
         return self.presets[0].name
 
-    def chosen(self, preset: str, overrides: Iterable[str] = ()) -> dict[str, str]:
+    def chosen(self, preset_name: str, overrides: Iterable[str] = ()) -> dict[str, str]:
         """The values of a preset with those given as NAME=VALUE instead. Raises InputError for unknown ones."""
-        presets = {each.name: each for each in self.presets}
-        values = dict(presets[known("preset", preset, presets)].values)
+        presets = {preset.name: preset for preset in self.presets}
+        values = dict(presets[known("preset", preset_name, presets)].values)
         choices = {choice.name: choice for choice in self.choices}
-        given: set[str] = set()
+        overridden: set[str] = set()
         for override in overrides:
             name, sign, value = (part.strip() for part in override.partition("="))
             if not sign:
@@ -68,9 +69,9 @@ class Presets:
                 raise InputError(f"--choose {override}: there are {', '.join(choices)}.", param="choose")
             if value not in choices[name].values:
                 raise InputError(f"--choose {override}: there are {', '.join(choices[name].values)}.", param="choose")
-            if name in given:
+            if name in overridden:
                 raise InputError(f"--choose {override}: {name} is chosen already; choose it once.", param="choose")
-            given.add(name)
+            overridden.add(name)
             values[name] = value
         return values
 
@@ -83,11 +84,14 @@ class Presets:
         """The presets and choices for the end of a command's help, each paragraph to be shown as it is."""
         if not self.choices:
             return ""
-        parts = [["Presets, the first by default:", *(f"  {each.name}: {each.description}" for each in self.presets)]]
+        parts = [["Presets, the first by default:"]]
+        parts[0] += [f"  {preset.name}: {preset.description}" for preset in self.presets]
         for choice in self.choices:
-            values = (f"  {value}{self._of(choice.name, value)}: {says}" for value, says in choice.values.items())
-            parts.append([f"--choose {choice.name}=VALUE. {choice.why}", *values])
-        return "\n\n".join("\n".join(("\b", *(row for line in part for row in _fit(line)))) for part in parts)
+            parts.append([f"--choose {choice.name}=VALUE. {choice.why}"])
+            for value, says in choice.values.items():
+                presets = self._presets_with(choice.name, value)
+                parts[-1].append(f"  {value} ({presets}): {says}" if presets else f"  {value}: {says}")
+        return "\n\n".join("\n".join(("\b", *chain.from_iterable(map(_fit, part)))) for part in parts)
 
     def markdown(self) -> str:
         """A table of the choices: the values, what they do, the presets that make them, and why there is a choice."""
@@ -95,16 +99,12 @@ class Presets:
         for choice in self.choices:
             for value, says in choice.values.items():
                 why = choice.why if value == next(iter(choice.values)) else ""
-                presets = ", ".join(self._presets_with(choice.name, value))
+                presets = self._presets_with(choice.name, value)
                 lines.append(f"| `{choice.name}={value}` | {says} | {presets} | {why} |")
         return "\n".join(lines)
 
-    def _presets_with(self, name: str, value: str) -> Sequence[str]:
-        return [preset.name for preset in self.presets if preset.values[name] == value]
-
-    def _of(self, name: str, value: str) -> str:
-        presets = self._presets_with(name, value)
-        return f" ({', '.join(presets)})" if presets else ""
+    def _presets_with(self, name: str, value: str) -> str:
+        return ", ".join(preset.name for preset in self.presets if preset.values[name] == value)
 
 
 NO_CHOICES = Presets((), (Preset("default", "", {}),))

@@ -21,14 +21,14 @@ VerdictT = TypeVar("VerdictT")
 # signs that decorate; those that deny (a cross, a tilde, a question mark) are not among them
 OPENING = r"[\s*_#`\"'“‘(\[{•=|:;–—-]*"
 CLOSING = r"[\s*_`\"'”’)\]}.,;:!=|–—-]*"
-NOUNS = "verdict|decision|answer|judge?ment|choice|output|conclusion"
 
 
-def line_of(label: str, *, nouns: str = NOUNS) -> re.Pattern[str]:
+def line_of(label: str) -> re.Pattern[str]:
     """A line that holds the label and nothing else, or calls it the verdict: "My final verdict is LABEL."
 
     ``label`` is a regular expression; the groups ``says`` and ``tail`` are what stands before and behind it.
     """
+    nouns = "verdict|decision|answer|judge?ment|choice|output|conclusion"
     says = rf"(?:my\s+|the\s+)?(?:final\s+)?(?:{nouns})(?:\s+is\b|\s*[*_]*\s*[:=–—-]){OPENING}"
     so = r"(?:(?:so|thus|hence|therefore|overall)\b\W{0,3})?"
     return re.compile(rf"{OPENING}{so}(?P<says>{says})?(?:{label})(?P<tail>{CLOSING})", re.IGNORECASE)
@@ -74,8 +74,8 @@ class Grammar(Generic[VerdictT]):
             raise ValueError("A grammar must spell the verdicts that it reads.")
         for spelling, verdict in self.spelled.items():
             for reply in (f"It is so for a reason.\n{spelling}", spelling):
-                if (found := self.read(reply)) != verdict:
-                    raise ValueError(f"The grammar reads {found} where a reply says {spelling!r}, not {verdict}.")
+                if (other := self.read(reply)) != verdict:
+                    raise ValueError(f"The grammar reads {other} where a reply says {spelling!r}, not {verdict}.")
 
     def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
         """The verdict of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from
@@ -83,8 +83,8 @@ class Grammar(Generic[VerdictT]):
         text = clean(reply)
         if not text.strip():
             return Invalid(EMPTY)
-        if given := leading_object(text):
-            return self._of_object(*given, shown)
+        if object_and_rest := leading_object(text):
+            return self._of_object(*object_and_rest, shown)
         lines = own_lines(text, self.line.fullmatch)
         if self.alone and len(lines) == 1 and (match := self.alone.fullmatch(lines[0])):
             return self.verdict(match)
@@ -113,19 +113,18 @@ class Grammar(Generic[VerdictT]):
 
     def _are_sections(self, bare: Sequence[Label[VerdictT]]) -> bool:
         """One for each text, in their order, with something written between them; the verdict comes further down."""
-        said = [label.verdict for label in bare]
-        apart = all(two.place > one.place + 1 for one, two in pairwise(bare))
-        return bool(bare) and said == list(self.sections) and apart
+        apart = all(below.place > above.place + 1 for above, below in pairwise(bare))
+        return bool(bare) and [label.verdict for label in bare] == list(self.sections) and apart
 
     def _of_object(self, value: dict[str, Any], rest: str, shown: Sequence[str]) -> VerdictT | Invalid:
         fields = [value[name] for name in self.fields if name in value]
-        said = [verdict for field in fields for verdict in self._of_field(field)]
-        if not fields or len(said) < len(fields):
+        verdicts = [verdict for field in fields for verdict in self._of_field(field)]
+        if not fields or len(verdicts) < len(fields):
             return Invalid(NO_VERDICT)
         below = own_lines(rest, self.line.fullmatch)
-        said += [label.verdict for label in self._labels(below, shown) if label.announced or not label.heading]
-        verdict = said[0]
-        if "{" in rest or any(other != verdict for other in said) or (self.once and len(said) > 1):
+        verdicts += [label.verdict for label in self._labels(below, shown) if label.announced or not label.heading]
+        verdict = verdicts[0]
+        if "{" in rest or any(other != verdict for other in verdicts) or (self.once and len(verdicts) > 1):
             return Invalid(SEVERAL_VERDICTS)
         return Invalid(SEVERAL_VERDICTS) if below and self.takes_back(verdict, below) else verdict
 

@@ -39,7 +39,7 @@ def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
     """True when one of the texts ``shown`` to the judge has this line beside the same neighbour."""
     near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
     near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
-    return any(folded(each) in _comparable(text) for each in near for text in shown)
+    return any(folded(two_lines) in _comparable(text) for two_lines in near for text in shown)
 
 
 @lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies

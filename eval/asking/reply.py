@@ -59,7 +59,7 @@ def own_words(text: str) -> str:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
         text = "".join(outside if "".join(outside).strip() else parts[0::2])
     text = QUOTE_LINE.sub("", text)
-    return _QUOTED.sub(lambda found: found[0] if _ONLY_MARKS.fullmatch(found[0]) else " ", text)
+    return _QUOTED.sub(lambda quotation: quotation[0] if _ONLY_MARKS.fullmatch(quotation[0]) else " ", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class Mark:
 
 def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
     """The marks that are neither denied ("not [[A]]") nor repeated from the texts ``shown`` to the judge."""
-    known = [_folded(each) for each in shown]
-    for found in _MARK.finditer(text):
-        before = text[max(found.start() - 3 * CONTEXT, 0) : found.start()]
+    known = [_folded(text_shown) for text_shown in shown]
+    for mark in _MARK.finditer(text):
+        before = text[max(mark.start() - 3 * CONTEXT, 0) : mark.start()]
         near = _folded(before)[-CONTEXT:]
-        repeated = len(near.strip()) >= OWN_WORDS and any(near + found[0].casefold() in each for each in known)
+        repeated = len(near.strip()) >= OWN_WORDS and any(near + mark[0].casefold() in source for source in known)
         if not repeated and not _NOT.search(before):
-            yield Mark(found[1].strip(" \n\t*_`'\".:"), found.end())
+            yield Mark(mark[1].strip(" \n\t*_`'\".:"), mark.end())
 
 
 def _folded(text: str) -> str:
@@ -92,13 +92,13 @@ def leading_object(text: str) -> tuple[dict[str, Any], str] | None:
     if not start.startswith("{"):
         return None
     try:
-        value, end = json.JSONDecoder(object_pairs_hook=_each_once).raw_decode(start)
+        value, end = json.JSONDecoder(object_pairs_hook=_without_repeats).raw_decode(start)
     except (ValueError, RecursionError):
         return None
     return value, start[end:]
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a field stands twice")
     return dict(pairs)

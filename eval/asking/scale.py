@@ -68,7 +68,7 @@ _THE_SCALE = re.compile(r"\b(?:1\s*(?:to|[–—-])\s*10|0(?:\.0)?\s*(?:to|and|[
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Statement:
     """An answer and what follows it on its line; ``score`` is None of an announcement without one."""
 
     score: float | None
@@ -90,8 +90,8 @@ class Scale:
 
     def __post_init__(self) -> None:
         for score in self.scores or (self.lowest, self.highest):
-            if (found := self.read(f"Answer: {self.spelled(score)}")) != Score(score):
-                raise ValueError(f"The scale reads {found} where a reply says {self.spelled(score)!r}.")
+            if (other := self.read(f"Answer: {self.spelled(score)}")) != Score(score):
+                raise ValueError(f"The scale reads {other} where a reply says {self.spelled(score)!r}.")
 
     @property
     def scores(self) -> Mapping[float, re.Pattern[str]]:
@@ -109,18 +109,19 @@ class Scale:
         text = clean(reply)
         if not text.strip():
             return Invalid(EMPTY)
-        if given := leading_object(text):
-            return _of_object(*given, self)
-        lines = _joined(own_lines(text, lambda line: _said(line, self)))
-        every = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
-        if len(every) > MOST_ANSWERS:
+        if object_and_rest := leading_object(text):
+            return _of_object(*object_and_rest, self)
+        lines = _joined(own_lines(text, lambda line: _stated(line, self)))
+        answers = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
+        if len(answers) > MOST_ANSWERS:
             return Invalid(SEVERAL_VERDICTS)
-        every = [(place, said) for place, said in every if not _quoted(lines, place, shown)]
-        found = [each for each in every if each[1].announced] or _at_an_end(every, len(lines))
-        if not found:
-            return Invalid(NO_VERDICT)
-        place, last = found[-1]
-        return _agreed([said for _, said in found], self, last.rest, lines[place + 1 :])
+        answers = [(place, answer) for place, answer in answers if not _quoted(lines, place, shown)]
+        if any(answer.announced for _, answer in answers):
+            answers = [(place, answer) for place, answer in answers if answer.announced]
+        elif not answers or (answers[0][0] > 0 and answers[-1][0] < len(lines) - 1):
+            return Invalid(NO_VERDICT)  # what is not announced stands on the first line or the last
+        place, last = answers[-1]
+        return _agreed([answer for _, answer in answers], self, last.rest, lines[place + 1 :])
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
@@ -135,48 +136,45 @@ def _joined(lines: Sequence[str]) -> list[str]:
     return joined
 
 
-def _answers(lines: Sequence[str], scale: Scale) -> Iterator[tuple[int, _Said]]:
+def _answers(lines: Sequence[str], scale: Scale) -> Iterator[tuple[int, _Statement]]:
+    """The lines that state an answer, by their places."""
     for place, line in enumerate(lines):
-        said = _said(line, scale)
-        if said is not None:
-            yield place, said
+        if answer := _stated(line, scale):
+            yield place, answer
 
 
-def _said(line: str, scale: Scale) -> _Said | None:
+def _stated(line: str, scale: Scale) -> _Statement | None:
     """None where a line is no answer at all."""
     if quotes_half(line):
         return None
     start = line[:LONGEST_LINE]
     announced = _SAYS.match(start)
     place = announced.end() if announced else len(start) - len(start.lstrip(" \t*_#`\"'“‘([•|"))
-    found = _read(start, place, scale)
-    rest = line[found[1] :] if found else ""
-    if found and _is_end(rest):
-        return None if not announced and ":" in rest else _Said(found[0], "", announced is not None)
-    if found and announced and _APART.match(rest):
-        return _Said(found[0], rest, True)
+    if score_and_end := _read(start, place, scale):
+        score, end = score_and_end
+        rest = line[end:]
+        if not rest.strip(" \t*_`\"'”’)]|.,;:!"):
+            return None if not announced and ":" in rest else _Statement(score, "", announced is not None)
+        if announced and _APART.match(rest):
+            return _Statement(score, rest, True)
     unread = announced is not None and announced["noun"].casefold() == "answer" and ":" in announced["sign"]
-    return _Said(None, "", True) if unread else None
-
-
-def _is_end(rest: str) -> bool:
-    return not rest.strip(" \t*_`\"'”’)]|.,;:!")
+    return _Statement(None, "", True) if unread else None
 
 
 def _read(line: str, place: int, scale: Scale) -> tuple[float, int] | None:
     """The score that stands there, and where it ends; infinity for a number that is of no such scale."""
     if words := scale.scores:
         for score, word in words.items():
-            if found := word.match(line, place):
-                return score, found.end()
+            if match := word.match(line, place):
+                return score, match.end()
         return None
     number = _SCORE.match(line, place)
     return (_score(number, scale), number.end()) if number else None
 
 
-def _score(found: re.Match[str], scale: Scale) -> float:
-    value, of = float(found["number"]), found["of"] or found["out_of"]
-    if found["percent"]:
+def _score(number: re.Match[str], scale: Scale) -> float:
+    value, of = float(number["number"]), number["of"] or number["out_of"]
+    if number["percent"]:
         sure = scale.highest == 1 and (value == 0 or value >= 1)
         return value / 100 if sure else math.inf
     if of is None or float(of) == scale.highest:
@@ -196,13 +194,9 @@ def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
     )
 
 
-def _at_an_end(every: Sequence[tuple[int, _Said]], lines: int) -> list[tuple[int, _Said]]:
-    """All answers if the first or last line is one; for replies without an announcement."""
-    return list(every) if every and (every[0][0] == 0 or every[-1][0] == lines - 1) else []
-
-
-def _agreed(every: Sequence[_Said], scale: Scale, rest: str, below: Sequence[str]) -> Points:
-    scores = {said.score for said in every}
+def _agreed(answers: Sequence[_Statement], scale: Scale, rest: str, below: Sequence[str]) -> Points:
+    """The score of the answers, if all say the same and nothing behind the last takes it back."""
+    scores = {answer.score for answer in answers}
     if len(scores) > 1:
         return Invalid(SEVERAL_VERDICTS)
     (score,) = scores
@@ -217,23 +211,22 @@ def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool
     """True when another answer follows: a label anywhere, a number on the same line, or one announced as an answer."""
     if words := scale.scores:
         text = "\n".join((rest, *below))
-        return bool(score and _NOT_REALLY.search(rest)) or any(
-            word.search(text) for each, word in words.items() if each != score
-        )
+        others = [word for other, word in words.items() if other != score]
+        return bool(score and _NOT_REALLY.search(rest)) or any(word.search(text) for word in others)
     numbers = re.findall(_NUMBER, _THE_SCALE.sub(" ", rest))
-    numbers += [found["number"] for line in below for found in _ANOTHER.finditer(_THE_SCALE.sub(" ", line))]
+    numbers += [other["number"] for line in below for other in _ANOTHER.finditer(_THE_SCALE.sub(" ", line))]
     return any(float(number) != score for number in numbers)
 
 
 def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
-    said = [each for name, each in value.items() if name.strip().casefold() in FIELDS]
-    if not said:
+    fields = [field for name, field in value.items() if name.strip().casefold() in FIELDS]
+    if not fields:
         return Invalid(NO_VERDICT)
-    read = [_said(_spelled(each), scale) or _Said(None, "", True) for each in said]
-    lines = own_lines(rest, lambda line: _said(line, scale))
-    if "{" in rest or any(each.rest for each in read):
+    answers = [_stated(_spelled(field), scale) or _Statement(None, "", True) for field in fields]
+    lines = own_lines(rest, lambda line: _stated(line, scale))
+    if "{" in rest or any(answer.rest for answer in answers):
         return Invalid(SEVERAL_VERDICTS)
-    return _agreed([*read, *(each for _, each in _answers(lines, scale))], scale, "", lines)
+    return _agreed([*answers, *(answer for _, answer in _answers(lines, scale))], scale, "", lines)
 
 
 def _spelled(value: Any) -> str:
@@ -245,8 +238,9 @@ def _spelled(value: Any) -> str:
 
 
 def _words(**patterns: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    said = ((name.replace("_", " "), re.compile(rf"\b{pattern}", re.IGNORECASE)) for name, pattern in patterns.items())
-    return tuple(said)
+    return tuple(
+        (name.replace("_", " "), re.compile(rf"\b{pattern}", re.IGNORECASE)) for name, pattern in patterns.items()
+    )
 
 
 _NO = r"no\b(?!\s+(?!(?:it|this|that|the|i|is|there)\b)[a-z])"  # and not the one of "no rhymes"

@@ -72,7 +72,7 @@ class Votes:
     """A reply with a verdict on each of several rules, in the order in which they were asked. ``text_around``: it says
     more than that; ``other_keys``: the number of its words for no rule that was asked."""
 
-    each: tuple[Verdict, ...]
+    by_rule: tuple[Verdict, ...]
     text_around: bool = False
     other_keys: int = 0
 

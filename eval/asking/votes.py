@@ -34,6 +34,7 @@ WORDS: Mapping[str, Verdict] = {
 }
 MOST_OBJECTS = 64  # a reply with more is no list of votes
 
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple)
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
 # as Python writes it, or with words in no quotation marks
 _LOOSE = re.compile(r"""\s*["']?\s*([0-9]{1,4})\s*["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
@@ -67,16 +68,17 @@ def read_votes(
     text = QUOTE_LINE.sub("", clean(without_reasoning(reply)))
     if not text.strip():
         return Invalid(EMPTY)
-    known = [folded(clean(each)) for each in shown]
-    every = list(_objects(text))
-    own = [each for each in every if not any(folded(text[each.start : each.end]) in one for one in known)]
-    voting = [each for each in own if each.numbered]
+    sources = [folded(clean(text_shown)) for text_shown in shown]
+    objects = list(_objects(text))
+    own = [part for part in objects if not any(folded(text[part.start : part.end]) in source for source in sources)]
+    voting = [part for part in own if part.numbered]
     if not voting or len(own) > MOST_OBJECTS:
         return Invalid(NO_VERDICT)
-    found = voting[-1]
-    if found.unfinished and not salvage:
+    last = voting[-1]
+    if last.unfinished and not salvage:
         return Invalid(CUT_OFF)
-    if any(_by_number(each) != _by_number(found) for each in voting):
+    words = _by_number(last)
+    if any(_by_number(part) != words for part in voting):
         return Invalid(SEVERAL_VERDICTS)
     around = FENCE_LINE.sub("", _without(text, voting))
     beside = bool(re.search(r"\w", around))
@@ -84,44 +86,39 @@ def read_votes(
         return Invalid(TEXT_AROUND)
     if _UNDONE.search(around):
         return Invalid(SEVERAL_VERDICTS)
-    given = _by_number(found)
-    asked, others = range(1, count + 1), [number for number in given if not 1 <= number <= count]
-    if others and not given.keys() >= set(asked):
+    asked, others = range(1, count + 1), [number for number in words if not 1 <= number <= count]
+    if others and not words.keys() >= set(asked):
         return Invalid(SHIFTED)
-    absent = Invalid(CUT_OFF if found.unfinished else MISSING)
-    each = tuple(_vote(given[number]) if number in given else absent for number in asked)
-    unknown = len(others) + sum(_NUMBER.fullmatch(key) is None for key, _ in found.pairs)
-    return Votes(each, text_around=beside, other_keys=unknown)
+    absent = Invalid(CUT_OFF if last.unfinished else MISSING)
+    by_rule = tuple(_vote(words[number]) if number in words else absent for number in asked)
+    unknown = len(others) + sum(_NUMBER.fullmatch(key) is None for key, _ in last.pairs)
+    return Votes(by_rule, text_around=beside, other_keys=unknown)
 
 
-def _vote(words: tuple[object, ...]) -> Verdict:
+def _vote(words: Sequence[str | None]) -> Verdict:
     """The vote that all words for one rule stand for."""
-    votes = {WORDS.get(_folded_word(word), Invalid(NOT_OFFERED)) for word in words}
+    spelled = ("null" if word is None else folded(word).strip(" .*_`'\"“”") for word in words)
+    votes = {WORDS.get(word, Invalid(NOT_OFFERED)) for word in spelled}
     return votes.pop() if len(votes) == 1 else Invalid(SEVERAL_VERDICTS)
 
 
-def _folded_word(word: object) -> str:
-    if word is None:
-        return "null"
-    return folded(word).strip(" .*_`'\"“”") if isinstance(word, str) else ""
-
-
-def _by_number(found: _Object) -> dict[int, tuple[object, ...]]:
-    """The words for each number; the same word again is one."""
-    words: dict[int, tuple[object, ...]] = {}
-    for key, value in found.pairs:
+def _by_number(votes: _Object) -> dict[int, list[str | None]]:
+    """The words for each number, "" for what is no word; the same word again is one."""
+    words: dict[int, list[str | None]] = {}
+    for key, value in votes.pairs:
         if number := _NUMBER.fullmatch(key):
-            told = value if isinstance(value, str | None) else ""
-            before = words.get(int(number[1]), ())
-            words[int(number[1])] = before if told in before else (*before, told)
+            word = value if isinstance(value, str | None) else ""
+            before = words.setdefault(int(number[1]), [])
+            if word not in before:
+                before.append(word)
     return words
 
 
 def _without(text: str, objects: Sequence[_Object]) -> str:
     parts, place = [], 0
-    for each in objects:
-        parts.append(text[place : each.start])
-        place = each.end
+    for part in objects:
+        parts.append(text[place : part.start])
+        place = part.end
     return "\n".join((*parts, text[place:]))
 
 
@@ -131,23 +128,18 @@ def _objects(text: str) -> Iterator[_Object]:
     for _ in range(MOST_OBJECTS + 1):
         if place < 0:
             return
-        found = _decoded(text, place) or _loose(text, place)
-        if found is None:
-            end = _closing(text, place)
-            if end is None:
-                return
-        else:
-            yield found
-            end = found.end
+        votes: _Object | None
+        try:
+            pairs, end = _DECODER.raw_decode(text, place)
+            votes = _Object(pairs, place, end)
+        except (ValueError, RecursionError):
+            votes = _loose(text, place)
+        if votes:
+            yield votes
+        end = votes.end if votes else _closing(text, place)
+        if end is None:
+            return
         place = text.find("{", end)
-
-
-def _decoded(text: str, start: int) -> _Object | None:
-    try:
-        pairs, end = json.JSONDecoder(object_pairs_hook=tuple).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
-    return _Object(pairs, start, end)
 
 
 def _loose(text: str, start: int) -> _Object | None:

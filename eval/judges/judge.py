@@ -55,7 +55,7 @@ class Judgement(Generic[ItemT]):
     def of_item(self) -> Any:
         """The verdict about the item's own texts, whatever their order was: A is its first."""
         if isinstance(self.verdict, Votes):
-            return replace(self.verdict, each=tuple(map(self._of_item, self.verdict.each)))
+            return replace(self.verdict, by_rule=tuple(map(self._of_item, self.verdict.by_rule)))
         return self._of_item(self.verdict)
 
     def _of_item(self, verdict: Any) -> Any:

@@ -358,7 +358,7 @@ def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -
         for judgement in of_pair:
             trial, verdict = judgement.trial, judgement.of_item()
             swapped[trial.run] = trial.swapped
-            each = verdict.each if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
+            each = verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
             for place, vote in zip(trial.way, each, strict=True):
                 votes[place].append(vote)
         yield Ballot(trial.item, tuple(swapped.values()), tuple(map(tuple, votes)))
@@ -461,7 +461,7 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
 
 def _first(judgement: Judgement[TraitItem]) -> tuple[int, int]:
     """The votes of a reply for the text that stands first, and for either text."""
-    each = judgement.verdict.each if isinstance(judgement.verdict, Votes) else ()
+    each = judgement.verdict.by_rule if isinstance(judgement.verdict, Votes) else ()
     taken = Counter(vote.answer for vote in each if isinstance(vote, Given))
     return taken[Answer.A], taken[Answer.A] + taken[Answer.B]
 
@@ -481,7 +481,7 @@ def lines(judgements: Judgements[TraitItem], options: TraitOptions) -> Iterator[
     """A line a reply: the pair, the vote's number, the orders, and the votes by trait, about the pair's own texts."""
     for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
         trial, verdict = judgement.trial, judgement.of_item()
-        each = verdict.each if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
+        each = verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
         ids = [options.ids[place] for place in trial.way]
         yield {
             "pair": trial.item.id,

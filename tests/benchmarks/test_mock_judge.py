@@ -25,4 +25,4 @@ def test_questions_by_traits_are_answered_with_votes_on_forty_rules() -> None:
     said = TestClient(MockJudge()).post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
     found = read_votes(said, 40)
     assert isinstance(found, Votes)
-    assert (len(found.each), found.other_keys) == (40, 0)
+    assert (len(found.by_rule), found.other_keys) == (40, 0)

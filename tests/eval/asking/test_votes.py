@@ -94,7 +94,7 @@ def test_votes_that_can_be_read(name):
     reply, expected = VOTES[name]
     found = read_votes(reply, 3)
     assert isinstance(found, Votes)
-    assert found.each == expected
+    assert found.by_rule == expected
 
 
 @pytest.mark.parametrize("name", NO_VOTES)

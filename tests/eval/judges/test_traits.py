@@ -158,7 +158,7 @@ def test_a_reply_is_read_in_the_order_of_its_question():
     reply = json.dumps({"1": "A", "2": "B", "3": "None"})
     assert read(reply, trial, options) == Votes((A, B, NONE))
     assert read(f"Well: {reply}", trial, replace(options, text_around="invalid")) == Invalid("text_around")
-    assert read('{"1": "A", "2":', trial, replace(options, cut_off="salvaged")).each[0] == A
+    assert read('{"1": "A", "2":', trial, replace(options, cut_off="salvaged")).by_rule[0] == A
     turned = Judgement(replace(trial, swapped=True), Votes((A, B, NONE, BAD)))
     assert turned.of_item() == Votes((B, A, NONE, BAD))
 
