@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, shown
-from pearl.chat.base import Decoding, Message, Reply
+from pearl.chat.base import Decoding, Message
 from pearl.errors import InputError
 from pearl.options import known
 from pearl.proportions import even_p
@@ -119,8 +120,9 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
     systems = options.systems
     if systems and systems[0] == systems[1]:
         raise InputError(f"--systems {systems[0]} {systems[1]}: name two different ones.", param="systems")
+    failed: dict[int, list[str]] = {}  # the systems without a draft, by line
 
-    def parse(value: dict[str, Any], number: int) -> _Line:
+    def parse(value: dict[str, Any], number: int) -> AuthorshipItem:
         nonlocal systems
         check_fields(value, "reference", "candidates")
         optional_string(value, "request")
@@ -133,36 +135,25 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
             if name not in candidates:
                 has = ", ".join(candidates) or "none"
                 raise InputError(f"has no '{name}', only {has}.", param="candidates", code="missing_candidate")
-        drafts, wrote = [candidates[name] for name in systems], [generators.get(name) for name in systems]
-        owner = f"line {number}" if user is None else f"user {user}"
-        return _Line(number, identity, owner, reference, (drafts[0], drafts[1]), (wrote[0], wrote[1]))
+        failed[number] = [name for name in systems if candidates[name] is None]
+        first, second = systems
+        return AuthorshipItem(
+            number,
+            identity or f"line {number}",
+            f"line {number}" if user is None else f"user {user}",
+            reference,
+            (candidates[first] or "", candidates[second] or ""),
+            (generators.get(first), generators.get(second)),
+        )
 
-    found = read_items(path, FIELDS, parse)
+    lines = read_items(path, FIELDS, parse)
     assert systems is not None  # there is a line, and a line names two where nobody has
-    items = tuple(item for line in found.parsed if (item := line.item()))
+    items = tuple(item for item in lines.parsed if not failed[item.line])
     if not items:
         raise InputError(f"{path}: no line has a draft of both {systems[0]} and {systems[1]}.", param="candidates")
-    failed = {name: sum(line.drafts[side] is None for line in found.parsed) for side, name in enumerate(systems)}
-    about = {"failed_drafts": failed}
-    return Items(items, len(found.parsed), found.passed_over, about), replace(options, systems=systems)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    number: int
-    id: str | None
-    owner: str
-    reference: str
-    drafts: tuple[str | None, str | None]
-    generators: tuple[str | None, str | None]
-
-    def item(self) -> AuthorshipItem | None:
-        """None where a draft failed; a draft of nothing but spaces is one all the same, and a check says so."""
-        first, second = self.drafts
-        if first is None or second is None:
-            return None
-        identity = self.id or f"line {self.number}"
-        return AuthorshipItem(self.number, identity, self.owner, self.reference, (first, second), self.generators)
+    counts = Counter(chain.from_iterable(failed.values()))
+    about = {"failed_drafts": {name: counts[name] for name in systems}}
+    return Items(items, len(lines.parsed), lines.passed_over, about), replace(options, systems=systems)
 
 
 def _texts(value: Any, param: str, check: Callable[..., str]) -> dict[str, str | None]:
@@ -295,6 +286,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
     bootstrap, users = columns.bootstrap(options.seed), len(set(columns.cluster))
     counted, dropped = rates(columns, bootstrap), rates(columns, bootstrap, dropped=True)
     in_both = options.order == pairwise.BOTH
+    texts = [judgement.trial.item.texts for judgement in every]
     alphas = {"alpha": pairwise.alpha_over_runs(columns, options.seed)}
     if in_both:
         alphas["alpha_within_order"] = pairwise.alpha_over_runs(columns, options.seed, by_order=True)
@@ -316,7 +308,7 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         **{name: value for name, (value, _) in alphas.items()},
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
-        "prefers_longer": pairwise.prefers_longer(columns.taken, [each.trial.item.texts for each in every], bootstrap),
+        "prefers_longer": pairwise.prefers_longer(columns.taken, texts, bootstrap),
         "self_preference": preference_of(judgements.names, options.ability, every, columns.taken, None, bootstrap),
         "baselines": rules(every, columns, bootstrap),
     }
@@ -377,11 +369,10 @@ def rules(
     every: Sequence[Judgement[AuthorshipItem]], columns: PairColumns, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
     """The rates of each rule, and how often the judge says the same, of the judgements with an answer."""
-    says = {name: np.array([rule(each.trial) for each in every]) for name, (_, rule) in RULES.items()}
-    codes = {
-        name: (RULES[name][0], np.where(side == 0, TIE, np.where(side > 0, FIRST, SECOND)))
-        for name, side in says.items()
-    }
+    codes = {}
+    for name, (description, rule) in RULES.items():
+        sides = np.array([rule(judgement.trial) for judgement in every])
+        codes[name] = description, np.where(sides == 0, TIE, np.where(sides > 0, FIRST, SECOND))
     answered = columns.answered > 0
     if answered.any():
         (most, _), *_ = Counter(columns.code[answered].tolist()).most_common(1)
@@ -390,17 +381,17 @@ def rules(
         {
             "name": name,
             "description": description,
-            **{outcome: float((code == said).mean()) for said, outcome in OUTCOMES.items()},
-            "same_as_judge": bootstrap.ratio((code == columns.code) & answered, answered).to_json(),
+            **{outcome: float((rule_codes == code).mean()) for code, outcome in OUTCOMES.items()},
+            "same_as_judge": bootstrap.ratio((rule_codes == columns.code) & answered, answered).to_json(),
         }
-        for name, (description, code) in codes.items()
+        for name, (description, rule_codes) in codes.items()
     ]
 
 
 def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> Iterator[dict[str, Any]]:
     """A line a trial: the item, the run, what came first, what was read, and the reply."""
     columns = PairColumns.of(judgements.every, lambda item: item.owner)
-    for judgement, code, reply in zip(judgements.every, columns.code, judgements.first.replies(), strict=True):
+    for (judgement, text), code in zip(judgements.first.with_texts(), columns.code, strict=True):
         yield {
             "item": judgement.trial.item.id,
             "run": judgement.trial.run,
@@ -408,7 +399,7 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
             "verdict": kind(judgement.verdict),
             "reason": reason_of(judgement.verdict),
             "outcome": OUTCOMES.get(int(code)),
-            "reply": reply.text if isinstance(reply, Reply) else None,
+            "reply": text,
         }
 
 
@@ -418,13 +409,14 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
 def tables(result: Json) -> Iterator[Table]:
     """Win rates, what the judge is worth, the rules beside it, what is wrong with the items."""
     outcomes = tuple(OUTCOMES.values())
+    shares = {
+        "every judgement": result["rates_invalid_counted"],
+        "those with an answer": result["rates_invalid_dropped"],
+        "both orders must agree": result["rates_orders_must_agree"],
+    }
     rows = [
-        (title, *(shown(of[name], 3) if name in of else NOTHING for name in (*outcomes, "no_answer")), f"{of['n']:,}")
-        for title, of in (
-            ("every judgement", result["rates_invalid_counted"]),
-            ("those with an answer", result["rates_invalid_dropped"]),
-            ("both orders must agree", result["rates_orders_must_agree"]),
-        )
+        (title, *(shown(of.get(name), 3) for name in (*outcomes, "no_answer")), f"{of['n']:,}")
+        for title, of in shares.items()
         if of is not None
     ]
     caption = (

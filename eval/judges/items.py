@@ -27,7 +27,7 @@ ItemT = TypeVar("ItemT", bound=Item)
 @dataclass(frozen=True, slots=True)
 class Items(Generic[ItemT]):
     """``every``: those to judge. ``lines``: how many the file has; ``passed_over``: the lines with each unknown field;
-    ``about``: what else the judge's reader found out about the file, for its report."""
+    ``about``: what else the judge's report says of the file."""
 
     every: tuple[ItemT, ...]
     lines: int
@@ -35,9 +35,9 @@ class Items(Generic[ItemT]):
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Lines[ItemT], **about: Any) -> Items[ItemT]:
+    def of(cls, lines: Lines[ItemT], **about: Any) -> Items[ItemT]:
         """Every line that was read is an item."""
-        return cls(found.parsed, len(found.parsed), found.passed_over, about)
+        return cls(lines.parsed, len(lines.parsed), lines.passed_over, about)
 
     def sampled(self, limit: int | None, seed: int) -> Items[ItemT]:
         return replace(self, every=sampled(self.every, limit, seed))

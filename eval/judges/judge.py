@@ -24,6 +24,7 @@ from pearl.chat.base import Decoding, Message, Reply
 
 ItemT = TypeVar("ItemT", bound=Item)
 OptionsT = TypeVar("OptionsT")
+KeyT = TypeVar("KeyT")
 Messages: TypeAlias = tuple[Message, ...]
 DRAWS_APART = 1_000_000  # of the same question asked again; no run has such a number
 OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in the other order
@@ -69,12 +70,27 @@ def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str
     return verdict_kinds(judgement.verdict for judgement in judgements)
 
 
+def grouped(
+    judgements: Iterable[Judgement[ItemT]], key: Callable[[Trial[ItemT]], KeyT]
+) -> dict[KeyT, list[Judgement[ItemT]]]:
+    """The judgements by what their trials have in common, in the order in which it first comes."""
+    groups: dict[KeyT, list[Judgement[ItemT]]] = {}
+    for judgement in judgements:
+        groups.setdefault(key(judgement.trial), []).append(judgement)
+    return groups
+
+
 @dataclass(frozen=True, slots=True)
 class Round(Generic[ItemT]):
     """The judgements of all trials that were asked at once; ``replies`` goes through their replies once more."""
 
     judgements: tuple[Judgement[ItemT], ...]
     replies: Callable[[], Iterable[Reply | Failed]]
+
+    def with_texts(self) -> Iterator[tuple[Judgement[ItemT], str | None]]:
+        """Each judgement with the text of its reply, None where the call failed."""
+        for judgement, reply in zip(self.judgements, self.replies(), strict=True):
+            yield judgement, None if isinstance(reply, Failed) else reply.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +122,14 @@ class Judgements(Generic[ItemT]):
 
 def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[dict[str, Any]]:
     """A line a trial: the item, the run, the order, what was read, and the reply."""
-    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
+    for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,
             "run": judgement.trial.run,
             "swapped": judgement.trial.swapped,
             "verdict": kind(judgement.verdict),
             "reason": reason_of(judgement.verdict),
-            "reply": reply.text if isinstance(reply, Reply) else None,
+            "reply": text,
         }
 
 
@@ -135,15 +151,6 @@ class SecondRound(Generic[ItemT, OptionsT]):
     times: int = 1
 
 
-def can_be_labelled(options: object) -> None:
-    """None: people's labels can be held against all judgements."""
-
-
-def of_no_style(item: object, options: object) -> tuple[str, ...]:
-    """No styles: an item has one label."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Judge(Generic[ItemT, OptionsT]):
     """``summary``, ``about_items`` and ``examples`` are the help of its command, ``source`` a place in the papers.
@@ -153,8 +160,8 @@ class Judge(Generic[ItemT, OptionsT]):
     they hold for them. ``tables`` show the ``figures``. ``lines`` are what ``--judgements`` writes, or whatever name
     ``output`` gives that option. ``max_tokens`` in a reply may depend on the options, so may ``whole``: a reply that
     was cut off is invalid, for it never came to its verdict. ``writes``: its replies are texts, which no label is held
-    against. ``unlabelled`` says why people's labels cannot be held against judgements by these options; ``styles`` are
-    those an item is judged by, which are part of its name in files of labels.
+    against. ``unlabelled`` says why people's labels cannot be held against judgements by these options, None where they
+    can; ``styles`` are those an item is judged by, which are part of its name in files of labels.
     """
 
     name: str
@@ -176,8 +183,8 @@ class Judge(Generic[ItemT, OptionsT]):
     again: SecondRound[ItemT, OptionsT] | None = None
     whole: bool | Callable[[OptionsT], bool] = True
     writes: bool = False
-    unlabelled: Callable[[OptionsT], str | None] = can_be_labelled
-    styles: Callable[[ItemT, OptionsT], Sequence[str]] = of_no_style
+    unlabelled: Callable[[OptionsT], str | None] = lambda options: None
+    styles: Callable[[ItemT, OptionsT], Sequence[str]] = lambda item, options: ()
     output: str = "judgements"
     output_help: str = "Write each judgement on a line."
 
@@ -212,54 +219,51 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     options: OptionsT
     number: int = 0
 
-    def each(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
+    def after_replies(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
+        """Each judgement, its reply, and the question that comes after it."""
         for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
             messages = self.again.ask(judgement, reply.text, self.options) if isinstance(reply, Reply) else None
             yield judgement, reply, messages
 
     def __iter__(self) -> Iterator[Question]:
-        for judgement, _, messages in self.each():
+        for judgement, _, messages in self.after_replies():
             if messages:
                 yield Question(messages, judgement.trial.run + self.number * DRAWS_APART)
+
+    def merged(self, seconds: Callable[[], Iterable[Reply | Failed]]) -> Iterator[Reply | Failed]:
+        """The replies of the first round, each with the second where it was asked for."""
+        second = iter(seconds())
+        for _, reply, messages in self.after_replies():
+            yield next(second) if messages else reply
 
 
 def run(judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: Bench) -> Judgements[ItemT]:
     """Ask everything that has no kept reply, and read every reply. Raises as :meth:`Bench.ask` does."""
     asked = bench.ask("judgements", Questions(judge, items.every, options))
-    first = read_round(judge, items, options, asked.replies)
-    elicitation, second = asked.to_json(), None
-    for number in range(judge.again.times if judge.again and judge.again.wanted(options) else 0):
-        assert judge.again
-        questions = SecondQuestions(judge.again, first, options, number + 1 if judge.again.times > 1 else 0)
-        bench = bench.after(asked, judge.again.decoding)
-        asked = bench.ask(judge.again.label, questions)
-        elicitation[f"{judge.again.name}_{number + 2}" if judge.again.times > 1 else judge.again.name] = asked.to_json()
-        if judge.again.replaces:
-            first = read_round(judge, items, options, partial(merged, questions, asked.replies))
+    first = read_round(judge, judge.trials(items.every, options), options, asked.replies)
+    elicitation, second, again = asked.to_json(), None, judge.again
+    for number in range(1, again.times + 1) if again and again.wanted(options) else ():
+        assert again
+        questions = SecondQuestions(again, first, options, number if again.times > 1 else 0)
+        bench = bench.after(asked, again.decoding)
+        asked = bench.ask(again.label, questions)
+        elicitation[f"{again.name}_{number + 1}" if again.times > 1 else again.name] = asked.to_json()
+        if again.replaces:
+            trials = judge.trials(items.every, options)
+            first = read_round(judge, trials, options, partial(questions.merged, asked.replies))
         else:
-            trials = [judgement.trial for judgement, _, messages in questions.each() if messages]
-            said = zip(trials, asked.replies(), strict=True)
-            verdicts = (Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in said)
-            second = Round(tuple(verdicts), asked.replies)
-    found = preflight(judge.checks, items.every)
-    return Judgements(items, found, first, second, bench.model.identity, bench.model.names, elicitation)
+            asked_again = [judgement.trial for judgement, _, messages in questions.after_replies() if messages]
+            second = read_round(judge, asked_again, options, asked.replies)
+    findings = preflight(judge.checks, items.every)
+    return Judgements(items, findings, first, second, bench.model.identity, bench.model.names, elicitation)
 
 
 def read_round(
     judge: Judge[ItemT, OptionsT],
-    items: Items[ItemT],
+    trials: Iterable[Trial[ItemT]],
     options: OptionsT,
     replies: Callable[[], Iterable[Reply | Failed]],
 ) -> Round[ItemT]:
     """Read a reply for each trial."""
-    said = zip(judge.trials(items.every, options), replies(), strict=True)
-    return Round(tuple(Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in said), replies)
-
-
-def merged(
-    questions: SecondQuestions[ItemT, OptionsT], seconds: Callable[[], Iterable[Reply | Failed]]
-) -> Iterator[Reply | Failed]:
-    """The replies of the first round, each with the second where it was asked for."""
-    second = iter(seconds())
-    for _, reply, messages in questions.each():
-        yield next(second) if messages else reply
+    replied = zip(trials, replies(), strict=True)
+    return Round(tuple(Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in replied), replies)

@@ -63,13 +63,16 @@ class PairColumns:
 
     @classmethod
     def of(cls, judgements: Iterable[Judgement[ItemT]], cluster: Callable[[ItemT], str]) -> PairColumns:
-        every = [(each.trial, each.of_item()) for each in judgements]
+        judgements = tuple(judgements)
+        trials = [judgement.trial for judgement in judgements]
+        verdicts = [judgement.of_item() for judgement in judgements]
+        codes = [CODES[verdict.answer] if isinstance(verdict, Given) else NOTHING for verdict in verdicts]
         return cls(
-            np.array([trial.place for trial, _ in every], np.intp),
-            np.array([trial.run for trial, _ in every], np.intp),
-            np.array([trial.swapped for trial, _ in every], bool),
-            np.array([CODES[said.answer] if isinstance(said, Given) else NOTHING for _, said in every], np.intp),
-            tuple(cluster(trial.item) for trial, _ in every),
+            np.array([trial.place for trial in trials], np.intp),
+            np.array([trial.run for trial in trials], np.intp),
+            np.array([trial.swapped for trial in trials], bool),
+            np.array(codes, np.intp),
+            tuple(cluster(trial.item) for trial in trials),
         )
 
     def bootstrap(self, seed: int) -> Bootstrap:
@@ -89,17 +92,15 @@ class PairColumns:
 
     def in_both_orders(self) -> OrderPairs:
         """The runs that were asked, and answered, in both orders."""
-        codes: dict[tuple[int, int], list[int]] = defaultdict(list)
-        clusters: dict[tuple[int, int], str] = {}
+        by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
         for place, run, code, cluster in zip(self.place, self.run, self.code, self.cluster, strict=True):
             if code != NOTHING:
-                codes[int(place), int(run)].append(int(code))
-                clusters[int(place), int(run)] = cluster
-        pairs = {key: two for key, two in codes.items() if len(two) == 2}
+                by_run[int(place), int(run), cluster].append(int(code))
+        pairs = {run: codes for run, codes in by_run.items() if len(codes) == 2}
         return OrderPairs(
-            np.array([one != other for one, other in pairs.values()], bool),
-            np.array([one if one == other else TIE for one, other in pairs.values()], np.intp),
-            tuple(clusters[key] for key in pairs),
+            np.array([first != second for first, second in pairs.values()], bool),
+            np.array([first if first == second else TIE for first, second in pairs.values()], np.intp),
+            tuple(cluster for _, _, cluster in pairs),
         )
 
 

@@ -4,7 +4,7 @@ items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Json, Table, shown
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.proportions import even_p
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats import Bootstrap, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,18 @@ class ModeColumns:
 
     @classmethod
     def of(cls, judgements: Sequence[Judgement[Any]], mode: Mode, unparsed: str) -> ModeColumns:
-        verdicts = [each.verdict for each in judgements]
+        verdicts = [judgement.verdict for judgement in judgements]
         there = np.array([not isinstance(verdict, Failed) for verdict in verdicts], float)
         counts_in = np.zeros(len(verdicts))
         counts_in[list(counted(verdicts, mode.asked, unparsed))] = 1
         certainty = np.array([certainty_of(verdict) or np.nan for verdict in verdicts], float)
+        correct = [is_correct(judgement.of_item(), judgement.trial.item.preferred) for judgement in judgements]
         return cls(
             judgements,
             there,
             np.array([isinstance(verdict, Given) for verdict in verdicts], float),
             there * counts_in,
-            np.array([is_correct(each.of_item(), each.trial.item.preferred) for each in judgements], float),
+            np.array(correct, float),
             np.where(there * counts_in > 0, certainty, np.nan),
         )
 
@@ -76,11 +77,11 @@ def ablation(
     """The first mode, and each of the others less it. Intervals are by bootstrap over personas, for all modes on the
     same resamples; McNemar's test is over items, of which each is better or worse by most of its judgements."""
     by_mode = {
-        mode: ModeColumns.of([each for each in judgements.every if each.trial.way == mode], mode, unparsed)
+        mode: ModeColumns.of([judged for judged in judgements.every if judged.trial.way == mode], mode, unparsed)
         for mode in modes
     }
     (first, full), *others = by_mode.items()
-    items, clusters = judgements.items.every, [each.trial.item.cluster for each in full.judgements]
+    items, clusters = judgements.items.every, [judgement.trial.item.cluster for judgement in full.judgements]
     bootstrap = Bootstrap(clusters, seed=seed)
     return {
         "less": first.told,
@@ -129,12 +130,11 @@ def _difference(
     """Compare a mode with the first on the trials that count in both."""
     both = less.counted * full.counted
 
-    def difference(one: Floats, other: Floats) -> dict[str, float] | None:
-        means: list[Estimate] = [bootstrap.ratio(values * both, both) for values in (one, other)]
-        return (means[0] - means[1]).to_json()
+    def difference(of_less: Floats, of_full: Floats) -> dict[str, float] | None:
+        return (bootstrap.ratio(of_less * both, both) - bootstrap.ratio(of_full * both, both)).to_json()
 
     high, high_full = ((columns.certainty >= threshold).astype(float) for columns in (less, full))
-    places = [each.trial.place for each in less.judgements]
+    places = [judgement.trial.place for judgement in less.judgements]
     by_item = np.bincount(places, weights=(less.correct - full.correct) * both)  # (I,)
     better, worse = int((by_item > 0).sum()), int((by_item < 0).sum())
     return {
@@ -155,9 +155,11 @@ def ablation_tables(result: Json) -> Iterator[Table]:
         f"What the judge makes of less: {ablations['items']:,} items, the same orders and runs; 95% intervals by "
         f"bootstrap over {ablations['personas']:,} personas."
     )
-    modes: Mapping[str, Callable[[Json], str]] = {
+    who: dict[str, Callable[[Json], str]] = {
         "told": lambda row: row["told"],
         "judgements": lambda row: f"{row['n']:,}",
+    }
+    modes = who | {
         "accuracy": lambda row: _share(row["accuracy"]),
         "with an answer only": lambda row: _share(row["accuracies"]["invalid_dropped"]),
         f"certainty {result['threshold']:g} or more": lambda row: _share(row["high_share"]),
@@ -165,9 +167,7 @@ def ablation_tables(result: Json) -> Iterator[Table]:
         "AUROC": lambda row: shown(row["auroc"], 3),
     }
     yield Table.of(caption, ablations["modes"], modes, result["command"])
-    less: Mapping[str, Callable[[Json], str]] = {
-        "told": lambda row: row["told"],
-        "judgements": lambda row: f"{row['n']:,}",
+    less = who | {
         "accuracy": lambda row: shown(row["accuracy"], 3, sign=True),
         "share of high certainty": lambda row: shown(row["high_share"], 3, sign=True),
         "items better / worse": lambda row: f"{row['items_better']:,} / {row['items_worse']:,}",

@@ -5,8 +5,8 @@ Dimensions in comments: N judgements, R resamples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -40,22 +40,6 @@ AGAINST = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Itself:
-    """The judge's names, and the known families of models."""
-
-    names: frozenset[str] = frozenset()
-    families: Mapping[str, str] = field(default_factory=dict)
-
-    def wrote(self, generator: str) -> bool:
-        return generator in self.names
-
-    def is_related_to(self, generator: str) -> bool | None:
-        """True when judge and generator are of one family; None if either family is unknown."""
-        mine = next((self.families[name] for name in sorted(self.names) if name in self.families), None)
-        return None if mine is None or generator not in self.families else self.families[generator] == mine
-
-
 def families_of(path: Path | None) -> dict[str, str]:
     """The families of models by name, from a file of abilities as `pearl eval style` reads it. Raises InputError."""
     if path is None:
@@ -86,40 +70,42 @@ def preference_of(
 ) -> dict[str, Any]:
     """The self-preference of the judge with these ``names``, in judgements of items that say what wrote their texts."""
     generators = [judgement.trial.item.generators for judgement in judgements]
-    return self_preference(Itself(names, families_of(ability)), SideChoices(generators, taken, right, bootstrap))
+    return self_preference(names, families_of(ability), SideChoices(generators, taken, right, bootstrap))
 
 
-def self_preference(itself: Itself, choices: SideChoices) -> dict[str, Any]:
-    """Measure how often the judge takes its own text when one of two is its own; with families, its family's too."""
-    parts = {"own": itself.wrote} | ({"family": itself.is_related_to} if itself.families else {})
+def self_preference(names: Set[str], families: Mapping[str, str], choices: SideChoices) -> dict[str, Any]:
+    """Measure how often the judge takes its own text when one of two is its own; with ``families`` of models by name,
+    its family's too. An unknown family may be the judge's or not."""
+    family = next((families[name] for name in sorted(names) if name in families), None)
+    generators = {name for pair in choices.generators for name in pair if name is not None}
+    parts = {"own": {name: name in names for name in generators}}
+    if families:
+        parts["family"] = {name: families[name] == family for name in generators & families.keys() if family}
     return {name: _preference(choices, _own(choices.generators, is_own)) for name, is_own in parts.items()}
 
 
-def _own(generators: Sequence[Generators], is_own: Callable[[str], bool | None]) -> Floats:
+def _own(generators: Sequence[Generators], is_own: Mapping[str | None, bool]) -> Floats:
     """1 where only the first text is its own, -1 where only the second, else 0; NaN where it is not known: (N,)"""
-    sides = []
-    for pair in generators:
-        first, second = (None if name is None else is_own(name) for name in pair)
-        sides.append(np.nan if first is None or second is None else float(first) - float(second))
-    return np.array(sides)
+    owned = np.array([[is_own.get(name, np.nan) for name in pair] for pair in generators], float).reshape(-1, 2)
+    return np.asarray(owned[:, 0] - owned[:, 1])
 
 
 def _preference(choices: SideChoices, own: Floats) -> dict[str, Any]:
     """Compare how often the judge takes its own text with how often that one is right, if one of two is right; else
     with how often it takes the same side when both texts or neither are its own."""
     right = choices.right
-    one = np.nan_to_num(own) != 0
-    decided = one & (choices.taken != 0) & (True if right is None else right != 0)
+    one_is_own = np.nan_to_num(own) != 0
+    decided = one_is_own & (choices.taken != 0) & (True if right is None else right != 0)
     takes = choices.bootstrap.ratio(decided & (choices.taken == own), decided)
     expected = (
         _elsewhere(choices, own, decided)
         if right is None
         else choices.bootstrap.ratio(decided & (right == own), decided)
     )
-    why = _why(np.isfinite(own), one, decided, expected)
+    why = _why(np.isfinite(own), one_is_own, decided, expected)
     return {
         "known": int(np.isfinite(own).sum()),
-        "one_is_own": int(one.sum()),
+        "one_is_own": int(one_is_own.sum()),
         "n": int(decided.sum()),
         "takes_own": takes.to_json(),
         "against": "others" if right is None else "gold",
@@ -140,10 +126,10 @@ def _elsewhere(choices: SideChoices, own: Floats, decided: Floats) -> Estimate:
     return choices.bootstrap.sums(np.column_stack(sides), fold)
 
 
-def _why(known: Floats, one: Floats, decided: Floats, expected: Estimate) -> str | None:
+def _why(known: Floats, one_is_own: Floats, decided: Floats, expected: Estimate) -> str | None:
     if not known.any():
         return "no item says which models, or which families, wrote both of its texts"
-    if not one.any():
+    if not one_is_own.any():
         return "of no item only one text is its own"
     if not decided.any():
         return "no answer takes one of two texts of which one is its own, and one is right"

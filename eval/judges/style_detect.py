@@ -5,10 +5,9 @@ style? Asked in many draws, on one or more scales. Dimensions in comments: N dra
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,19 +19,19 @@ from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, optional_string, read_lines
 from eval.asking.lines import folded
 from eval.asking.scale import EXHIBITS, YES_NO, Scale
-from eval.asking.verdict import Failed, Invalid, Points, Score, kind, reason_of
+from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
 from eval.judges.fence import Fences
 from eval.judges.items import Items
-from eval.judges.judge import Judge, Judgement, Judgements, Messages, Round, SecondRound, Trial, verdict_counts
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, EVEN, NO_LABEL
 from eval.recorded.style.labels import ABSENT, PRESENT, majority
 from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import personas_of, role_of
 from eval.recorded.style.styles import ASKED_STYLES, STYLES, TASKS, check_style, check_task, names_style, style_named
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
-from eval.report.tables import NOTHING, Json, Table, checks_table, kappa_cell, shown
+from eval.report.tables import Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.consistency import self_consistency
-from pearl.chat.base import Message, Reply
+from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.options import known
 from pearl.stats import Bootstrap
@@ -191,19 +190,19 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
         names = ASKED_STYLES if options.all_styles else [check_id(value["style"], param="style")]
         styles = [(style_named(name) or name) if definition else check_style(name) for name in names]
         text = check_text(value["text"], param="text")
-        about = {name: said for name in ABOUT if (said := optional_id(value, name)) is not None}
+        about = {name: known_as for name in ABOUT if (known_as := optional_id(value, name)) is not None}
         for style in styles:
             if (before := lines.setdefault((identity, style), number)) != number:
-                said = f"'{identity}' with the style '{style}' is on line {before} already."
-                raise InputError(said, param="id", code="duplicate_id")
+                message = f"'{identity}' with the style '{style}' is on line {before} already."
+                raise InputError(message, param="id", code="duplicate_id")
         definitions = {style: definition or STYLES[style] for style in styles}
         return [StyleItem(number, identity, task, *style, text, about) for style in definitions.items()]
 
     ways = tuple((scheme, persona) for scheme in schemes for persona in personas or (None,))
     names = [scheme.name for scheme in schemes]
     settled = replace(options, ways=ways, scheme=names, judge_as=list(personas), protected=False)
-    found = read_lines(path, FIELDS, parse, "item")
-    return Items(tuple(chain.from_iterable(found.parsed)), len(found.parsed), found.passed_over), settled
+    read = read_lines(path, FIELDS, parse, "item")
+    return Items(tuple(chain.from_iterable(read.parsed)), len(read.parsed), read.passed_over), settled
 
 
 _ANSWER = re.compile(r"^[\s*_#>-]*(?:final\s+)?answer\s*[*_]*\s*:", re.IGNORECASE | re.MULTILINE)
@@ -269,8 +268,8 @@ def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = 
 
 
 def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions) -> Messages | None:
-    said = judgement.verdict
-    return ask(judgement.trial, options, said.value) if isinstance(said, Score) else None
+    verdict = judgement.verdict
+    return ask(judgement.trial, options, verdict.value) if isinstance(verdict, Score) else None
 
 
 def unlabelled(options: DetectOptions) -> str | None:
@@ -292,22 +291,20 @@ def label_of(scheme: Scheme, score: float, labels: int = 2) -> str:
     if labels == 2:
         return PRESENT if score >= scheme.present_from else ABSENT
     assert scheme.up_to is not None
-    least, middle = scheme.up_to
-    return LABELS[3][0 if score <= least else 1 if score <= middle else 2]
+    return LABELS[3][sum(score > highest for highest in scheme.up_to)]
 
 
 def _label(judgement: Judgement[StyleItem], labels: int) -> str | None:
-    said = judgement.verdict
-    return label_of(judgement.trial.way[0], said.value, labels) if isinstance(said, Score) else None
+    verdict = judgement.verdict
+    return label_of(judgement.trial.way[0], verdict.value, labels) if isinstance(verdict, Score) else None
 
 
 def lines(judgements: Judgements[StyleItem], options: DetectOptions) -> Iterator[dict[str, Any]]:
     """One a trial and round, as ``pearl eval style`` reads them: the verdict is always one of the two labels; with
     three there is ``label``, too."""
-    rounds: list[tuple[Round[StyleItem] | None, str]] = [(judgements.first, ""), (judgements.again, REFLECTED)]
-    for asked, suffix in rounds:
-        for judgement, reply in zip(asked.judgements, asked.replies(), strict=True) if asked else ():
-            said, item, (scheme, persona) = judgement.verdict, judgement.trial.item, judgement.trial.way
+    for asked, suffix in ((judgements.first, ""), (judgements.again, REFLECTED)):
+        for judgement, text in asked.with_texts() if asked else ():
+            verdict, item, (scheme, persona) = judgement.verdict, judgement.trial.item, judgement.trial.way
             yield {
                 "kind": "detection",
                 "item": item.id,
@@ -318,11 +315,11 @@ def lines(judgements: Judgements[StyleItem], options: DetectOptions) -> Iterator
                 **item.about,
                 **({"judge_persona": persona} if persona else {}),
                 "draw": judgement.trial.run,
-                "verdict": _label(judgement, 2) if isinstance(said, Score) else kind(said),
+                "verdict": _label(judgement, 2) or kind(verdict),
                 **({"label": _label(judgement, options.labels)} if options.labels != 2 else {}),
-                "score": said.value if isinstance(said, Score) else None,
-                "reason": reason_of(said),
-                "reply": reply.text if isinstance(reply, Reply) else None,
+                "score": verdict.value if isinstance(verdict, Score) else None,
+                "reason": reason_of(verdict),
+                "reply": text,
             }
 
 
@@ -334,10 +331,11 @@ Draws = Sequence[Judgement[StyleItem]]
 def figures(judgements: Judgements[StyleItem], options: DetectOptions) -> dict[str, Any]:
     """The items judged and how, their checks, and the figures of each scheme."""
     items = judgements.items.every
-    again = judgements.again.judgements if judgements.again else ()
+    first = grouped(judgements.every, lambda trial: trial.way[0].name)
+    again = grouped(judgements.again.judgements if judgements.again else (), lambda trial: trial.way[0].name)
     return {
         "preset": options.preset,
-        "choices": {name: getattr(options, name) for name in ("style_shown", "headings", "even")},
+        "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
         "draws": options.draws,
         "labels": list(LABELS[options.labels]),
         "lines": judgements.items.lines,
@@ -345,77 +343,74 @@ def figures(judgements: Judgements[StyleItem], options: DetectOptions) -> dict[s
         "texts": len({item.id for item in items}),
         "passed_over": dict(judgements.items.passed_over),
         "preflight": [finding.to_json() for finding in judgements.findings],
-        "schemes": [_scheme(name, judgements.every, again, options) for name in options.scheme],
+        "schemes": [
+            {"scheme": name, **_scheme_figures(first[name], again.get(name, ()), options)} for name in options.scheme
+        ],
     }
 
 
-def _scheme(name: str, first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
-    first, again = ([each for each in draws if each.trial.way[0].name == name] for draws in (first, again))
-    personas = dict.fromkeys(each.trial.way[1] for each in first)
+def _scheme_figures(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
     return {
-        "scheme": name,
         **_figures(first, options),
         "styles": [
-            {"style": style} | _figures([each for each in first if each.trial.item.style == style], options)
-            for style in sorted({each.trial.item.style for each in first})
+            {"style": style} | _figures(draws, options)
+            for style, draws in sorted(grouped(first, lambda trial: trial.item.style).items())
         ],
         "judge_personas": [
-            {"judge_persona": persona} | _figures([each for each in first if each.trial.way[1] == persona], options)
-            for persona in personas
+            {"judge_persona": persona} | _figures(draws, options)
+            for persona, draws in grouped(first, lambda trial: trial.way[1]).items()
             if persona is not None
         ],
         "reflection": _figures(again, options) | changes(first, again, options) if again else None,
         "detected": [
             {
-                "item": draws[0].trial.item.id,
-                "style": draws[0].trial.item.style,
-                **({"judge_persona": persona} if persona else {}),
+                "item": trial.item.id,
+                "style": trial.item.style,
+                **({"judge_persona": trial.way[1]} if trial.way[1] else {}),
                 "label": majority(cast, options.even, LABELS[options.labels]),
                 "draws": {label: cast[label] for label in LABELS[options.labels]},
             }
-            for (_, persona), (draws, cast) in _votes(first, options).items()
+            for trial, cast in _votes(first, options)
         ],
     }
 
 
-def _votes(draws: Draws, options: DetectOptions) -> dict[tuple[int, str | None], tuple[Draws, Counter[str]]]:
-    """The draws of each item, as often as there is a persona to judge as, and the number that gave each label."""
-    by_item: dict[tuple[int, str | None], list[Judgement[StyleItem]]] = defaultdict(list)
-    for each in draws:
-        by_item[each.trial.place, each.trial.way[1]].append(each)
-    cast = {key: Counter(_label(each, options.labels) for each in mine) for key, mine in by_item.items()}
-    return {
-        key: (mine, Counter({label: n for label, n in cast[key].items() if label})) for key, mine in by_item.items()
-    }
+def _votes(draws: Draws, options: DetectOptions) -> list[tuple[Trial[StyleItem], Counter[str]]]:
+    """The number of draws that gave each label to an item, by each persona of the judge; with a trial of them."""
+    by_item = grouped(draws, lambda trial: (trial.place, trial.way[1])).values()
+    labels = ([_label(draw, options.labels) for draw in of_item] for of_item in by_item)
+    return [(of_item[0].trial, Counter(filter(None, cast))) for of_item, cast in zip(by_item, labels, strict=True)]
 
 
 def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
     """Labels of the draws; of the items, by the majority of theirs; and how far an item's draws agree."""
-    names, votes = LABELS[options.labels], _votes(draws, options)
-    majorities = [majority(cast, options.even, names) for _, cast in votes.values()]
-    labels = np.array([_label(each, options.labels) or "" for each in draws])  # (N,)
-    unread = np.array([isinstance(each.verdict, Invalid) for each in draws], float)
-    replied = np.array([not isinstance(each.verdict, Failed) for each in draws], float)
-    bootstrap = Bootstrap([each.trial.item.id for each in draws], seed=options.seed)
-    keys = [(f"{each.trial.place} {each.trial.way[1] or ''}", str(each.trial.run)) for each in draws]
-    given = {key: label for key, label in zip(keys, labels.tolist(), strict=True) if label}
-    texts = {name: each.trial.item.id for (name, _), each in zip(keys, draws, strict=True)}
+    names, votes = LABELS[options.labels], [cast for _, cast in _votes(draws, options)]
+    majorities = [majority(cast, options.even, names) for cast in votes]
+    given = [_label(draw, options.labels) or "" for draw in draws]
+    labels, texts = np.array(given), [draw.trial.item.id for draw in draws]  # (N,)
+    unread = np.array([isinstance(draw.verdict, Invalid) for draw in draws], float)
+    replied = np.array([not isinstance(draw.verdict, Failed) for draw in draws], float)
+    bootstrap = Bootstrap(texts, seed=options.seed)
+    units = [f"{draw.trial.place} {draw.trial.way[1] or ''}" for draw in draws]
+    ratings = {
+        (unit, str(draw.trial.run)): label for unit, draw, label in zip(units, draws, given, strict=True) if label
+    }
     reasons = verdict_counts(draws)
     return {
         "n": len(draws),
-        "draw_labels": {label: int((labels == label).sum()) for label in names},
+        "draw_labels": {label: given.count(label) for label in names},
         **{name: reasons[name] for name in ("invalid", "failed")},
         "present": bootstrap.ratio((labels != names[0]) & (labels != ""), labels != "").to_json(),
         "invalid_share": bootstrap.ratio(unread, replied).to_json(),
         "majority": {label or NO_LABEL: majorities.count(label) for label in (*names, None)},
-        "mostly_unread": sum(2 * cast.total() < options.draws for _, cast in votes.values()),
-        **self_consistency(given, names, texts, options.seed),
+        "mostly_unread": sum(2 * cast.total() < options.draws for cast in votes),
+        **self_consistency(ratings, names, dict(zip(units, texts, strict=True)), options.seed),
     }
 
 
 def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
     """The share of draws with two answers in which the judge changes its answer on seeing it again."""
-    before = [each for each in first if isinstance(each.verdict, Score)]  # those were asked again
+    before = [draw for draw in first if isinstance(draw.verdict, Score)]  # those were asked again
     pairs = [
         (new.trial.item.id, _label(old, options.labels), label)
         for old, new in zip(before, again, strict=True)
@@ -424,9 +419,9 @@ def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any
     if not pairs:
         return {"reflected": 0, "changed": None, "changes": {}}
     bootstrap = Bootstrap([text for text, _, _ in pairs], seed=options.seed)
-    changed = Counter(f"{old} to {new}" for _, old, new in pairs if old != new)
     share = bootstrap.mean([old != new for _, old, new in pairs]).to_json()
-    return {"reflected": len(pairs), "changed": share, "changes": dict(sorted(changed.items()))}
+    changed = counts(f"{old} to {new}" for _, old, new in pairs if old != new)
+    return {"reflected": len(pairs), "changed": share, "changes": changed}
 
 
 # the tables
@@ -442,15 +437,20 @@ def tables(result: Json) -> Iterator[Table]:
 
     def table(caption: str, first: str, name: str, parts: Sequence[Json], command: str = "") -> Table:
         labels = (*result["labels"], "no_label")
-        columns: dict[str, Callable[[Json], str]] = {
-            first: lambda part: part[name],
-            "found": lambda part: shown(part["present"], 3),
-            **{f"items {label.replace('_', ' ')}": partial(_majority, label) for label in labels},
-            "Randolph's kappa": kappa_cell,
-            "invalid": lambda part: shown(part["invalid_share"], 3),
-            "draws": lambda part: f"{part['n']:,}",
-        }
-        return Table.of(caption, parts, columns, command)
+        majorities = (f"items {label.replace('_', ' ')}" for label in labels)
+        rows = (
+            (
+                part[name],
+                shown(part["present"], 3),
+                *(f"{part['majority'][label]:,}" for label in labels),
+                kappa_cell(part),
+                shown(part["invalid_share"], 3),
+                f"{part['n']:,}",
+            )
+            for part in parts
+        )
+        columns = (first, "found", *majorities, "Randolph's kappa", "invalid", "draws")
+        return Table(caption, columns, tuple(rows), command)
 
     yield table(caption, "scheme", "scheme", result["schemes"], result["command"])
     for part in result["schemes"]:
@@ -459,26 +459,17 @@ def tables(result: Json) -> Iterator[Table]:
             told = f"As whom the judge was told to judge, {part['scheme']}."
             yield table(told, "judge", "judge_persona", part["judge_personas"])
     if reflected := [part for part in result["schemes"] if part["reflection"]]:
-        yield Table.of("With the judge's own answer shown to it again.", reflected, _REFLECTION)
+        columns: dict[str, Callable[[Json], str]] = {
+            "scheme": lambda part: part["scheme"],
+            "found": lambda part: shown(part["present"], 3),
+            "found in the second round": lambda part: shown(part["reflection"]["present"], 3),
+            "changed": lambda part: shown(part["reflection"]["changed"], 3),
+            "changes": lambda part: counts_cell(part["reflection"]["changes"]),
+            "draws with two answers": lambda part: f"{part['reflection']['reflected']:,}",
+        }
+        yield Table.of("With the judge's own answer shown to it again.", reflected, columns)
     yield from checks_table(result["preflight"])
 
-
-def _majority(label: str, part: Json) -> str:
-    return f"{part['majority'][label]:,}"
-
-
-def _changes(part: Json) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in part["reflection"]["changes"].items()) or NOTHING
-
-
-_REFLECTION: Mapping[str, Callable[[Json], str]] = {
-    "scheme": lambda part: part["scheme"],
-    "found": lambda part: shown(part["present"], 3),
-    "found in the second round": lambda part: shown(part["reflection"]["present"], 3),
-    "changed": lambda part: shown(part["reflection"]["changed"], 3),
-    "changes": _changes,
-    "draws with two answers": lambda part: f"{part['reflection']['reflected']:,}",
-}
 
 JUDGE = Judge(
     name="style-detect",

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -28,14 +27,14 @@ from eval.judges import pairwise
 from eval.judges import style_rank_prompts as prompts
 from eval.judges.fence import Fences
 from eval.judges.items import Items
-from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
 from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_draws
 from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, names_style
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
-from eval.report.tables import NOTHING, Json, Table, checks_table, kappa_cell, shown
+from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.consistency import self_consistency
-from pearl.chat.base import Message, Reply
+from pearl.chat.base import Message
 from pearl.options import known
 from pearl.stats import Bootstrap
 from pearl.texts import check_text
@@ -209,29 +208,22 @@ def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
         styles = (f"- {name}: {STYLES[name]}" if defined else f"- {name}" for name in item.styles)
         parts.append("\n".join(("Writing styles:", *styles)))
     first, second = trial.shown(item.texts)
+    text_a, text_b = FENCES.around("output_a", first), FENCES.around("output_b", second)
+    data = prompts.DATA.format(mark="output_a" if options.way.pairs else "response")
     if options.way.justified:
         one, two = (f"{item.task.upper()} ONE", f"{item.task.upper()} TWO") if styled else ("OPTION A", "OPTION B")
-        data = prompts.DATA.format(mark="output_a")
         system = prompts.VALIDATION[styled].format(task=item.task, one=one, two=two, data=data)
-        parts += [f"{one}:\n{FENCES.around('output_a', first)}", f"{two}:\n{FENCES.around('output_b', second)}"]
+        parts += [f"{one}:\n{text_a}", f"{two}:\n{text_b}"]
         parts.append("Give your reasons first, and your decision on the last line.")
     elif options.way.pairs:
         wanted = "writing styles" if styled else "instruction"
-        system = prompts.AB.format(
-            wanted=wanted, data=prompts.DATA.format(mark="output_a"), example=prompts.EXAMPLE[styled]
-        )
-        parts += [
-            FENCES.around("output_a", first),
-            FENCES.around("output_b", second),
-            "Which is best, Output (a) or Output (b)?",
-        ]
+        system = prompts.AB.format(wanted=wanted, data=data, example=prompts.EXAMPLE[styled])
+        parts += [text_a, text_b, "Which is best, Output (a) or Output (b)?"]
     else:
         rubric = prompts.POINTS_FOR[styled].format(**prompts.PERSPECTIVES[options.perspective])
-        system = prompts.RUBRIC.format(rubric=rubric, data=prompts.DATA.format(mark="response"))
-        parts += [
-            FENCES.around("response", first),
-            "Justify the points, then write Score: <total points> on the last line.",
-        ]
+        system = prompts.RUBRIC.format(rubric=rubric, data=data)
+        parts.append(FENCES.around("response", first))
+        parts.append("Justify the points, then write Score: <total points> on the last line.")
     return Message("system", system), Message("user", "\n\n".join(parts))
 
 
@@ -280,19 +272,19 @@ CHOICES: Grammar[Verdict] = Grammar(
     takes_back=_may_be_taken_back,
 )
 POINTS = points_up_to(5)
-OPTIONS: Mapping[str, Verdict] = {"OPTION A": Given(Answer.A), "OPTION B": Given(Answer.B)}
-ONE_TWO: Mapping[str, Verdict] = {
-    f"{task.upper()} {place}": Given(answer)
-    for task in TASKS
-    for place, answer in (("ONE", Answer.A), ("TWO", Answer.B))
-}
 
 
-def _justified(spelled: Mapping[str, Verdict]) -> Grammar[Verdict]:
+def _justified(nouns: Sequence[str], first: str, second: str) -> Grammar[Verdict]:
+    """A grammar of labels that call each text by a noun and its own name."""
+    answers = ((first, Answer.A), (second, Answer.B))
+    spelled: dict[str, Verdict] = {f"{noun} {name}": Given(answer) for noun in nouns for name, answer in answers}
     return Grammar(line_of(f"(?P<label>{'|'.join(spelled)})"), lambda line: spelled[line["label"].upper()], spelled)
 
 
-JUSTIFIED = {True: _justified(ONE_TWO), False: _justified(OPTIONS)}  # by whether styles are judged
+JUSTIFIED = {  # by whether styles are judged
+    True: _justified([task.upper() for task in TASKS], "ONE", "TWO"),
+    False: _justified(["OPTION"], "A", "B"),
+}
 
 
 def read(reply: str, trial: Trial[RankItem], options: RankOptions) -> Verdict | Points:
@@ -312,9 +304,11 @@ PARTS = {True: ("ab", "ba"), False: (A, B)}  # of a draw: the orders of two text
 def rank(every: Sequence[Judgement[RankItem]], options: RankOptions) -> list[DrawLabels]:
     """The label of each item."""
     parts, labels = PARTS[options.way.pairs], []
-    for _, of_item in groupby(every, lambda each: each.trial.place):
-        by_draw = groupby(of_item, lambda each: each.trial.run)
-        draws = [{parts[each.trial.swapped]: _text_or_score(each.of_item()) for each in draw} for _, draw in by_draw]
+    for of_item in grouped(every, lambda trial: trial.place).values():
+        draws = [
+            {parts[judgement.trial.swapped]: _text_or_score(judgement.of_item()) for judgement in draw}
+            for draw in grouped(of_item, lambda trial: trial.run).values()
+        ]
         labels.append(label_draws(RANKING, draws, options.half, options.even))
     return labels
 
@@ -333,7 +327,7 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
     bootstrap over the requests, which several pairs share."""
     every, items = judgements.every, judgements.items.every
     ranked = list(zip(items, rank(every, options), strict=True))
-    taken = np.array([float(each.label == A) - float(each.label == B) for _, each in ranked])
+    taken = np.array([float(draws.label == A) - float(draws.label == B) for _, draws in ranked])
     bootstrap = Bootstrap([item.cluster for item in items], seed=options.seed)
     return {
         "scheme": options.scheme,
@@ -354,8 +348,8 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
             for task in sorted({item.task for item in items})
         ],
         "ranked": [
-            {"item": item.id, "label": each.label, "draws": each.votes, "mean_scores": each.means}
-            for item, each in ranked
+            {"item": item.id, "label": draws.label, "draws": draws.votes, "mean_scores": draws.means}
+            for item, draws in ranked
         ],
     }
 
@@ -363,33 +357,33 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
 def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> dict[str, Any]:
     """The frequency of each label among items and their draws, and the agreement of an item's draws."""
     bootstrap = Bootstrap([item.cluster for item, _ in ranked], seed=seed)
-    by_item = [each.label or NO_LABEL for _, each in ranked]
-    given = {
+    labels = [draws.label or NO_LABEL for _, draws in ranked]
+    by_draw = {
         (str(place), str(draw)): label
-        for place, (_, each) in enumerate(ranked)
-        for draw, label in enumerate(each.draws)
+        for place, (_, draws) in enumerate(ranked)
+        for draw, label in enumerate(draws.draws)
         if label is not None
     }
     requests = {str(place): item.cluster for place, (item, _) in enumerate(ranked)}
     return {
         "labels": {
-            name: {"count": by_item.count(name), **(bootstrap.mean([one == name for one in by_item]).to_json() or {})}
+            name: {"count": labels.count(name)} | (bootstrap.mean([label == name for label in labels]).to_json() or {})
             for name in NAMES
         },
-        "draw_labels": {name: sum(each.votes[name] for _, each in ranked) for name in NAMES},
-        **self_consistency(given, LABELS[RANKING], requests, seed),
+        "draw_labels": {name: sum(draws.votes[name] for _, draws in ranked) for name in NAMES},
+        **self_consistency(by_draw, LABELS[RANKING], requests, seed),
     }
 
 
 def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
     """The points that were given to text a and to text b: their mean, and how often each."""
-    given: dict[str, list[float]] = {A: [], B: []}
-    for each in every:
-        if isinstance(each.verdict, Score):
-            given[B if each.trial.swapped else A].append(each.verdict.value)
+    points: dict[str, list[float]] = {A: [], B: []}
+    for judgement in every:
+        if isinstance(judgement.verdict, Score):
+            points[B if judgement.trial.swapped else A].append(judgement.verdict.value)
     return {
-        text: {"mean": fmean(points) if points else None, "counts": counts(f"{point:g}" for point in points)}
-        for text, points in given.items()
+        text: {"mean": fmean(values) if values else None, "counts": counts(f"{value:g}" for value in values)}
+        for text, values in points.items()
     }
 
 
@@ -397,7 +391,7 @@ def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[di
     """A line a trial, as ``pearl eval style`` reads them, with a digest of the request, over which it draws its
     resamples. What helpfulness was judged by is of no style."""
     pairs = options.way.pairs
-    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
+    for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
         styles = list(trial.item.styles) if options.way.styled else []
         yield {
@@ -414,7 +408,7 @@ def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[di
             "verdict": kind(verdict),
             "score": verdict.value if isinstance(verdict, Score) else None,
             "reason": reason_of(verdict),
-            "reply": reply.text if isinstance(reply, Reply) else None,
+            "reply": text,
         }
 
 
@@ -434,10 +428,10 @@ def tables(result: Json) -> Iterator[Table]:
     columns = ("task", "a", "tie", "b", "no label", "Randolph's kappa of the draws")
     yield Table(caption, columns, rows, result["command"])
     unread = result["verdicts"].get("invalid", 0) + result["verdicts"].get("error", 0)
-    reasons = ", ".join(f"{name} {count:,}" for name, count in {**result["invalid"], **result["failed"]}.items())
+    reasons = counts_cell({**result["invalid"], **result["failed"]})
     worth = [
         ("judgements", f"{result['n']:,}", "all that were asked for"),
-        ("without an answer", f"{unread:,}", reasons or NOTHING),
+        ("without an answer", f"{unread:,}", reasons),
         ("ranks the longer text higher", shown(result["prefers_longer"], 3), "0.5 where length does not matter"),
     ]
     if result["scores"] is None:

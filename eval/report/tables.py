@@ -44,6 +44,11 @@ def kappa_cell(part: Json) -> str:
     return f"{NOTHING} ({undefined})" if undefined else f"{shown(part['randolph_kappa'], 2)}, {part['band']}"
 
 
+def counts_cell(counts: Mapping[str, int]) -> str:
+    """``empty 3, no_verdict 1,024``"""
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or NOTHING
+
+
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
     of its slices."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from eval.asking.bench import names_of
-from eval.judges.self_preference import Itself, SideChoices, self_preference
+from eval.judges.self_preference import SideChoices, self_preference
 from pearl.settings import load_settings
 from pearl.stats import Bootstrap
 
-ME = Itself(frozenset({"me"}))
+ME = frozenset({"me"})
 
 
 def choices(*rows, gold=False):
@@ -24,7 +24,7 @@ def choices(*rows, gold=False):
 
 
 def own(*rows, gold=False):
-    return self_preference(ME, choices(*rows, gold=gold))["own"]
+    return self_preference(ME, {}, choices(*rows, gold=gold))["own"]
 
 
 def test_its_own_against_how_often_it_is_right():
@@ -82,11 +82,11 @@ def test_what_cannot_be_said_is_null_with_a_reason(rows, reason):
 
 def test_a_family_is_what_somebody_says_it_is():
     rows = [("cousin", "you", 1, 1), ("you", "cousin", -1, 1), ("cousin", "stranger", 1, 1), ("me", "cousin", 1, 1)]
-    itself = Itself(frozenset({"me"}), {"me": "we", "cousin": "we", "you": "they"})
-    found = self_preference(itself, choices(*rows, gold=True))["family"]
+    families = {"me": "we", "cousin": "we", "you": "they"}
+    found = self_preference(ME, families, choices(*rows, gold=True))["family"]
     assert (found["known"], found["n"]) == (3, 2)
     assert (found["takes_own"]["value"], found["expected"]["value"]) == (1, 1 / 2)
-    nobody = self_preference(Itself(frozenset({"me"}), {"you": "they"}), choices(*rows, gold=True))["family"]
+    nobody = self_preference(ME, {"you": "they"}, choices(*rows, gold=True))["family"]
     assert "which families" in nobody["undefined"]
 
 

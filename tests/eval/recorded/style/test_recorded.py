@@ -7,7 +7,7 @@ import pytest
 from eval.asking.verdict import Failed, Score
 from eval.judges import style_detect as detecting
 from eval.judges import style_rank
-from eval.judges.judge import Judgement, Judgements, Round, read_round
+from eval.judges.judge import Judgements, read_round
 from pearl.chat.base import Reply, Usage
 
 
@@ -22,14 +22,11 @@ def detection_lines(write_lines):
         options = detecting.DetectOptions(scheme=["likert_10"], judge_as=list(personas), draws=len(said))
         found, options = detecting.load(write_lines(items, "items.jsonl"), options)
         replies = [each for _ in personas or (None,) for each in said]
-        first = read_round(detecting.JUDGE, found, options, lambda: replies)
-        trials = [each.trial for each in first.judgements if isinstance(each.verdict, Score)]
-        second = [reply("Answer: 1") for _ in trials]
-        again = tuple(
-            Judgement(trial, detecting.JUDGE.verdict(each, trial, options))
-            for trial, each in zip(trials, second, strict=True)
-        )
-        judged = Judgements(found, (), first, Round(again, lambda: second), "mock", frozenset(), {})
+        judge = detecting.JUDGE
+        first = read_round(judge, judge.trials(found.every, options), options, lambda: replies)
+        trials = [judgement.trial for judgement in first.judgements if isinstance(judgement.verdict, Score)]
+        again = read_round(judge, trials, options, lambda: [reply("Answer: 1") for _ in trials])
+        judged = Judgements(found, (), first, again, "mock", frozenset(), {})
         return list(detecting.lines(judged, options))
 
     return make
@@ -65,7 +62,7 @@ def test_ranking(read, write_lines, corrected, scheme, said, label):
     judge, options = style_rank.JUDGE, style_rank.RankOptions(scheme=scheme, draws=1)
     found, options = judge.load(write_lines(items, "items.jsonl"), options)
     replies = [reply(text) for text in said]
-    first = read_round(judge, found, options, lambda: replies)
+    first = read_round(judge, judge.trials(found.every, options), options, lambda: replies)
     judgements = Judgements(found, (), first, None, "mock", frozenset(), {})
     (unit,) = read(judge.lines(judgements, options)).units
     assert unit.label(corrected) == label
