@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from eval.asking.bench import Bench
 from eval.asking.choices import Choice, Presets
 from eval.asking.lines import folded
@@ -25,6 +23,7 @@ from eval.judges.items import Items
 from eval.judges.judge import Judgements, run
 from eval.judges.traits import INSTRUCTION, LONGEST_TRAIT, TraitItem, TraitOptions, instruction, label
 from eval.recorded.forensics.pairs import Annotator, Vote, short_id
+from eval.stats.clusters import clusters_of
 from pearl.asking.kept import Question
 from pearl.chat.base import Message, Reply
 from pearl.reasoning import without_reasoning
@@ -129,7 +128,7 @@ class RuleVotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
+class Candidates:
     """All that a run came to: ``rules`` in order of their balance; ``unread``: why proposals could not be read."""
 
     rules: tuple[RuleVotes, ...]
@@ -170,11 +169,10 @@ def read_proposals(reply: Reply | Failed, count: int) -> list[str] | Invalid | F
     value = _object_of(reply)
     if not isinstance(value, dict):
         return value
-    said = value.get("rules")
-    if not isinstance(said, list):
+    proposals = value.get("rules")
+    if not isinstance(proposals, list):
         return Invalid(NO_VERDICT)
-    rules = [rule for each in said if (rule := _rule(each))]
-    return rules[:count] or Invalid(NOT_OFFERED)
+    return list(filter(None, map(_rule, proposals)))[:count] or Invalid(NOT_OFFERED)
 
 
 def read_merged(reply: Reply | Failed) -> str | None:
@@ -189,8 +187,9 @@ def _object_of(reply: Reply | Failed) -> dict[str, Any] | Invalid | Failed:
     if reply.finish_reason == "length":
         return Invalid(CUT_OFF)
     text = clean(without_reasoning(reply.text))
-    found = leading_object(text)
-    return found[0] if found else Invalid(NO_VERDICT if text.strip() else EMPTY)
+    if object_and_rest := leading_object(text):
+        return object_and_rest[0]
+    return Invalid(NO_VERDICT if text.strip() else EMPTY)
 
 
 def _rule(value: object) -> str | None:
@@ -212,16 +211,8 @@ def clustered(
     distinct = list(first.values())
     if len(distinct) <= clusters:
         return [(rule,) for rule in distinct]
-    from sklearn.cluster import KMeans
-
     vectors = encode([label(rule) for rule in distinct])
-    found = KMeans(min(clusters, len(np.unique(vectors, axis=0))), n_init=10, random_state=seed).fit(vectors)
-    distances = found.transform(vectors)  # (rules, clusters)
-    places = [np.flatnonzero(found.labels_ == cluster).tolist() for cluster in range(distances.shape[1])]
-    return [
-        tuple(distinct[place] for place in sorted(mine, key=lambda place: (distances[place, cluster], place)))
-        for cluster, mine in enumerate(places)
-    ]
+    return [tuple(distinct[place] for place in places) for places in clusters_of(vectors, clusters, seed)]
 
 
 def merge_question(members: Sequence[str]) -> Question:
@@ -231,14 +222,13 @@ def merge_question(members: Sequence[str]) -> Question:
 
 def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed]) -> list[Cluster]:
     """A rule for each group, rewritten where it has several; groups that come to the same rule are one."""
-    found: dict[str, Cluster] = {}
+    clusters: dict[str, Cluster] = {}
     for members in groups:
         rewritten = read_merged(next(replies)) if len(members) > 1 else None
         rule = rewritten or members[0]
-        same = found.get(folded(rule))
-        before = same.members if same else ()
-        found[folded(rule)] = Cluster(same.rule if same else rule, (*before, *members), rewritten is not None)
-    return list(found.values())
+        same = clusters.get(folded(rule), Cluster(rule, ()))
+        clusters[folded(rule)] = Cluster(same.rule, (*same.members, *members), rewritten is not None)
+    return list(clusters.values())
 
 
 def counted(
@@ -247,19 +237,15 @@ def counted(
     """The votes for and against each rule, by falling balance."""
     names = {Vote.NOT_APPLICABLE: "abstain", Vote.BOTH: "both", Vote.NEITHER: "neither", Vote.INVALID: "invalid"}
     tallies: list[Counter[str]] = [Counter() for _ in clusters]
-    without = [0] * len(clusters)
     for ballot in traits.ballots(judgements.every, options):
         chosen = ballot.item.pair.vote(reference.id)
-        for place, votes in enumerate(ballot.votes):
+        for tally, votes in zip(tallies, ballot.votes, strict=True):
             vote = traits.recorded_vote(votes, options.cross_vote)
-            if vote is None:
-                without[place] += 1
-            else:
-                tallies[place][names.get(vote) or ("for" if vote is chosen else "against")] += 1
-    every = ("for", "against", *names.values())
+            said = None if vote is None else names.get(vote, "for" if vote is chosen else "against")
+            tally[said or "without"] += 1
     rules = [
-        RuleVotes(cluster, {name: tally[name] for name in every}, missing)
-        for cluster, tally, missing in zip(clusters, tallies, without, strict=True)
+        RuleVotes(cluster, {name: tally[name] for name in ("for", "against", *names.values())}, tally["without"])
+        for cluster, tally in zip(clusters, tallies, strict=True)
     ]
     return sorted(rules, key=lambda rule: -rule.balance)
 
@@ -270,13 +256,13 @@ def discover(
     discovery: Discovery,
     bench: Bench,
     encode: Callable[[Sequence[str]], Vectors],
-) -> Discovered | None:
+) -> Candidates | None:
     """Propose, cluster, merge and vote, with kept replies; None where no proposal could be read. Raises as
     :meth:`Bench.ask` does."""
     proposing, voting = split(items, discovery.voted)
     asked = bench.ask("proposals", list(proposal_questions(proposing, reference, discovery.proposals)))
     read = [read_proposals(reply, discovery.proposals) for reply in asked.replies()]
-    rules = [rule for each in read if isinstance(each, list) for rule in each]
+    rules = [rule for proposals in read if isinstance(proposals, list) for rule in proposals]
     if not rules:
         return None
     elicitation = {"proposals": asked.to_json()}
@@ -288,18 +274,18 @@ def discover(
     options = replace(discovery.voting, rules=tuple(cluster.rule for cluster in clusters))
     judgements = run(traits.JUDGE, Items(tuple(voting), len(items), {}), options, bench.after(asked, None))
     elicitation["votes"] = dict(judgements.elicitation)
-    return Discovered(
+    return Candidates(
         tuple(counted(clusters, judgements, options, reference)),
         len(rules),
         len({folded(rule) for rule in rules}),
-        counts(each.reason for each in read if not isinstance(each, list)),
+        counts(unread.reason for unread in read if not isinstance(unread, list)),
         judgements,
         options,
         elicitation,
     )
 
 
-def to_json(found: Discovered, discovery: Discovery) -> dict[str, Any]:
+def to_json(candidates: Candidates, discovery: Discovery) -> dict[str, Any]:
     """The candidates with their votes, those that stay first, and what they were made of."""
     rows = [
         {
@@ -312,13 +298,13 @@ def to_json(found: Discovered, discovery: Discovery) -> dict[str, Any]:
             "rewritten": rule.cluster.rewritten,
             "members": [label(member) for member in rule.cluster.members],
         }
-        for rule in found.rules
+        for rule in candidates.rules
     ]
     return {
-        "proposed": found.proposed,
-        "distinct": found.distinct,
-        "unread": dict(found.unread),
-        "voted_on": len(found.judgements.items.every),
+        "proposed": candidates.proposed,
+        "distinct": candidates.distinct,
+        "unread": dict(candidates.unread),
+        "voted_on": len(candidates.judgements.items.every),
         "candidates": sorted(rows, key=lambda row: not row["kept"]),
-        "elicitation": dict(found.elicitation),
+        "elicitation": dict(candidates.elicitation),
     }

@@ -25,20 +25,6 @@ from eval.judges.pairwise import ORDER, PairColumns
 from eval.judges.persona_modes import Mode, ablation, ablation_tables
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.recorded.personalized import presets as published
-from eval.recorded.personalized.presets import (
-    AS_PUBLISHED,
-    ASKING_AS_PUBLISHED,
-    ASKING_CORRECTED,
-    CORRECTED,
-    KEY,
-    READING,
-    SCALE,
-    STRICT,
-    TIE_CERTAINTY,
-    TRIES,
-    UNPARSED,
-    WRONG,
-)
 from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
 from eval.recorded.personalized.reply import LETTER, LETTERS
 from eval.recorded.personalized.tables import personalized_tables
@@ -51,17 +37,17 @@ from pearl.texts import check_characters, check_text, json_type
 # what is asked
 
 PRESETS = Presets(
-    (ORDER, READING, UNPARSED, SCALE, TRIES, TIE_CERTAINTY, KEY),
+    (ORDER, *published.PRESETS.choices, published.SCALE, published.TRIES, published.TIE_CERTAINTY, published.KEY),
     (
         Preset(
             "corrected",
             "Both orders, and replies read strictly.",
-            {"order": pairwise.BOTH, **CORRECTED, **ASKING_CORRECTED},
+            {"order": pairwise.BOTH, **published.CORRECTED, **published.ASKING_CORRECTED},
         ),
         Preset(
             "as_published",
             "One order per item, drawn at random, replies read like the published code, four tries at most.",
-            {"order": pairwise.RANDOM, **AS_PUBLISHED, **ASKING_AS_PUBLISHED},
+            {"order": pairwise.RANDOM, **published.AS_PUBLISHED, **published.ASKING_AS_PUBLISHED},
         ),
     ),
 )
@@ -73,8 +59,8 @@ class PersonaOptions:
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH
-    reading: str = STRICT
-    unparsed: str = WRONG
+    reading: str = published.STRICT
+    unparsed: str = published.WRONG
     scale: str = published.HUNDRED
     tries: str = published.ONCE
     tie_certainty: str = published.ASKED
@@ -198,13 +184,13 @@ def _persona(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise InputError(f"must be an object or a string, not {json_type(value)}.", param="persona", code="wrong_type")
     known = {}
-    for name, said in value.items():
-        if isinstance(said, bool) or not isinstance(said, (str, int, float, type(None))):
-            must = f"must be a string or a number, not {json_type(said)}."
+    for name, detail in value.items():
+        if isinstance(detail, bool) or not isinstance(detail, (str, int, float, type(None))):
+            must = f"must be a string or a number, not {json_type(detail)}."
             raise InputError(must, param=f"persona.{name}", code="wrong_type")
-        text = "" if said is None else str(said)
-        known[name] = check_characters(text, param=f"persona.{name}").strip()
-    return {name: text for name, text in known.items() if text}
+        text = "" if detail is None else check_characters(str(detail), param=f"persona.{name}").strip()
+        known |= {name: text} if text else {}
+    return known
 
 
 # the prompt: the texts are data, and a line within one that looks like a header of the prompt is indented
@@ -272,9 +258,9 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
     """A record for each reply in the first mode, with answer and certainty as they were read; answer is false without
     one, as in published files. Raises InputError where there is no reply at all."""
     mode, records = options.modes[0], []
-    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
+    for judgement, reply in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
-        if trial.way != mode or isinstance(reply, Failed):
+        if trial.way != mode or reply is None:
             continue
         item, (first, second) = trial.item, trial.shown(trial.item.responses)
         gold = OTHER.get(item.preferred, item.preferred) if trial.swapped else item.preferred
@@ -289,7 +275,7 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
                 "asst_A": first,
                 "asst_B": second,
                 "prompt": ask(trial, options)[0].content,
-                "res": reply.text,
+                "res": reply,
                 "answer": LETTER[verdict.answer] if isinstance(verdict, Given) else False,
                 "certainty": (certainty_of(verdict) or 0) // mode.asked.step or None,
             }
@@ -307,25 +293,25 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
     from eval.recorded.personalized.judgements import Recording, parse_judgement
     from eval.recorded.personalized.report import PersonalizedOptions, recording_report
 
-    records = lines(judgements, options)
-    mode = options.modes[0]
-    first = [each for each in judgements.every if each.trial.way == mode]
-    replied = [each for each in first if not isinstance(each.verdict, Failed)]
+    records, mode = lines(judgements, options), options.modes[0]
+    first = [judgement for judgement in judgements.every if judgement.trial.way == mode]
+    replied = [judgement for judgement in first if not isinstance(judgement.verdict, Failed)]
     raw = ({name: value for name, value in line.items() if name not in ("answer", "certainty")} for line in records)
     parsed = tuple(parse_judgement(line, number) for number, line in enumerate(raw, start=1))
     recording = Recording(parsed, mode.asked, mode.persona, {})
-    verdicts = tuple(each.verdict for each in replied)
-    said = RecordingVerdicts(recording, verdicts, counted(verdicts, mode.asked, options.unparsed))
-    once: dict[str, Any] = {}  # checks would take another order or run of an item for a repetition
-    for each, record in zip(replied, parsed, strict=True):
-        once.setdefault(each.trial.item.id, record)
-    checked = replace(recording, judgements=tuple(once.values()))
-    chosen = options.threshold, options.preset, options.reading, options.unparsed
-    recorded = PersonalizedOptions(*chosen, seed=options.seed)
+    verdicts = tuple(judgement.verdict for judgement in replied)
+    read = RecordingVerdicts(recording, verdicts, counted(verdicts, mode.asked, options.unparsed))
+    by_item: dict[str, Any] = {}  # checks would take another order or run of an item for a repetition
+    for judgement, record in zip(replied, parsed, strict=True):
+        by_item.setdefault(judgement.trial.item.id, record)
+    checked = replace(recording, judgements=tuple(by_item.values()))
+    recorded = PersonalizedOptions(
+        options.threshold, options.preset, options.reading, options.unparsed, seed=options.seed
+    )
     columns = PairColumns.of(first, lambda item: item.cluster)
-    pairs = columns.in_both_orders()
-    golds = np.array([{Answer.A: 1.0, Answer.B: -1.0}.get(each.trial.item.preferred, 0.0) for each in first])  # (N,)
-    bootstrap = columns.bootstrap(options.seed)
+    pairs, bootstrap = columns.in_both_orders(), columns.bootstrap(options.seed)
+    sides = {Answer.A: 1.0, Answer.B: -1.0}
+    golds = np.array([sides.get(judgement.trial.item.preferred, 0.0) for judgement in first])  # (N,)
     return {
         "threshold": options.threshold,
         "preset": options.preset,
@@ -336,7 +322,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
         "flip_rate": wilson_json(int(pairs.changed.sum()), len(pairs.changed)),
         "pairs_of_orders": len(pairs.changed),
         "self_preference": preference_of(judgements.names, options.ability, first, columns.taken, golds, bootstrap),
-        "files": [{"file": judgements.items.about["file"], **recording_report(said, recorded, checked)}],
+        "files": [{"file": judgements.items.about["file"], **recording_report(read, recorded, checked)}],
         "ablation": ablation(judgements, options.modes, options.unparsed, options.threshold, options.seed)
         if len(options.modes) > 1
         else None,

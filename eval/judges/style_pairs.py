@@ -18,18 +18,17 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from eval.asking.json_lines import Lines, check_fields, optional_id, read_items, read_lines
 from eval.recorded.style.styles import RICH, check_style, check_styles, check_task, names_style, personas_by
 from eval.report.tables import Json, Table
+from eval.stats.clusters import clusters_of
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
 from retriever.models.encoder import Vectors
@@ -102,9 +101,9 @@ def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> t
 def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judged: Scores | None) -> float:
     for style in styles:
         if style not in scores:
-            given = judged is not None
-            what = "--judgements have no readable answer" if given else "give them, or --judgements of style-detect"
-            raise InputError(f"there is none of '{name}' for '{style}': {what}.", param="scores", code="missing_score")
+            unread, absent = "--judgements have no readable answer", "give them, or --judgements of style-detect"
+            why = absent if judged is None else unread
+            raise InputError(f"there is none of '{name}' for '{style}': {why}.", param="scores", code="missing_score")
     return fmean(scores[style] for style in styles) if styles else 0.0
 
 
@@ -125,20 +124,20 @@ def _number(value: Any, param: str) -> float:
 def detected_scores(path: Path) -> Scores:
     """The mean score of each text for each style over all draws, of one judge by one scheme; lines without a score are
     passed over. Raises InputError that names file, line and field."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    by: set[str] = set()
+    scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    judges: set[str] = set()
 
     def parse(value: dict[str, Any], number: int) -> None:
         check_fields(value, "item", "style", "scheme", "judge")
-        by.add(f"{value['scheme']} by {value['judge']}")
-        if len(by) > 1:
-            raise InputError(f"has {' and '.join(sorted(by))}; give those of one.", param="scheme", code="several")
+        judges.add(f"{value['scheme']} by {value['judge']}")
+        if len(judges) > 1:
+            raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme", code="several")
         if value.get("score") is not None:
             style = check_style(check_text(value["style"], param="style"))
-            found[check_id(value["item"], param="item")][style].append(_number(value["score"], "score"))
+            scores[check_id(value["item"], param="item")][style].append(_number(value["score"], "score"))
 
     read_lines(path, frozenset(), parse, "judgement")
-    return {item: {style: fmean(each) for style, each in styles.items()} for item, styles in found.items()}
+    return {item: {style: fmean(drawn) for style, drawn in styles.items()} for item, styles in scores.items()}
 
 
 # the pairs
@@ -174,35 +173,34 @@ class PairOptions:
     seed: int = 0
 
 
-@dataclass(slots=True)
-class Built:
+@dataclass(frozen=True, slots=True)
+class PairLines:
     """Lines of items, and what became of the responses."""
 
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    lines: list[dict[str, Any]]
+    counts: Counter[str]
 
 
-def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Encode) -> Built:
+def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Encode) -> PairLines:
     """``encode`` gives a vector for each text, and is asked only where a persona has more than are kept."""
-    built = Built()
+    lines: list[dict[str, Any]] = []
     groups: dict[tuple[str, str, str], list[Response]] = defaultdict(list)
     for response in responses:
         groups[response.task, response.request, response.generator or ""].append(response)
-    built.counts.update(responses=len(responses), groups=len(groups))
+    counts = Counter(responses=len(responses), groups=len(groups))
     for key, group in groups.items():
         chance = random.Random(f"{options.seed} {key}")
         if options.targets in STEERED:
-            for pair in steered_pairs(group, chance):
-                built.counts["pairs"] += 1
-                built.lines += _steered_lines(*pair, options.targets, f"pair {built.counts['pairs']}")
+            for a, b in steered_pairs(group, chance):
+                counts["pairs"] += 1
+                lines += _steered_lines(a, b, options.targets, f"pair {counts['pairs']}")
             continue
-        chosen = list(_chosen(group, options, encode, chance, built.counts))
-        pairs = [tuple(chance.sample(pair, 2)) for pair in combinations(chosen, 2)]
-        personas = {each.persona: each.styles for each in chosen if each.styles}
-        for a, b in pairs:
-            built.counts["pairs"] += 1
-            built.lines += _lines(a, b, personas, options.targets, f"pair {built.counts['pairs']}")
-    return built
+        chosen = list(_chosen(group, options, encode, chance, counts))
+        personas = {response.persona: response.styles for response in chosen if response.styles}
+        for pair in combinations(chosen, 2):
+            counts["pairs"] += 1
+            lines += _lines(*chance.sample(pair, 2), personas, options.targets, f"pair {counts['pairs']}")
+    return PairLines(lines, counts)
 
 
 def _chosen(
@@ -214,10 +212,10 @@ def _chosen(
         by_persona[response.persona].append(response)
     for mine in by_persona.values():
         silent = [response for response in mine if not names_style(response.text, response.styles)]
-        kept = [silent[place] for place in distinct([response.text for response in silent], options, encode)]
-        two = extremes(kept) if kept and kept[0].styles else chance.sample(kept, min(2, len(kept)))
+        unlike = [silent[place] for place in distinct([response.text for response in silent], options, encode)]
+        two = extremes(unlike) if unlike and unlike[0].styles else chance.sample(unlike, min(2, len(unlike)))
         counts["dropped_naming_a_style"] += len(mine) - len(silent)
-        counts["dropped_as_similar"] += len(silent) - len(kept)
+        counts["dropped_as_similar"] += len(silent) - len(unlike)
         counts["personas_with_fewer_than_two"] += len(two) < 2
         counts["personas_all_alike"] += len(two) == 2 and bool(two[0].styles) and two[0].score == two[1].score
         yield from two
@@ -235,17 +233,7 @@ def distinct(texts: Sequence[str], options: PairOptions, encode: Encode) -> list
     """The places of at most ``keep`` texts: of each cluster (k-means of their vectors) the one nearest to its mean."""
     if len(texts) <= options.keep:
         return list(range(len(texts)))
-    from sklearn.cluster import KMeans
-
-    vectors = encode(texts)
-    # copies of a text are one point, and there are no more clusters than points
-    clusters = min(options.keep, len(np.unique(vectors, axis=0)))
-    found = KMeans(clusters, n_init=10, random_state=options.seed).fit(vectors)
-    distances = found.transform(vectors)  # (texts, clusters)
-    return sorted(
-        min(np.flatnonzero(found.labels_ == cluster).tolist(), key=lambda place: distances[place, cluster])
-        for cluster in range(clusters)
-    )
+    return sorted(nearest for nearest, *_ in clusters_of(encode(texts), options.keep, options.seed))
 
 
 def _lines(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import numpy as np
 from eval.asking.json_lines import check_fields, optional_id, read_lines
 from eval.report.tables import NOTHING, Json, Table, shown
 from pearl.errors import InputError
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id
 
 ALL, SINGLE, DEFAULT = "all", "single", "default"
@@ -50,65 +51,56 @@ class Comparison:
 
 def prompts_report(paths: Sequence[Path], seed: int) -> dict[str, Any]:
     """Report every prompt with its rates and score, by task and generator. Raises InputError."""
-    found: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
-    lines = 0
-    for path in paths:
-        for each in read_lines(path, frozenset(), _parse, "judgement").parsed:
-            lines += 1
-            if each is not None:
-                found[each.task, each.generator, each.prompt].append(each)
-    if not found:
+    judgements = [judged for path in paths for judged in read_lines(path, frozenset(), _parse, "judgement").parsed]
+    by_prompt: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
+    for comparison in filter(None, judgements):
+        by_prompt[comparison.task, comparison.generator, comparison.prompt].append(comparison)
+    if not by_prompt:
         raise InputError(
             f'{paths[0]}: no judgement by {", ".join((*STYLED, *UNSTYLED))} has an item with "prompt_a" or "prompt_b".',
             code="no_prompt",
         )
     rows = [
-        {"task": task, "generator": generator or None, "prompt": prompt} | _figures(each, seed)
-        for (task, generator, prompt), each in sorted(found.items())
+        {"task": task, "generator": generator or None, "prompt": prompt} | _figures(comparisons, seed)
+        for (task, generator, prompt), comparisons in sorted(by_prompt.items())
     ]
-    return {"lines": lines, "lines_used": sum(map(len, found.values())), "prompts": list(_with_best(rows))}
+    used = sum(map(len, by_prompt.values()))
+    return {"lines": len(judgements), "lines_used": used, "prompts": list(_with_best(rows))}
 
 
-def _figures(every: Sequence[Comparison], seed: int) -> dict[str, Any]:
+def _figures(comparisons: Sequence[Comparison], seed: int) -> dict[str, Any]:
     """Judgements without an answer are left out, and counted."""
-    taken = np.array([[each.rate == rate and each.taken is True for rate in RATES] for each in every], float)  # (N, 3)
-    answered = np.array([[each.rate == rate and each.taken is not None for rate in RATES] for each in every], float)
+    of_rate = np.array([[comparison.rate == rate for rate in RATES] for comparison in comparisons], float)  # (N, 3)
+    taken = of_rate * np.array([[comparison.taken is True] for comparison in comparisons])
+    answered = of_rate * np.array([[comparison.taken is not None] for comparison in comparisons])
+    counts = np.array([of_rate.sum(axis=0), answered.sum(axis=0), taken.sum(axis=0)]).T  # (3, 3)
     rates = {
         rate: {
             "percent": float(100 * wins / number) if number else None,
             "taken": int(wins),
             "answered": int(number),
-            "not_answered": sum(each.rate == rate and each.taken is None for each in every),
+            "not_answered": int(asked - number),
         }
-        for rate, wins, number in zip(RATES, taken.sum(axis=0), answered.sum(axis=0), strict=True)
+        for rate, (asked, number, wins) in zip(RATES, counts, strict=True)
     }
-    lacking = [rate for rate in RATES if rates[rate]["percent"] is None]
-    return rates | {
-        "alignment": None if lacking else _score(every, taken, answered, seed).to_json(),
-        "undefined": f"there is no judgement for {', '.join(lacking)}" if lacking else None,
-    }
+    if lacking := [rate for rate in RATES if rates[rate]["percent"] is None]:
+        return rates | {"alignment": None, "undefined": f"there is no judgement for {', '.join(lacking)}"}
 
-
-def _score(every: Sequence[Comparison], taken: Floats, answered: Floats, seed: int) -> Estimate:
     def fold(sums: Floats) -> Floats:  # (R, 6)
         percent = 100 * sums[:, :3] / sums[:, 3:]
         return np.asarray(alignment(percent[:, 0], percent[:, 1], percent[:, 2]))  # type: ignore[arg-type]
 
-    bootstrap = Bootstrap([each.item for each in every], seed=seed)
-    return bootstrap.sums(np.concatenate((taken, answered), axis=1), fold)
+    bootstrap = Bootstrap([comparison.item for comparison in comparisons], seed=seed)
+    score = bootstrap.sums(np.concatenate((taken, answered), axis=1), fold)
+    return rates | {"alignment": score.to_json(), "undefined": None}
 
 
 def _with_best(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The highest score of each task and generator; of equal ones all."""
-    every = list(rows)
-    highest: dict[tuple[str, str | None], float] = {}
-    for row in every:
-        if row["alignment"]:
-            key = row["task"], row["generator"]
-            highest[key] = max(highest.get(key, -np.inf), row["alignment"]["value"])
-    for row in every:
-        score = row["alignment"]
-        yield row | {"best": bool(score) and score["value"] == highest[row["task"], row["generator"]]}
+    """The highest score of each task and generator, whose rows follow each other; of equal ones all."""
+    for _, of_generator in groupby(rows, lambda row: (row["task"], row["generator"])):
+        scored = [(row, row["alignment"] and row["alignment"]["value"]) for row in of_generator]
+        highest = max((score for _, score in scored if score is not None), default=None)
+        yield from (row | {"best": score is not None and score == highest} for row, score in scored)
 
 
 def _parse(value: dict[str, Any], number: int) -> Comparison | None:

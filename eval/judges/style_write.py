@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
 from eval.judges.items import Items
-from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
 from eval.recorded.style.styles import (
     PERSONA_1,
     PERSONAS,
@@ -124,15 +123,15 @@ class WritingRequest:
 def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], WriteOptions]:
     """Raises InputError for an unknown persona or prompt, and one that names file, line and field."""
     personas = [known("persona", name, (*PERSONAS, NOBODY)) for name in options.persona or (*PERSONAS, NOBODY)]
-    named = [known("prompt", name, [name for name in SYSTEM if name != DEFAULT]) for name in options.prompt]
+    prompts = [known("prompt", name, [name for name in SYSTEM if name != DEFAULT]) for name in options.prompt]
 
     def parse(value: dict[str, Any], number: int) -> WritingRequest:
         check_fields(value, "task", "request")
         request = check_text(value["request"], param="request")
         return WritingRequest(number, optional_id(value) or f"line {number}", check_task(value["task"]), request)
 
-    found = Items.of(read_items(path, {"id", "task", "request"}, parse))
-    return found, replace(options, persona=list(dict.fromkeys(personas)), prompt=list(dict.fromkeys(named)))
+    settled = replace(options, persona=list(dict.fromkeys(personas)), prompt=list(dict.fromkeys(prompts)))
+    return Items.of(read_items(path, {"id", "task", "request"}, parse)), settled
 
 
 def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[Trial[WritingRequest]]:
@@ -190,30 +189,28 @@ def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iter
 
 def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> dict[str, Any]:
     """The texts of each task, persona and prompt: how many, how many name a style of theirs, and their length."""
-    every = sorted(judgements.every, key=_of)
-    counts = verdict_counts(each for each in every if not isinstance(each.verdict, str))
+    every = judgements.every
+    counts = verdict_counts(judgement for judgement in every if not isinstance(judgement.verdict, str))
+    written = grouped(every, lambda trial: (trial.item.task, *trial.way))
     return {
         "preset": options.preset,
         "choices": {choice.name: getattr(options, choice.name) for choice in PRESETS.choices},
         "draws": options.draws,
         **judgements.about_items(),
         "items": len(judgements.items.every),
-        "texts": sum(isinstance(each.verdict, str) for each in every),
+        "texts": sum(isinstance(judgement.verdict, str) for judgement in every),
         "invalid": counts["invalid"],
         "failed": counts["failed"],
         "written": [
-            dict(zip(("task", "persona", "prompt"), key, strict=True)) | _written(list(group), options)
-            for key, group in groupby(every, key=_of)
+            {"task": task, "persona": persona, "prompt": prompt} | _written(of_prompt, options)
+            for (task, persona, prompt), of_prompt in sorted(written.items())
         ],
     }
 
 
-def _of(judgement: Judgement[WritingRequest]) -> tuple[str, str, str]:
-    return judgement.trial.item.task, *judgement.trial.way
-
-
 def _written(judgements: Sequence[Judgement[WritingRequest]], options: WriteOptions) -> dict[str, Any]:
-    texts = [(each.verdict, styles_of(each.trial, options)) for each in judgements if isinstance(each.verdict, str)]
+    written = [judgement for judgement in judgements if isinstance(judgement.verdict, str)]
+    texts = [(judgement.verdict, styles_of(judgement.trial, options)) for judgement in written]
     return {
         "texts": len(texts),
         "without_text": len(judgements) - len(texts),

@@ -91,11 +91,7 @@ PRESETS = Presets(
             "One vote on the two texts alone, as the paper's experiments have it.",
             {"votes": "1", **STRICT},
         ),
-        Preset(
-            "as_code",
-            "Three votes that must agree, as its code does by default.",
-            {"votes": "3", **STRICT},
-        ),
+        Preset("as_code", "Three votes that must agree, as its code does by default.", {"votes": "3", **STRICT}),
     ),
 )
 

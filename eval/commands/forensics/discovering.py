@@ -15,7 +15,7 @@ from eval.commands.forensics.discover import DiscoverOptions
 from eval.judges import traits
 from eval.judges.discover import (
     PRESETS,
-    Discovered,
+    Candidates,
     Discovery,
     decided_items,
     discover,
@@ -110,7 +110,7 @@ def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discov
 
 
 def write_discovered(
-    options: DiscoverOptions, data: AnnotatedPairs, discovered: Discovered, discovery: Discovery
+    options: DiscoverOptions, data: AnnotatedPairs, discovered: Candidates, discovery: Discovery
 ) -> None:
     """Write the pairs with the votes, and the traits that stay."""
     if options.out:
