@@ -128,18 +128,14 @@ def _objects(text: str) -> Iterator[_Object]:
     for _ in range(MOST_OBJECTS + 1):
         if place < 0:
             return
-        votes: _Object | None
         try:
             pairs, end = _DECODER.raw_decode(text, place)
-            votes = _Object(pairs, place, end)
+            votes: _Object | None = _Object(pairs, place, end)
         except (ValueError, RecursionError):
             votes = _loose(text, place)
         if votes:
             yield votes
-        end = votes.end if votes else _closing(text, place)
-        if end is None:
-            return
-        place = text.find("{", end)
+        place = text.find("{", votes.end if votes else _closing(text, place))
 
 
 def _loose(text: str, start: int) -> _Object | None:
@@ -156,11 +152,11 @@ def _loose(text: str, start: int) -> _Object | None:
     return _Object(pairs, start, end + 1 if end >= 0 else len(text), unfinished=end < 0)
 
 
-def _closing(text: str, start: int) -> int | None:
-    """The place behind the brace that closes this one; None where the reply ends before it."""
+def _closing(text: str, start: int) -> int:
+    """The place behind the brace that closes this one; the end of a reply that ends before it."""
     depth = 0
     for brace in re.finditer(r"[{}]", text[start:]):
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return start + brace.end()
-    return None
+    return len(text)

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.asking.choices import Choice
+from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
 from eval.judges.items import ItemT
 from eval.judges.judge import Judgement, Trial
+from eval.report.checks import BROKEN, Check, item_check
 from eval.stats.alpha import alpha
 from eval.stats.proportions import wilson_json
 from pearl.stats import Bootstrap, Floats
@@ -30,6 +32,10 @@ ORDER = Choice(
         RANDOM: "each run of each item draws one order",
     },
     "Judges favour a position; one order drawn at random hides how much.",
+)
+IDENTICAL_TEXTS: Check[Sequence[Any]] = item_check(
+    *("identical_texts", BROKEN, "Both texts are the same, so there is nothing to tell."),
+    lambda item: folded(item.texts[0]) == folded(item.texts[1]),
 )
 FIRST, SECOND, TIE, NOTHING = 0, 1, 2, -1  # what is said of an item's two texts
 CODES = {Answer.A: FIRST, Answer.B: SECOND, Answer.BOTH: TIE, Answer.TIE: TIE}

@@ -183,7 +183,7 @@ def _persona(value: Any) -> dict[str, str]:
         return {"": check_characters(value, param="persona")} if value.strip() else {}
     if not isinstance(value, dict):
         raise InputError(f"must be an object or a string, not {json_type(value)}.", param="persona", code="wrong_type")
-    known = {}
+    known: dict[str, str] = {}
     for name, detail in value.items():
         if isinstance(detail, bool) or not isinstance(detail, (str, int, float, type(None))):
             must = f"must be a string or a number, not {json_type(detail)}."

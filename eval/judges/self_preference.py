@@ -78,7 +78,7 @@ def self_preference(names: Set[str], families: Mapping[str, str], choices: SideC
     its family's too. An unknown family may be the judge's or not."""
     family = next((families[name] for name in sorted(names) if name in families), None)
     generators = {name for pair in choices.generators for name in pair if name is not None}
-    parts = {"own": {name: name in names for name in generators}}
+    parts: dict[str, dict[str | None, bool]] = {"own": {name: name in names for name in generators}}
     if families:
         parts["family"] = {name: families[name] == family for name in generators & families.keys() if family}
     return {name: _preference(choices, _own(choices.generators, is_own)) for name, is_own in parts.items()}

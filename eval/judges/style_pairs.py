@@ -199,7 +199,8 @@ def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Enc
         personas = {response.persona: response.styles for response in chosen if response.styles}
         for pair in combinations(chosen, 2):
             counts["pairs"] += 1
-            lines += _lines(*chance.sample(pair, 2), personas, options.targets, f"pair {counts['pairs']}")
+            a, b = chance.sample(pair, 2)
+            lines += _lines(a, b, personas, options.targets, f"pair {counts['pairs']}")
     return PairLines(lines, counts)
 
 

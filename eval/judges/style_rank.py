@@ -31,7 +31,7 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, gro
 from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
 from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_draws
 from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, names_style
-from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
+from eval.report.checks import NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.consistency import self_consistency
 from pearl.chat.base import Message
@@ -168,12 +168,7 @@ def unlabelled(options: RankOptions) -> str | None:
 
 
 CHECKS: Sequence[Check[Sequence[RankItem]]] = (
-    item_check(
-        "identical_texts",
-        BROKEN,
-        "Both texts are the same, so there is nothing to tell.",
-        lambda item: folded(item.texts[0]) == folded(item.texts[1]),
-    ),
+    pairwise.IDENTICAL_TEXTS,
     item_check(
         "text_is_request",
         NOTE,

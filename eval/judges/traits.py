@@ -11,7 +11,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,13 +22,14 @@ from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, Votes, 
 from eval.asking.votes import read_votes
 from eval.judges.fence import Fences
 from eval.judges.items import Items
-from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial
+from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped
+from eval.judges.pairwise import IDENTICAL_TEXTS
 from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.pair_files import read_pairs
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, short_id, trait_annotator
-from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
-from eval.report.tables import NOTHING, Json, Table, checks_table, shown
-from pearl.chat.base import Message, Reply
+from eval.report.checks import NOTE, Check, repeat_check
+from eval.report.tables import Json, Table, checks_table, counts_cell, shown
+from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
 from pearl.texts import check_text
@@ -161,11 +161,10 @@ def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
 
     Raises InputError that names file and line of a trait that is too long or stands twice, and for an empty file.
     """
-    rules: dict[str, str] = {}
-    places: dict[str, str] = {}
+    rules: dict[str, tuple[str, str]] = {}  # with their places
     for source in sources:
-        named = [(f"--traits {PUBLISHED}", trait) for trait in PUBLISHED_TRAITS]
-        lines = named if source == PUBLISHED else list(_lines_of(Path(source)))
+        published = [(f"--traits {PUBLISHED}", trait) for trait in PUBLISHED_TRAITS]
+        lines = published if source == PUBLISHED else list(_lines_of(Path(source)))
         if not lines:
             raise InputError(f"{source}: there is no trait in it; write one a line.", code="empty_file")
         for where, trait in lines:
@@ -173,9 +172,10 @@ def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
             if len(rule) > LONGEST_TRAIT:
                 raise InputError(f"{where}: a trait has {LONGEST_TRAIT} characters at most.", code="trait_too_long")
             if rule.casefold() in rules:
-                raise InputError(f"{where}: the trait is at {places[rule.casefold()]} already.", code="duplicate_trait")
-            rules[rule.casefold()], places[rule.casefold()] = rule, where
-    return tuple(rules.values())
+                before = rules[rule.casefold()][1]
+                raise InputError(f"{where}: the trait is at {before} already.", code="duplicate_trait")
+            rules[rule.casefold()] = rule, where
+    return tuple(rule for rule, _ in rules.values())
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
@@ -239,9 +239,8 @@ class TraitItem:
 
 def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOptions]:
     """Raises InputError for a file of pairs or of traits that cannot be used."""
-    return items_of(read_pairs(path), str(path)), replace(
-        options, rules=options.rules or read_traits(options.traits or [PUBLISHED])
-    )
+    rules = options.rules or read_traits(options.traits or [PUBLISHED])
+    return items_of(read_pairs(path), str(path)), replace(options, rules=rules)
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
@@ -256,12 +255,7 @@ def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
 
 
 CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
-    item_check(
-        "identical_texts",
-        BROKEN,
-        "Both texts are the same, so there is nothing to tell.",
-        lambda item: folded(item.texts[0]) == folded(item.texts[1]),
-    ),
+    IDENTICAL_TEXTS,
     repeat_check(
         "same_pair",
         NOTE,
@@ -347,17 +341,21 @@ class Ballot:
 
 
 def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -> Iterator[Ballot]:
-    """The votes of each pair; every rule of a reply that cannot be read, or that failed, has that as its vote."""
-    for _, of_pair in groupby(judgements, lambda judgement: judgement.trial.place):
+    """The votes of each pair."""
+    for of_pair in grouped(judgements, lambda trial: trial.place).values():
         votes: list[list[Verdict]] = [[] for _ in options.rules]
-        swapped: dict[int, bool] = {}
+        swapped = {judgement.trial.run: judgement.trial.swapped for judgement in of_pair}
         for judgement in of_pair:
-            trial, verdict = judgement.trial, judgement.of_item()
-            swapped[trial.run] = trial.swapped
-            each = verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
-            for place, vote in zip(trial.way, each, strict=True):
+            for place, vote in votes_of(judgement):
                 votes[place].append(vote)
-        yield Ballot(trial.item, tuple(swapped.values()), tuple(map(tuple, votes)))
+        yield Ballot(of_pair[0].trial.item, tuple(swapped.values()), tuple(map(tuple, votes)))
+
+
+def votes_of(judgement: Judgement[TraitItem]) -> Iterator[tuple[int, Verdict]]:
+    """The votes about the pair's own texts, by the places of their rules; every rule of a reply that cannot be read, or
+    that failed, has that as its vote."""
+    verdict, places = judgement.of_item(), judgement.trial.way
+    yield from zip(places, verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(places), strict=True)
 
 
 def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
@@ -371,6 +369,7 @@ def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
     return next(vote for vote in votes if kind(vote) == most) if enough else None
 
 
+ORDERS, MADE_BY = "shown_as", "trait_votes"  # fields of a pair and of the metadata
 RECORDED: Mapping[Answer, Vote] = {answer: Vote(answer.value.lower()) for answer in Answer if answer is not Answer.TIE}
 
 
@@ -399,19 +398,16 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
     pairs = []
     for line, pair in enumerate(data.pairs, start=1):
         if ballot := cast.get(line):
-            found = {
+            votes_by_annotator = {
                 annotator: vote
                 for annotator, votes in zip(options.ids, ballot.votes, strict=True)
                 if (vote := recorded_vote(votes, options.cross_vote)) is not None
             }
             shown_as = ["ba" if swapped else "ab" for swapped in ballot.swapped]
-            pair = Pair({**pair.with_votes(found).fields, ORDERS: shown_as})
+            pair = Pair({**pair.with_votes(votes_by_annotator).fields, ORDERS: shown_as})
         pairs.append(pair)
     whole = data.with_annotators(annotators, tuple(pairs))
     return replace(whole, metadata={**whole.metadata, MADE_BY: [*whole.metadata.get(MADE_BY, ()), made]})
-
-
-ORDERS, MADE_BY = "shown_as", "trait_votes"
 
 
 def choices_of(options: TraitOptions) -> dict[str, str]:
@@ -425,8 +421,8 @@ def choices_of(options: TraitOptions) -> dict[str, str]:
 def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[str, Any]:
     """The votes for each trait, single ones and those of pairs, how replies were read, and how often the text that
     stands first is chosen, with an interval by bootstrap over pairs."""
-    every = list(ballots(judgements.every, options))
-    single = [vote for ballot in every for votes in ballot.votes for vote in votes]
+    cast = list(ballots(judgements.every, options))
+    single = [vote for ballot in cast for votes in ballot.votes for vote in votes]
     read_replies = [judgement.verdict for judgement in judgements.every if isinstance(judgement.verdict, Votes)]
     first = [_first(judgement) for judgement in judgements.every]
     bootstrap = Bootstrap([str(judgement.trial.place) for judgement in judgements.every], seed=options.seed)
@@ -435,7 +431,7 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
         "votes": options.votes,
         "choices": choices_of(options),
         **judgements.about_items(),
-        "n": len(every),
+        "n": len(cast),
         "replies": {
             "asked": len(judgements.every),
             "read": len(read_replies),
@@ -448,7 +444,7 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
             {
                 "id": short_id(rule),
                 "trait": label(rule),
-                **pair_votes([ballot.votes[place] for ballot in every], options.cross_vote),
+                **pair_votes([ballot.votes[place] for ballot in cast], options.cross_vote),
             }
             for place, rule in enumerate(options.rules)
         ],
@@ -457,35 +453,34 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
 
 def _first(judgement: Judgement[TraitItem]) -> tuple[int, int]:
     """The votes of a reply for the text that stands first, and for either text."""
-    each = judgement.verdict.by_rule if isinstance(judgement.verdict, Votes) else ()
-    taken = Counter(vote.answer for vote in each if isinstance(vote, Given))
+    votes = judgement.verdict.by_rule if isinstance(judgement.verdict, Votes) else ()
+    taken = Counter(vote.answer for vote in votes if isinstance(vote, Given))
     return taken[Answer.A], taken[Answer.A] + taken[Answer.B]
 
 
-def pair_votes(votes: Sequence[Sequence[Verdict]], cross_vote: str) -> dict[str, Any]:
+def pair_votes(votes_by_pair: Sequence[Sequence[Verdict]], cross_vote: str) -> dict[str, Any]:
     """The votes of all pairs for one rule; ``undecided``: pairs whose votes disagree, which count as not applicable;
     ``without``: pairs without a vote, for a call failed."""
-    found = [recorded_vote(each, cross_vote) for each in votes]
+    recorded = [recorded_vote(votes, cross_vote) for votes in votes_by_pair]
     return {
-        "pairs": counts(vote.value for vote in found if vote),
-        "undecided": sum(decided(each, cross_vote) is None for each in votes),
-        "without": found.count(None),
+        "pairs": counts(vote.value for vote in recorded if vote),
+        "undecided": sum(decided(votes, cross_vote) is None for votes in votes_by_pair),
+        "without": recorded.count(None),
     }
 
 
 def lines(judgements: Judgements[TraitItem], options: TraitOptions) -> Iterator[dict[str, Any]]:
     """A line a reply: the pair, the vote's number, the orders, and the votes by trait, about the pair's own texts."""
-    for judgement, reply in zip(judgements.every, judgements.first.replies(), strict=True):
-        trial, verdict = judgement.trial, judgement.of_item()
-        each = verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(trial.way)
-        ids = [options.ids[place] for place in trial.way]
+    ids = options.ids
+    for judgement, text in judgements.first.with_texts():
+        trial, votes = judgement.trial, {ids[place]: vote for place, vote in votes_of(judgement)}
         yield {
             "pair": trial.item.id,
             "vote": trial.run,
             "swapped": trial.swapped,
-            "votes": dict(zip(ids, map(kind, each), strict=True)),
-            "reasons": {name: reason for name, vote in zip(ids, each, strict=True) if (reason := reason_of(vote))},
-            "reply": reply.text if isinstance(reply, Reply) else None,
+            "votes": {trait: kind(vote) for trait, vote in votes.items()},
+            "reasons": {trait: reason for trait, vote in votes.items() if (reason := reason_of(vote))},
+            "reply": text,
         }
 
 
@@ -513,11 +508,7 @@ def tables(result: Json) -> Iterator[Table]:
         ("replies", f"{replies['asked']:,}", f"{replies['read']:,} with votes that can be read"),
         ("with other text", f"{replies['text_around']:,}", "beside the votes"),
         ("votes for no rule", f"{replies['other_keys']:,}", "passed over"),
-        (
-            "votes without an answer",
-            f"{sum(unread.values()):,}",
-            ", ".join(f"{name} {count:,}" for name, count in unread.items()) or NOTHING,
-        ),
+        ("votes without an answer", f"{sum(unread.values()):,}", counts_cell(unread)),
         ("chooses text A", shown(result["p_first"], 3), "0.5 where position does not matter"),
     ]
     yield Table("How the replies were read.", ("figure", "value", "reading"), tuple(worth))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from pearl.stats import Floats
 
-
-def clusters_of(vectors: Floats, count: int, seed: int) -> list[list[int]]:
+def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
     """The rows of ``vectors``, (texts, dimensions), in ``count`` clusters by k-means, those nearest to the mean first.
 
     Copies are one point, and there are no more clusters than points.
