@@ -128,7 +128,7 @@ class RuleVotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class RuleSet:
     """All that a run came to: ``rules`` in order of their balance; ``unread``: why proposals could not be read."""
 
     rules: tuple[RuleVotes, ...]
@@ -256,7 +256,7 @@ def discover(
     discovery: Discovery,
     bench: Bench,
     encode: Callable[[Sequence[str]], Vectors],
-) -> Candidates | None:
+) -> RuleSet | None:
     """Propose, cluster, merge and vote, with kept replies; None where no proposal could be read. Raises as
     :meth:`Bench.ask` does."""
     proposing, voting = split(items, discovery.voted)
@@ -274,7 +274,7 @@ def discover(
     options = replace(discovery.voting, rules=tuple(cluster.rule for cluster in clusters))
     judgements = run(traits.JUDGE, Items(tuple(voting), len(items), {}), options, bench.after(asked, None))
     elicitation["votes"] = dict(judgements.elicitation)
-    return Candidates(
+    return RuleSet(
         tuple(counted(clusters, judgements, options, reference)),
         len(rules),
         len({folded(rule) for rule in rules}),
@@ -285,7 +285,7 @@ def discover(
     )
 
 
-def to_json(candidates: Candidates, discovery: Discovery) -> dict[str, Any]:
+def to_json(candidates: RuleSet, discovery: Discovery) -> dict[str, Any]:
     """The candidates with their votes, those that stay first, and what they were made of."""
     rows = [
         {

@@ -15,8 +15,8 @@ from eval.commands.forensics.discover import DiscoverOptions
 from eval.judges import traits
 from eval.judges.discover import (
     PRESETS,
-    Candidates,
     Discovery,
+    RuleSet,
     decided_items,
     discover,
     merge_question,
@@ -109,9 +109,7 @@ def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discov
     }
 
 
-def write_discovered(
-    options: DiscoverOptions, data: AnnotatedPairs, discovered: Candidates, discovery: Discovery
-) -> None:
+def write_discovered(options: DiscoverOptions, data: AnnotatedPairs, discovered: RuleSet, discovery: Discovery) -> None:
     """Write the pairs with the votes, and the traits that stay."""
     if options.out:
         write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
