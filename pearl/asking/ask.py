@@ -225,7 +225,6 @@ class _Run:
                 self._capped = True
             if self._capped:
                 return
-            self._asked.calls += 1
             decoding = replace(self._judge.decoding, seed=question.sample)
             reply = await self._patience.answer(question.messages, decoding)
             if isinstance(reply, Failed):
@@ -240,6 +239,7 @@ class _Run:
             else:
                 self._keep(key, reply)
             if reply != Failed(OUT_OF_TIME):  # nobody was asked
+                self._asked.calls += 1
                 self._watch.advance(isinstance(reply, Failed))
 
     def _keep(self, key: bytes, reply: Reply) -> None:

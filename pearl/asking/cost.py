@@ -62,6 +62,7 @@ class Purse:
         self._prices = prices
         self._cap = cap
         self._set_aside = 0.0
+        self._under_way = 0  # calls that it is set aside for
         self._settled = asyncio.Event()
         self.usage = Usage()
 
@@ -73,17 +74,18 @@ class Purse:
         """True when the call may be made; waits while calls under way may still turn out cheaper."""
         cost = self._prices.of(most) or 0.0
         while self._cap is not None and (self.spent or 0.0) + self._set_aside + cost > self._cap:
-            if not self._set_aside:
+            if not self._under_way:
                 return False
             self._settled.clear()
             await self._settled.wait()
         self._set_aside += cost
+        self._under_way += 1
         return True
 
     def settle(self, most: Usage, used: Usage) -> None:
         """``used`` is nothing where the call came to nothing."""
         self.usage += used
-        self._set_aside = max(self._set_aside - (self._prices.of(most) or 0.0), 0.0)
-        if self._set_aside < 1e-12:
-            self._set_aside = 0.0
+        self._under_way -= 1
+        # nothing is left of it by rounding when no call is under way
+        self._set_aside = self._set_aside - (self._prices.of(most) or 0.0) if self._under_way else 0.0
         self._settled.set()

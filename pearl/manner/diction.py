@@ -151,7 +151,7 @@ DICTION = (
         "double quotation marks",
         "Passages between double quotation marks.",
         PER_100_WORDS,
-        matches(r'"[^"\n]+(?:\n[^"\n]+)?"|“[^”]+”'),
+        matches(r'"[^"\n]+(?:\n[^"\n]+)?"|“[^“”]+”'),
         "put more|less in quotation marks",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -68,9 +69,10 @@ def edit_between(draft: str, sent: str) -> Edit:
 
 
 def _sentences(writing: Writing) -> list[Words]:
-    words = list(zip(writing.words, writing.lower_words, strict=True))
+    starts = [start for start, _ in writing.words]
     return [
-        tuple(word for spot, word in words if start <= spot[0] and spot[1] <= end) for start, end in writing.sentences
+        tuple(writing.lower_words[bisect_left(starts, start) : bisect_left(starts, end)])
+        for start, end in writing.sentences
     ]
 
 

@@ -1,4 +1,7 @@
-"""A text taken apart: its words, sentences, lines and paragraphs, each with its place."""
+"""A text taken apart: its words, sentences, lines and paragraphs, each with its place.
+
+A text of a megabyte is taken apart while a transaction waits, so every part takes time that grows with its length only.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ Spot: TypeAlias = tuple[int, int]  # where something begins and ends in the text
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t]*\n))*")
-LINE = re.compile(r"[^\n]*\S[^\n]*")
+LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)", re.MULTILINE)
 NUMBERED_ITEM = re.compile(r"^[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]+(?=\S)", re.MULTILINE)
 # a sentence ends at its mark before a blank, at an empty line, and before a list item
 END = re.compile(
-    r"(?:[.!?]+|…)[\"'”’)\]*_]*(?=\s)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
+    r"(?:(?<![.!?])[.!?]++|…)[\"'”’)\]*_]*+(?=\s)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
 )
-# marks that abbreviate and seldom end a sentence
-ABBREVIATED = re.compile(
-    r"(?:\b(?:e\.g|i\.e|cf|vs|mr|mrs|ms|dr|st|prof|fig|resp|approx)|^\W*\d{1,3})\.$", re.IGNORECASE
-)
+# marks that abbreviate or number and seldom end a sentence
+ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|cf|vs|mr|mrs|ms|dr|st|prof|fig|resp|approx)\.\Z", re.IGNORECASE)
+LONGEST_ABBREVIATION = len("approx.")
+NUMBER_ALONE = re.compile(r"\W{0,40}\d{1,3}\.")
 
 
 class Writing:
@@ -50,7 +53,8 @@ class Writing:
         """Spans of text up to a mark that ends a sentence, each with at least one word; a list item stands alone."""
         spans, start = [], 0
         for end in END.finditer(self.prose):
-            if end[0].strip() and ABBREVIATED.search(self.prose[start : end.end()]):
+            tail = max(start, end.end() - LONGEST_ABBREVIATION)
+            if ABBREVIATED.search(self.prose, tail, end.end()) or NUMBER_ALONE.fullmatch(self.prose, start, end.end()):
                 continue
             spans.append((start, end.end()))
             start = end.end()

@@ -177,3 +177,25 @@ def test_an_endpoint_that_does_not_say_what_it_used(judging, judge_endpoint):
 def test_a_cap_needs_prices():
     with pytest.raises(InputError, match="--price-in"):
         Purse(Prices(1.0), 5.0)
+
+
+def test_who_was_not_asked_when_the_time_ran_out_is_no_call(tmp_path):
+    model, left = FakeChatModel(), iter([True, True])
+    done = ask_fake(model, questions(5), tmp_path / "replies.sqlite", in_flight=1, go_on=lambda: next(left, False))
+    assert (done.calls, len(model.calls), len(done.failed)) == (2, 2, 3)
+
+
+def test_what_rounding_leaves_is_not_waited_for():
+    """In a currency of large numbers: the sum of what was set aside, less each of it, is not 0."""
+    purse = Purse(Prices(1e12 / 9, 1e12 / 9), 2e6)
+    most = [Usage(1), Usage(3), Usage(7)]
+
+    async def spend():
+        for usage in most:
+            assert await purse.set_aside(usage)
+        for usage in most:
+            purse.settle(usage, usage)
+        assert purse.spent == pytest.approx(11e6 / 9)
+        return await asyncio.wait_for(purse.set_aside(Usage(10)), 1)
+
+    assert asyncio.run(spend()) is False

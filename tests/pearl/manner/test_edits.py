@@ -34,3 +34,7 @@ def test_shares():
 @pytest.mark.parametrize(("draft", "sent", "share"), [("👍", "👍 ", 1), ("👍", "👎", 0), ("", "", 1), ("", "Yes", 0)])
 def test_texts_without_words(draft, sent, share):
     assert edit_between(draft, sent).machine_share == share
+
+
+def test_a_text_of_many_sentences_takes_no_more_than_its_length(grows_linearly):
+    grows_linearly(lambda sent: edit_between(DRAFT, sent), "A b. ", 2_000)

@@ -130,3 +130,13 @@ def test_sentences_end_at_marks_not_at_abbreviations():
     text = "See e.g. Dr. No in 1.5. Then go!\n1. One item\n2. Another\n\nLast"
     parts = [text[start:end] for start, end in Writing(text).sentences]
     assert parts == ["See e.g. Dr. No in 1.5.", "Then go!", "1. One item", "2. Another", "Last"]
+
+
+@pytest.mark.parametrize("piece", ["e.g. ", "Mr. ", "1. ", ".", "!)", " ", "\n ", "“", '"a\n', "(a\n", "*a", "`", "1:"])
+def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, piece):
+    def count(text: str) -> None:
+        writing = Writing(f"Dear Bo\n{text}x")
+        for trait in TRAITS:
+            trait.counts(writing)
+
+    grows_linearly(count, piece, 4_000)
