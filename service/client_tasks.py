@@ -102,10 +102,10 @@ def is_client_task(turns: Sequence[tuple[str, str]]) -> bool:
     if not _asked(last[:ENDS]) and not _asked(last[-ENDS:]):
         return False
     ends = last if len(last) <= 2 * ENDS else f"{last[:ENDS]}\n{last[-ENDS:]}"
-    given = _count(PROGRAM, f"{last[:LONGEST_SEARCH]}\n{last[-ENDS:]}")
+    marks = _count(PROGRAM, f"{last[:LONGEST_SEARCH]}\n{last[-ENDS:]}")
     answered = any(role == "assistant" for role, _ in before)
     bare = _count(BARE, ends)
-    return given >= 2 or (given == 1 and bare >= 1) or (answered and bare >= 2)
+    return marks >= 2 or (marks == 1 and bare >= 1) or (answered and bare >= 2)
 
 
 def _asked(text: str) -> bool:

@@ -88,7 +88,7 @@ class Finished:
 
 
 Event = Retrieved | Delta | Finished
-Kept = Callable[[Connection, Draft], None]
+OnRecord = Callable[[Connection, Draft], None]
 
 
 class Drafter:
@@ -122,10 +122,10 @@ class Drafter:
         self.model = model
 
     async def draft(
-        self, user: User, commission: Commission, kept: Kept = lambda connection, draft: None
+        self, user: User, commission: Commission, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
-        """The whole flow. Yields Retrieved, Deltas of the final text as it is written, and Finished. ``kept`` is called
-        in the transaction that records the draft.
+        """Yield Retrieved, Deltas of the final text as it is written, and Finished: the whole flow. ``on_record`` is
+        called in the transaction that records the draft.
 
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
         generation.
@@ -146,7 +146,7 @@ class Drafter:
         brief = Brief(
             template,
             request,
-            tuple(found.document for found in chosen),
+            tuple(shown.document for shown in chosen),
             "\n".join(filter(None, (voice.instructions.strip(), commission.instructions.strip()))),
             commission.before.exchanges,
             commission.request if request != commission.request else "",
@@ -160,7 +160,7 @@ class Drafter:
             prompt,
             calibration,
             commission.voice,
-            left_out=[found for found in most if found not in chosen],
+            left_out=[candidate for candidate in most if candidate not in chosen],
             cut_short=retrieving.cut_short,
             not_embedded=retrieving.not_embedded,
         )
@@ -195,7 +195,7 @@ class Drafter:
 
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
-            await in_thread(self._record, user, replace(commission, request=request), draft, kept)
+            await in_thread(self._record, user, replace(commission, request=request), draft, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
     def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
@@ -211,7 +211,7 @@ class Drafter:
         if await self._polisher.prefers(revised.text, draft.text, clock, theirs):
             return revised
         message = "The revision scores no better than the first draft, by quality and likeness."
-        return replace(draft, usage=revised.usage, revision=_kept("revision_not_better", message))
+        return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
 
     async def _polish(self, draft: Draft, wish: Wish, theirs: Likenesses | None, clock: Clock) -> Draft:
         """The draft with its scores and, where candidates are wished for, the best of them in its place."""
@@ -219,8 +219,8 @@ class Drafter:
             draft = await self._polisher.polish(self.model, draft, wish, clock, theirs)
         if theirs and self._tells_likeness:
             with clock.stage("likeness_ms"):
-                told = await in_thread(theirs, [draft.text])
-            draft = replace(draft, likeness=told[0])
+                (probability,) = await in_thread(theirs, [draft.text])
+            draft = replace(draft, likeness=probability)
         return draft
 
     def _retrieve(
@@ -301,15 +301,17 @@ class Drafter:
                 prompt = await in_thread(revision_prompt, brief, draft.text, self.model, decoding.max_tokens)
                 reply = await complete(self.model, prompt.messages, decoding)
             except (ChatError, ContextExceeded) as error:
-                return replace(draft, revision=_kept("revision_failed", error.message))
+                return replace(draft, revision=_not_revised("revision_failed", error.message))
         draft = replace(draft, usage=draft.usage + reply.usage)
         answer = edited_draft(prompt.begun + storable(reply.text)) or ""
         edited, cut = read_text(answer, Repetitions(brief), commission.stop)
         if not edited or reply.finish_reason == "length":
-            return replace(draft, revision=_kept("revision_unreadable", "The model gave no readable edited draft."))
+            return replace(
+                draft, revision=_not_revised("revision_unreadable", "The model gave no readable edited draft.")
+            )
         return _noted(replace(draft, text=edited, stage="revised", finish_reason=reply.finish_reason), cut)
 
-    def _record(self, user: User, commission: Commission, draft: Draft, kept: Kept) -> None:
+    def _record(self, user: User, commission: Commission, draft: Draft, on_record: OnRecord) -> None:
         with self._database.write() as connection:
             drafts.add(
                 connection,
@@ -320,7 +322,7 @@ class Drafter:
                 voice=commission.voice,
                 model=self.model.name,
             )
-            kept(connection, draft)
+            on_record(connection, draft)
 
 
 def _noted(draft: Draft, cut: int) -> Draft:
@@ -334,19 +336,21 @@ def _noted(draft: Draft, cut: int) -> Draft:
 def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:
     """Decide from the score alone whether to revise the draft: this is known before a word is written."""
     if revise == NEVER:
-        return _kept("not_wanted", "The request says never to revise.")
+        return _not_revised("not_wanted", "The request says never to revise.")
     if revise == ALWAYS:
         return Revision(True, "wanted", "The request says always to revise.")
     if retrieval.top_score is None:
-        return _kept("no_history", "There is nothing to rank, so there is no score to decide by.")
+        return _not_revised("no_history", "There is nothing to rank, so there is no score to decide by.")
     if calibration.asks(ranking):
-        return _kept(NEEDS_INPUT, "The history cannot supply what the request needs.")
+        return _not_revised(NEEDS_INPUT, "The history cannot supply what the request needs.")
     if retrieval.threshold is None:
-        return _kept("no_threshold", "This retriever has no trained threshold, so nothing is revised automatically.")
+        return _not_revised(
+            "no_threshold", "This retriever has no trained threshold, so nothing is revised automatically."
+        )
     if retrieval.below_threshold:
         return Revision(True, "below_threshold", BELOW_THRESHOLD)
-    return _kept("above_threshold", "The best document scored above the threshold.")
+    return _not_revised("above_threshold", "The best document scored above the threshold.")
 
 
-def _kept(reason: str, message: str) -> Revision:
+def _not_revised(reason: str, message: str) -> Revision:
     return Revision(False, reason, message)

@@ -26,7 +26,7 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
         "voices": (asdict(voice) for voice in voices.list_all(connection, user.id)),
         "documents": ({"user_id": user.name, **asdict(document)} for document in documents.stream(connection, user.id)),
         "drafts": drafts.lines_of_user(connection, user.id),
-        "calibrations": (each.to_json() for each in calibrations.of_user(connection, user.id)),
+        "calibrations": (calibration.to_json() for calibration in calibrations.of_user(connection, user.id)),
         "feedback": map(_feedback_line, feedback.all_of_user(connection, user.id)),
         "profiles": (profile.to_json() for profile in profiles.of_user(connection, user.id)),
     }
@@ -38,9 +38,9 @@ def export_pieces(connection: Connection, user: User) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def _feedback_line(given: feedback.Feedback) -> dict[str, Any]:
+def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:
     """Feedback without its edit, which draft and document say again."""
-    line = {"object": "feedback", **asdict(given)}
+    line = {"object": "feedback", **asdict(entry)}
     del line["edit"]
     return {name: value for name, value in line.items() if name != "mine" or value is not None}
 

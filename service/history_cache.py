@@ -85,21 +85,21 @@ class HistoryCache:
         user_id, _ = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
-        kept = self._current(key, version)
-        if kept is not None and not kept.not_embedded:
-            return kept
+        history = self._current(key, version)
+        if history is not None and not history.not_embedded:
+            return history
         with self._lock:
             building = self._building.setdefault(key, threading.Lock())
         with building:
-            kept = self._current(key, version)
-            if kept is not None and (not kept.not_embedded or clock.is_late):
-                return kept
+            history = self._current(key, version)
+            if history is not None and (not history.not_embedded or clock.is_late):
+                return history
             return self._build(key, building, clock)
 
     def forget_deleted(self, user_id: int) -> None:
         """Let go of those of this user's documents that are not in the store any more."""
         with self._lock:
-            kept = [key for key in self._kept if key[0] == user_id]
+            keys = [key for key in self._kept if key[0] == user_id]
             for key in [key for key in self._building if key[0] == user_id]:
                 del self._building[key]  # whoever builds now may have read before the deletion
         version: int | None = None
@@ -109,7 +109,7 @@ class HistoryCache:
                 version = users.history_versions(connection, {user_id}).get(user_id)
                 there = documents.all_digests(connection, user_id)
         finally:  # when the store does not answer nothing stays
-            for key in kept:
+            for key in keys:
                 self._keep_only(key, there, version)
 
     def sweep(self) -> None:
@@ -148,23 +148,23 @@ class HistoryCache:
 
     def _current(self, key: Key, version: int) -> History | None:
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is None or kept.version < version:
+            history = self._kept.get(key)
+            if history is None or history.version < version:
                 return None
             self._kept.move_to_end(key)
-            return kept
+            return history
 
     def _build(self, key: Key, building: threading.Lock, clock: Clock) -> History:
         user_id, voice = key
         with self._database.read() as connection:
             version = users.history_version(connection, user_id)
-            found = tuple(documents.samples(connection, user_id, voice))
+            samples = tuple(documents.samples(connection, user_id, voice))
         with self._lock:
             previous = self._kept.get(key)
         missing = Clock(clock.limit_ms, started=clock.started)
         retriever = self._retriever_of(user_id, missing)
-        index = retriever.index(found) if previous is None else retriever.update(previous.index, found)
-        history = History(version, found, index, version, missing.not_embedded)
+        index = retriever.index(samples) if previous is None else retriever.update(previous.index, samples)
+        history = History(version, samples, index, version, missing.not_embedded)
         with self._lock:
             if self._building.get(key) is building:  # else it was forgotten meanwhile: nothing of it may stay
                 self._kept[key] = history

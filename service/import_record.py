@@ -50,18 +50,18 @@ class ImportRecord:
         self.ids: dict[str, str] = {}
 
     def additions(self, batch: Sequence[Found], user_ids: Mapping[str, int]) -> list[Addition]:
-        return [self._addition(found, user_ids[found.user]) for found in batch]
+        return [self._addition(item, user_ids[item.user]) for item in batch]
 
-    def _addition(self, found: Found, user_id: int) -> Addition:
-        if found.user not in self._intended:
-            self._intended[found.user] = new_id("import")
-        import_id = self._intended[found.user]
+    def _addition(self, item: Found, user_id: int) -> Addition:
+        if item.user not in self._intended:
+            self._intended[item.user] = new_id("import")
+        import_id = self._intended[item.user]
         if not self._update:
-            return Addition(user_id, found.document, import_id)
-        seen = self._seen.setdefault(found.user, set())
-        replaces = found.document.id not in seen  # of two texts that one source gives one id, the first stays
-        seen.add(found.document.id)
-        return Addition(user_id, found.document, import_id, replaces)
+            return Addition(user_id, item.document, import_id)
+        seen = self._seen.setdefault(item.user, set())
+        replaces = item.document.id not in seen  # of two texts that one source gives one id, the first stays
+        seen.add(item.document.id)
+        return Addition(user_id, item.document, import_id, replaces)
 
     def write(
         self,
@@ -71,12 +71,12 @@ class ImportRecord:
         user_ids: Mapping[str, int],
     ) -> None:
         """Count a batch, and note what the import has come to in the transaction that stores the batch."""
-        for found, outcome in zip(batch, outcomes, strict=True):
-            counts = self._counts.setdefault(found.user, Counter())
+        for item, outcome in zip(batch, outcomes, strict=True):
+            counts = self._counts.setdefault(item.user, Counter())
             counts[NAMES[outcome]] += 1
             if outcome in (Outcome.CREATED, Outcome.REPLACED):
-                self.ids[found.user] = self._intended[found.user]
-        self._note(connection, self.ids.keys() & {found.user for found in batch}, user_ids, {})
+                self.ids[item.user] = self._intended[item.user]
+        self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
 
     def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> None:
         """Note what was left out, which belongs to no user."""
@@ -90,7 +90,7 @@ class ImportRecord:
 
     def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
         """The documents that earlier imports of this source brought its users, or ``owner``, and this one did not."""
-        found = []
+        gone = []
         with database.read() as connection:
             for name in sorted({*self._seen, *([] if owner is None else [owner])}):
                 user = users.find(connection, name)
@@ -99,13 +99,13 @@ class ImportRecord:
                 brought = imports.ids_of_source(connection, user.id, importer=self._importer, source=self._source)
                 missing = brought - self._seen.get(name, set())
                 if missing:
-                    found.append(Gone(user.id, name, tuple(sorted(missing)), len(brought)))
-        return tuple(found)
+                    gone.append(Gone(user.id, name, tuple(sorted(missing)), len(brought)))
+        return tuple(gone)
 
 
 def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
     """The number of documents that were removed, with their traces in the database's files."""
     with database.write() as connection:
-        removed = sum(imports.remove_documents(connection, each.user_id, each.document_ids) for each in gone)
+        removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
     database.forget_deleted()
     return removed

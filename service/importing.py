@@ -104,7 +104,7 @@ def run_import(
         with closing(importer.read(source, options)) as items, transactions as transaction:
             for batch in _batches(_usable(items, tally, options.least_words), batch_documents):
                 with transaction() as connection:
-                    ids = known_users.of(connection, {found.user for found in batch})
+                    ids = known_users.of(connection, {item.user for item in batch})
                     outcomes = documents.add(connection, record.additions(batch, ids), template=template)
                     record.write(connection, batch, outcomes, ids)
                 tally.count(batch, outcomes)
@@ -152,10 +152,10 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[Found]:
             yield item
 
 
-def _check(found: Found) -> None:
+def _check(item: Found) -> None:
     """Here for all importers, plug-ins among them, so that nothing unusable reaches the store."""
-    document = found.document
-    check_id(found.user, param="user_id")
+    document = item.document
+    check_id(item.user, param="user_id")
     check_id(document.id)
     check_text(document.text)
     if document.timestamp is not None:
@@ -166,11 +166,11 @@ def _check(found: Found) -> None:
         check_id(document.voice, param="voice")
 
 
-def _batches(found: Iterable[Found], size: int) -> Iterator[list[Found]]:
+def _batches(items: Iterable[Found], size: int) -> Iterator[list[Found]]:
     batch: list[Found] = []
     characters = 0
     try:
-        for item in found:
+        for item in items:
             batch.append(item)
             characters += len(item.document.text)
             if len(batch) >= size or characters >= BATCH_CHARACTERS:
@@ -217,12 +217,10 @@ class _Tally:
 
     def count(self, batch: list[Found], outcomes: list[Outcome]) -> None:
         self.outcomes.update(outcomes)
-        for found, outcome in zip(batch, outcomes, strict=True):
+        for item, outcome in zip(batch, outcomes, strict=True):
             if outcome is Outcome.CONFLICT:
-                message = (
-                    f"'{found.document.id}' is already there with another text, request or voice; the first stays."
-                )
-                self._problem(ImportProblem(found.where, message, "id"))
+                message = f"'{item.document.id}' is already there with another text, request or voice; the first stays."
+                self._problem(ImportProblem(item.where, message, "id"))
 
     def leave_out(self, item: LeftOut) -> None:
         self.left_out[item.reason] += 1

@@ -38,7 +38,7 @@ class CardLine:
     habit: Habit | None
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        measured: dict[str, Any] = {
             "rate": None,
             "usual": None,
             "unit": None,
@@ -48,8 +48,8 @@ class CardLine:
             "examples": [],
         }
         if self.habit is not None:
-            found = {name: value for name, value in self.habit.to_json().items() if name in found}
-        return {"name": self.name, "state": self.state, "text": self.text, "instruction": self.instruction, **found}
+            measured = {name: value for name, value in self.habit.to_json().items() if name in measured}
+        return {"name": self.name, "state": self.state, "text": self.text, "instruction": self.instruction, **measured}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Profile:
     needs: str | None
     compared_with: str
     standing: bool
-    found: tuple[Habit, ...]
+    habits: tuple[Habit, ...]
     lines: tuple[CardLine, ...]
     outcomes: dict[str, int]
     sent: tuple[SentPair, ...]
@@ -105,7 +105,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
     yardstick = _yardstick(connection, user_id, own, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)
-    found = tuple(habits(own, yardstick))
+    shown = tuple(habits(own, yardstick))
     return Profile(
         voice,
         len(own),
@@ -113,8 +113,8 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         lacking(own),
         yardstick.source,
         stored.standing,
-        found,
-        tuple(_lines(found, stored)),
+        shown,
+        tuple(_lines(shown, stored)),
         outcomes_of(connection, user_id, voice),
         tuple(sent),
         tuple(pushes([(pair.draft, pair.sent) for pair in sent])),
@@ -124,7 +124,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
 def choose_line(connection: Connection, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
     """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line."""
     card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
-    line = next((each for each in card.lines if each.name == name), None)
+    line = next((candidate for candidate in card.lines if candidate.name == name), None)
     if line is None and name not in stored.lines:
         raise NotFound(
             f"The card has no line '{name}'; `pearl profile` and GET /v1/profile list its lines.",
@@ -133,7 +133,7 @@ def choose_line(connection: Connection, user_id: int, voice: str | None, name: s
         )
     if choice.state == CONFIRMED and line is not None:
         choice = replace(choice, text=line.instruction)
-    lines = {other: its for other, its in stored.lines.items() if other != name}
+    lines = {other: earlier for other, earlier in stored.lines.items() if other != name}
     if choice.state != LISTED:
         lines[name] = choice
     return _keep(connection, user_id, card, replace(stored, lines=lines))
@@ -148,7 +148,7 @@ def use_as_instructions(connection: Connection, user_id: int, voice: str | None,
 def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:
     """Standing instructions are the lines as they were when their owner last looked at them: they do not change by
     themselves, and no draft has to wait for them."""
-    card = replace(card, standing=stored.standing, lines=tuple(_lines(card.found, stored)))
+    card = replace(card, standing=stored.standing, lines=tuple(_lines(card.habits, stored)))
     instructions = card.instructions if stored.standing else ""
     profiles.put(connection, user_id, replace(stored, changed_at=None, instructions=instructions))
     return card
@@ -164,9 +164,9 @@ def _yardstick(connection: Connection, user_id: int, own: Sequence[Document], te
     return Yardstick.of_authors(shipped(OF_TEMPLATE.get(template, ANY)))
 
 
-def _lines(found: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
+def _lines(measured: Sequence[Habit], stored: StoredProfile) -> list[CardLine]:
     lines = []
-    known = {habit.name: habit for habit in found}
+    known = {habit.name: habit for habit in measured}
     for name in [*known, *(name for name in stored.lines if name not in known)]:
         habit, choice = known.get(name), stored.lines.get(name, LineChoice(LISTED))
         if choice.state == DELETED or (habit is None and choice.text is None):
@@ -191,8 +191,8 @@ def sent_pairs(connection: Connection, user_id: int, voice: str | None) -> list[
 
 def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:
     """The number of drafts by what became of them."""
-    given = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
-    counts = Counter(connection.scalars(given.where(drafts.c.user_id == user_id, *_in(voice))))
+    outcomes = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
+    counts = Counter(connection.scalars(outcomes.where(drafts.c.user_id == user_id, *_in(voice))))
     return {outcome: counts[outcome] for outcome in ("accepted", "edited", "rejected")}
 
 
@@ -208,7 +208,7 @@ def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, 
     bootstrap = Bootstrap([str(number) for number in range(len(sent))])
     distances = [pair.edit["distance"] for pair in sent]
     newer = [float(place >= len(sent) // 2) for place in range(len(sent))]
-    older = [1 - each for each in newer]
+    older = [1 - weight for weight in newer]
     late, early = (
         bootstrap.ratio([distance * part for distance, part in zip(distances, half, strict=True)], half)
         for half in (newer, older)
@@ -229,7 +229,11 @@ def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, 
         "machine_share": bootstrap.mean([pair.edit["machine_share"] for pair in sent]).to_json(),
         "trend": (late - early).to_json() if len(sent) >= LEAST_FOR_TREND else None,
         "months": [
-            {"month": month, "drafts": len(its), "distance": sum(pair.edit["distance"] for pair in its) / len(its)}
-            for month, its in months.items()
+            {
+                "month": month,
+                "drafts": len(pairs),
+                "distance": sum(pair.edit["distance"] for pair in pairs) / len(pairs),
+            }
+            for month, pairs in months.items()
         ],
     }

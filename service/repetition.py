@@ -27,8 +27,8 @@ class Repetitions:
     """The runs of words that give a repetition away: of a brief's instructions, not of its request or documents."""
 
     def __init__(self, brief: Brief) -> None:
-        told = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
-        self._runs = {run for sentence in told if brief.instructions for run in _telling(sentence)}
+        sentences = [*_sentences(brief.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
+        self._runs = {run for sentence in sentences if brief.instructions for run in _telling(sentence)}
         for text in (brief.request, *(document.text for document in brief.documents)):
             words = _words(text)
             self._runs -= {words[at : at + size] for size in (LEAST, RUN) for at in range(len(words))}
@@ -59,15 +59,15 @@ class RepetitionFilter:
         if not self._repetitions:
             return text
         self._held += text
-        given, start = "", 0
+        certain, start = "", 0
         for end in SENTENCE.finditer(self._held):
             # more blanks may follow, and "1." ends no sentence
             if end.end() == len(self._held) or not re.search(r"[^\W\d]|\n", self._held[start : end.end()]):
                 continue
-            given += self._sentence(self._held[start : end.end()])
+            certain += self._sentence(self._held[start : end.end()])
             start = end.end()
         self._held = self._held[start:]
-        return given
+        return certain
 
     def finish(self) -> str:
         """Return the part that was held back and is no repetition."""

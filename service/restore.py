@@ -103,14 +103,14 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
 
 
 def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]], bool]) -> Restored:
-    made = 0
+    restored = 0
     problems = []
     for position, item in enumerate(items, start=1):
         try:
-            made += put(as_object(item))
+            restored += put(as_object(item))
         except InputError as error:
             problems.append(f"{kind}.{position}: {error.message}")
-    return Restored(made, len(items) - made - len(problems), tuple(problems))
+    return Restored(restored, len(items) - restored - len(problems), tuple(problems))
 
 
 def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:

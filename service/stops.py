@@ -20,9 +20,9 @@ class StopFilter:
             return ""
         self._held += text
         # (end, start) of each: the first to be complete counts, as when the text comes letter by letter
-        found = [(at + len(stop), at) for stop in self._stops if (at := self._held.find(stop)) >= 0]
-        self.ended = bool(found)
-        return self._give(min(found)[1] if found else _certain(self._held, *self._stops))
+        ends = [(at + len(stop), at) for stop in self._stops if (at := self._held.find(stop)) >= 0]
+        self.ended = bool(ends)
+        return self._give(min(ends)[1] if ends else _certain(self._held, *self._stops))
 
     def finish(self) -> str:
         """Return the part that was held back and belongs to the text after all."""

@@ -47,11 +47,11 @@ class TextPart(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _readable(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("type") != "text":
-            message = unreadable_part(given.get("type"))
+    def _readable(cls, part: Any) -> Any:
+        if isinstance(part, dict) and part.get("type") != "text":
+            message = unreadable_part(part.get("type"))
             raise PydanticCustomError("unsupported", "{message}", {"message": message})
-        return given
+        return part
 
     type: Literal["text"] = Field(description="Always `text`.")
     text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
@@ -201,8 +201,8 @@ class ModelList(BaseModel):
 
 @router.get("/models", summary="List models: each voice is one")
 async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
-    found = await in_thread(all_voices, services, caller.user.id)
-    named = [(voice.name, voice.created_at) for voice in found if voice.name != WHOLE_HISTORY]
+    listed = await in_thread(all_voices, services, caller.user.id)
+    named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
     models = [(WHOLE_HISTORY, 0.0), *named]
     return ModelList(object="list", data=[_model(name, created, caller.user.name) for name, created in models])
 

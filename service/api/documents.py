@@ -154,16 +154,16 @@ async def add_documents(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """All are added or none. Same id and content: nothing happens. Same id, other content: 409, the first stays."""
-    given = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
-    additions = [Addition(caller.user.id, document.document()) for document in given]
+    documents_in = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
+    additions = [Addition(caller.user.id, document.document()) for document in documents_in]
     _check_ids([addition.document for addition in additions])
     return await once(services, caller, request, idempotency_key, lambda connection: _add(connection, additions))
 
 
-def _check_ids(given: list[Document]) -> None:
+def _check_ids(documents: list[Document]) -> None:
     """Check that documents of one body that share an id are equal. Raises Conflict if they are not."""
     first: dict[str, tuple[int, Document]] = {}
-    for place, document in enumerate(given):
+    for place, document in enumerate(documents):
         earlier, other = first.setdefault(document.id, (place, document))
         if (other.text, other.request, other.voice) != (document.text, document.request, document.voice):
             raise Conflict(
@@ -344,10 +344,10 @@ def _delete(services: Services, user_id: int, document_id: str) -> bool:
     return services.forget_deleted(user_id)
 
 
-def _marked(connection: Connection, user_id: int, found: list[Document]) -> list[DocumentOut]:
+def _marked(connection: Connection, user_id: int, listed: list[Document]) -> list[DocumentOut]:
     """The documents, those with their mark that were sent from drafts."""
-    sent = feedback.sent_drafts(connection, user_id, [document.id for document in found])
-    return [_out(document, sent.get(document.id)) for document in found]
+    sent = feedback.sent_drafts(connection, user_id, [document.id for document in listed])
+    return [_out(document, sent.get(document.id)) for document in listed]
 
 
 def _out(document: Document, sent: feedback.Feedback | None) -> DocumentOut:

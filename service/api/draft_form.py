@@ -70,8 +70,8 @@ class RetrievalOut(BaseModel):
     def of(cls, retrieval: Retrieval) -> Self:
         return cls(
             documents=[
-                Evidence(id=found.document.id, score=found.score, excerpt=excerpt(found.document.text))
-                for found in retrieval.documents
+                Evidence(id=scored.document.id, score=scored.score, excerpt=excerpt(scored.document.text))
+                for scored in retrieval.documents
             ],
             top_score=retrieval.top_score,
             threshold=retrieval.threshold,

@@ -121,10 +121,10 @@ async def _create_once(
     """A repeated call gets the record: a copy of a text would outlive its deletion."""
 
     async def work(store: Store) -> Answer:
-        def kept(connection: Connection, draft: Draft) -> None:
+        def store_id(connection: Connection, draft: Draft) -> None:
             store(connection, Answer(200, draft.id))
 
-        events = admission_of(request).admit(services.drafter.draft(caller.user, commission, kept))
+        events = admission_of(request).admit(services.drafter.draft(caller.user, commission, store_id))
         draft = await while_connected(request, lambda: finished(events))
         services.metrics.count_draft(draft)
         return Answer(200, DraftOut.of(draft).model_dump_json())

@@ -60,16 +60,16 @@ async def give_feedback(
 
 
 def _give(connection: Connection, user_id: int, body: FeedbackIn) -> Answer:
-    given = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
-    return Answer(201, orjson.dumps(feedback_body(given)).decode())
+    recorded = feedback.add(connection, user_id, body.draft_id, body.outcome, body.final_text)
+    return Answer(201, orjson.dumps(feedback_body(recorded)).decode())
 
 
-def feedback_body(given: feedback.Feedback) -> dict[str, object]:
+def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:
     return {
-        "id": given.id,
+        "id": recorded.id,
         "object": "feedback",
-        "draft_id": given.draft_id,
-        "outcome": given.outcome,
-        "document_id": given.document_id,
-        "created_at": given.created_at,
+        "draft_id": recorded.draft_id,
+        "outcome": recorded.outcome,
+        "document_id": recorded.document_id,
+        "created_at": recorded.created_at,
     }

@@ -26,23 +26,23 @@ PARTS = {"image_url": "Images", "input_image": "Images", "input_audio": "Recordi
 OPTIONAL = (None, "auto", "none")  # of tools: the model may answer with a text
 
 
-def passed_over(given: dict[str, Any]) -> list[str]:
+def passed_over(fields: dict[str, Any]) -> list[str]:
     """The names of the fields that are passed over. Raises InputError for what cannot be: a text is no answer to it."""
     for name in ("tool_choice", "function_call"):
-        if given.get(name) not in OPTIONAL:
+        if fields.get(name) not in OPTIONAL:
             raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
     for name in ("logprobs", "top_logprobs", "audio"):
-        if given.get(name):
+        if fields.get(name):
             raise _unsupported(name, f"'{name}' is not supported: a draft is plain text.")
-    modalities = given.get("modalities") or ["text"]
+    modalities = fields.get("modalities") or ["text"]
     if modalities != ["text"]:
         raise _unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
-    kind = given.get("response_format")
+    kind = fields.get("response_format")
     if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
         raise _unsupported("response_format", "'response_format' must be text: a draft is a letter, not JSON.")
-    if given.get("n") not in (None, 1):
+    if fields.get("n") not in (None, 1):
         raise _unsupported("n", "'n' must be 1: the likeliest draft is one.")
-    return [name for name in PASSED_OVER if given.get(name)]
+    return [name for name in PASSED_OVER if fields.get(name)]
 
 
 def unreadable_part(kind: object) -> str:

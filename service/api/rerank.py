@@ -30,8 +30,8 @@ class TextDocument(BaseModel):
     text: Text = Field(description="The document's text.", examples=["Reset the index after a failed merge."])
 
 
-def _shape(given: Any) -> str:
-    return "(text)" if isinstance(given, str) else "(object)"
+def _shape(document: Any) -> str:
+    return "(text)" if isinstance(document, str) else "(object)"
 
 
 GivenDocument = Annotated[
@@ -66,7 +66,7 @@ class RerankIn(BaseModel):
 
     def texts(self) -> list[str]:
         """The texts of the documents, cut to the limit of tokens."""
-        whole = [given if isinstance(given, str) else given.text for given in self.documents]
+        whole = [document if isinstance(document, str) else document.text for document in self.documents]
         if self.max_tokens_per_doc is None:
             return whole
         return [text[: self.max_tokens_per_doc * CHARACTERS_A_TOKEN] for text in whole]
@@ -129,15 +129,15 @@ def _rerank(services: Services, body: RerankIn, name: str | None, version: str) 
     ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in enumerate(texts)])
     calibration = retriever.calibration
     results = []
-    for found in ranking[: body.top_n]:
-        index = int(found.document.id)
-        given = body.documents[index]
-        shown = {"text": given} if isinstance(given, str) else given.model_dump()
+    for scored in ranking[: body.top_n]:
+        index = int(scored.document.id)
+        document = body.documents[index]
+        shown = {"text": document} if isinstance(document, str) else document.model_dump()
         results.append(
             RerankResult(
                 index=index,
-                relevance_score=calibration.relevance(found.score),
-                score=found.score,
+                relevance_score=calibration.relevance(scored.score),
+                score=scored.score,
                 document=shown if body.return_documents else None,
             )
         )

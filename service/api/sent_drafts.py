@@ -23,10 +23,10 @@ class SentDraftOut(BaseModel):
     )
 
 
-def sent_draft_out(given: Feedback | None) -> SentDraftOut | None:
+def sent_draft_out(feedback: Feedback | None) -> SentDraftOut | None:
     """None for a document that was never a draft."""
-    if given is None or given.edit is None:
+    if feedback is None or feedback.edit is None:
         return None
-    share = float(given.edit["machine_share"])
-    sample = given.mine or (given.mine is None and share <= MOSTLY)
-    return SentDraftOut(draft_id=given.draft_id, machine_share=share, mine=given.mine, sample=bool(sample))
+    share = float(feedback.edit["machine_share"])
+    sample = feedback.mine or (feedback.mine is None and share <= MOSTLY)
+    return SentDraftOut(draft_id=feedback.draft_id, machine_share=share, mine=feedback.mine, sample=bool(sample))

@@ -55,22 +55,22 @@ used by programs: a writing tool works by taking <code>{address}v1</code> as its
 
 def assets() -> Mount:
     """The files of the documentation's page."""
-    found = find_spec(GIVEN_WITH)
-    assert found is not None, "it is a dependency"
-    assert found.origin is not None, "it is a package with files"
-    return Mount("/docs/assets", StaticFiles(directory=Path(found.origin).parent / "static"))
+    package = find_spec(GIVEN_WITH)
+    assert package is not None, "it is a dependency"
+    assert package.origin is not None, "it is a package with files"
+    return Mount("/docs/assets", StaticFiles(directory=Path(package.origin).parent / "static"))
 
 
 def names_of(routers: Iterable[APIRouter]) -> tuple[str, ...]:
     """The documented routes, "GET /v1/documents", in order of their paths."""
-    found = {
+    routes = {
         (route.path.replace(":path", ""), method)
         for router in routers
         for route in router.routes
         if isinstance(route, APIRoute) and route.include_in_schema
         for method in route.methods or ()
     }
-    return tuple(f"{method} {path}" for path, method in sorted(found))
+    return tuple(f"{method} {path}" for path, method in sorted(routes))
 
 
 @router.api_route("/", methods=BOTH)

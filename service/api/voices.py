@@ -82,8 +82,8 @@ VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["ema
 
 @router.get("", summary="List your voices")
 async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
-    found = await in_thread(all_voices, services, caller.user.id)
-    return VoiceList(object="list", data=[_out(voice) for voice in found])
+    listed = await in_thread(all_voices, services, caller.user.id)
+    return VoiceList(object="list", data=[_out(voice) for voice in listed])
 
 
 def all_voices(services: Services, user_id: int) -> list[Voice]:
@@ -101,18 +101,18 @@ def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
     retriever, model = services.histories.retriever.fingerprint, services.model.name
     with services.database.read() as connection:
         voice = voices.get_or_whole(connection, user_id, name)
-        found = calibrations.of_voice(connection, user_id, None if name == WHOLE_HISTORY else name)
+        calibrated = calibrations.of_voice(connection, user_id, None if name == WHOLE_HISTORY else name)
     shown = [
         CalibrationOut(
-            id=each.id,
-            retriever=each.key.retriever,
-            model=each.key.model,
-            in_use=(each.key.retriever, each.key.model) == (retriever, model),
-            settings=each.settings,
-            figures=each.figures,
-            created_at=each.created_at,
+            id=calibration.id,
+            retriever=calibration.key.retriever,
+            model=calibration.key.model,
+            in_use=(calibration.key.retriever, calibration.key.model) == (retriever, model),
+            settings=calibration.settings,
+            figures=calibration.figures,
+            created_at=calibration.created_at,
         )
-        for each in found
+        for calibration in calibrated
     ]
     return CalibratedVoiceOut(**_out(voice).model_dump(), calibrations=shown)
 

@@ -112,17 +112,17 @@ async def _drafts(study: Study, scribe: Scribe) -> list[dict[int, str]]:
     """For each text its drafts by the number of documents; empty where one of them is missing."""
     prompts = study.draft_prompts(scribe)
     answers = iter(await scribe.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
-    found = []
+    drafts = []
     for text in study.past:
         mine = {number: draft_of(next(answers)).text for number in study.numbers(text)}
-        found.append({number: draft for number, draft in mine.items() if draft} if all(mine.values()) else {})
-    return found
+        drafts.append({number: draft for number, draft in mine.items() if draft} if all(mine.values()) else {})
+    return drafts
 
 
-def _check_enough(found: Sequence[object], what: str) -> None:
-    if len(found) < LEAST_TEXTS:
+def _check_enough(texts: Sequence[object], what: str) -> None:
+    if len(texts) < LEAST_TEXTS:
         raise InputError(
-            f"Only {len(found)} texts were {what}, fewer than {LEAST_TEXTS}; run it again to ask for the rest.",
+            f"Only {len(texts)} texts were {what}, fewer than {LEAST_TEXTS}; run it again to ask for the rest.",
             code="too_few_texts",
         )
 
@@ -140,7 +140,7 @@ def _choose_showing(study: Study, drafts: Sequence[Mapping[int, str]], ruler: Ru
     measured = ruler.measure([text for text, _ in written], [draft for _, draft in written])
     starts = np.cumsum([0, *(len(mine) for mine in drafts[:-1])])
     at = np.array([[start + place for place in mine] for start, mine in zip(starts, places, strict=True)])
-    values = {name: each[at] for name, each in measured.items()}
+    values = {name: scores[at] for name, scores in measured.items()}
     scores = combined(values)
     choice = choose_option(scores)
     showing = showings[choice.place]
@@ -173,7 +173,9 @@ def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], rule
     between = ((known[1:] + known[:-1]) / 2).tolist()
     thetas: list[float | None] = list(dict.fromkeys((study.trained.threshold, None, EVERYTHING, *between)))
     revises = np.column_stack([scores < (-np.inf if theta is None else theta) for theta in thetas])  # (N, O)
-    values = {name: np.where(revises, each[len(past) :, None], each[: len(past), None]) for name, each in both.items()}
+    values = {
+        name: np.where(revises, scored[len(past) :, None], scored[: len(past), None]) for name, scored in both.items()
+    }
     together = combined(values)
     choice = choose_option(together)
     theta = thetas[choice.place]
@@ -187,11 +189,11 @@ def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], rule
         "gain": _gains(choice.gain, values, together),
         "curve": [
             {
-                "threshold": theta_json(each),
+                "threshold": theta_json(theta),
                 "share_revised": round(float(revises[:, place].mean()), 4),
                 **{name: round(float(mine[:, place].mean()), 6) for name, mine in values.items()},
             }
-            for place, each in enumerate(thetas)
+            for place, theta in enumerate(thetas)
         ],
     }
     return ({} if choice.place == 0 else {"threshold": theta_json(theta)}), account
@@ -199,4 +201,4 @@ def _choose_theta(study: Study, pairs: Sequence[tuple[PastText, str, str]], rule
 
 def _gains(gain: Any, values: Values, together: Any) -> Json:
     """The held-out gain over the default by each metric, and by all together in standard deviations."""
-    return {name: gain(each).to_json() for name, each in chain(values.items(), [("combined", together)])}
+    return {name: gain(figures).to_json() for name, figures in chain(values.items(), [("combined", together)])}

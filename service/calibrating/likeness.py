@@ -24,14 +24,14 @@ class HeldOutLikeness:
     def of(cls, past: Sequence[PastText]) -> HeldOutLikeness:
         """The models of the person's texts, with a fifth of the past texts and their copies held out in turn."""
         targets = list(dict.fromkeys(text.target for text in past))
-        own = list(dict.fromkeys(text for each in past for text in each.own_texts))
+        own = list(dict.fromkeys(text for entry in past for text in entry.own_texts))
         register = nearest_register(own)
-        found: dict[str, Likeness] = {}
+        models: dict[str, Likeness] = {}
         for fold in range(FOLDS):
             held_out = set(targets[fold::FOLDS])
             fitted = Likeness.fit([text for text in own if text not in held_out], register)
-            found |= {text: fitted for text in held_out if fitted.score(text).probability is not None}
-        return cls(found)
+            models |= {text: fitted for text in held_out if fitted.score(text).probability is not None}
+        return cls(models)
 
     def measure(self, targets: Sequence[str], drafts: Sequence[str]) -> Floats:
         """The probability that the person wrote each draft, (N,). If it is unknown for one draft of a text, all drafts

@@ -25,11 +25,11 @@ LEAST_SHARE = 0.5  # of the past texts that likeness can score, else it is no me
 
 def rouge2(target: str, draft: str) -> float:
     """ROUGE-2 F1 as the library ``rouge-score`` gives it without stemming, which a base installation does not have."""
-    one, other = (Counter(pairwise(words)) for words in map(_words, (target, draft)))
-    shared = sum((one & other).values())
+    of_target, of_draft = (Counter(pairwise(words)) for words in map(_words, (target, draft)))
+    shared = sum((of_target & of_draft).values())
     if not shared:
         return 0.0
-    precision, recall = shared / sum(other.values()), shared / sum(one.values())
+    precision, recall = shared / sum(of_draft.values()), shared / sum(of_target.values())
     return 2 * precision * recall / (precision + recall)
 
 
@@ -63,18 +63,18 @@ class Ruler:
     def measure(self, past: Sequence[PastText], drafts: Sequence[str]) -> dict[str, Floats]:
         """Each metric of each draft, (N,)."""
         targets = [text.target for text in past]
-        found: dict[str, Floats] = {
+        measured: dict[str, Floats] = {
             ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)]),
         }
         if LIKENESS not in self.left_out:
-            found[LIKENESS] = self._likeness.measure(targets, drafts)
+            measured[LIKENESS] = self._likeness.measure(targets, drafts)
         if self._bertscore is not None:
-            found[BERTSCORE] = np.asarray(self._bertscore.scores(targets, drafts), np.float64)
-        return {name: found[name] for name in self.names}
+            measured[BERTSCORE] = np.asarray(self._bertscore.scores(targets, drafts), np.float64)
+        return {name: measured[name] for name in self.names}
 
 
 def combined(values: Mapping[str, Floats]) -> Floats:
     """The mean of the metrics, (N, O), each in its standard deviations over all that was written; one that is the same
     everywhere counts for nothing."""
-    scaled = [each / each.std() if each.std() > 0 else np.zeros_like(each) for each in values.values()]
+    scaled = [scores / scores.std() if scores.std() > 0 else np.zeros_like(scores) for scores in values.values()]
     return np.asarray(np.mean(scaled, axis=0))

@@ -28,7 +28,7 @@ class PastText:
     @property
     def own_texts(self) -> tuple[str, ...]:
         """The texts that the person had written before it."""
-        return tuple(found.document.text for found in self.ranking)
+        return tuple(scored.document.text for scored in self.ranking)
 
 
 def past_texts(
@@ -42,13 +42,15 @@ def past_texts(
     """At most so many texts, the latest first, and the number of those left out by reason; ``documents`` are oldest
     first. Texts that a model ``drafted``, given by their ids, would be measured against themselves; those that are
     mostly the ``machine``'s are in no ranking."""
-    found: list[PastText] = []
+    past: list[PastText] = []
     left_out: Counter[str] = Counter()
     for place in reversed(range(len(documents))):
-        if len(found) == most:
+        if len(past) == most:
             break
         document = documents[place]
-        before = [each for each in documents[:place] if each.text != document.text and each.id not in machine]
+        before = [
+            earlier for earlier in documents[:place] if earlier.text != document.text and earlier.id not in machine
+        ]
         if document.id in drafted:
             left_out[DRAFTED] += 1
         elif not (document.request or "").strip():
@@ -58,6 +60,6 @@ def past_texts(
         else:
             asked = Request(document.request or "", document.timestamp)
             ranking = ranked(before, retriever.index(before), asked)
-            found.append(PastText(document.text, asked.text, tuple(ranking)))
+            past.append(PastText(document.text, asked.text, tuple(ranking)))
             advance()
-    return found, left_out
+    return past, left_out

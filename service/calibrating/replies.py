@@ -32,8 +32,8 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
             f"Another calibration of '{user.name}' is running; wait for its end.", param="user", code="in_use"
         ) from error
     try:
-        with open_replies(home / FOLDER / f"{user.id}.sqlite") as kept:
-            yield kept
+        with open_replies(home / FOLDER / f"{user.id}.sqlite") as store:
+            yield store
     finally:
         lock.release()
 

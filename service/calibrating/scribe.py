@@ -32,12 +32,12 @@ class Scribe:
         self,
         model: ChatModel,
         identity: str,
-        kept: ReplyStore,
+        store: ReplyStore,
         limits: SpendingLimits,
     ) -> None:
         self.model = model
         self._identity = identity
-        self._kept = kept
+        self._kept = store
         self._limits = limits
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
         self.asked: list[Asked] = []
@@ -53,7 +53,7 @@ class Scribe:
         PearlError at the highest cost."""
         asked, questions = self._asked(decoding), _questions(prompts)
         limits = self._limits
-        spent = sum(each.cost or 0.0 for each in self.asked)
+        spent = sum(run.cost or 0.0 for run in self.asked)
         terms = Terms(
             limits.in_flight,
             limits.prices,
@@ -64,8 +64,8 @@ class Scribe:
         watch = self.watch(label, survey(asked, questions, self._kept).missing)
         done = await elicit(asked, questions, self._kept, terms, watch)
         self.asked.append(done)
-        found = iter(replies(asked, questions, self._kept, done))
-        return [Failed(ContextExceeded.default_code) if prompt is None else next(found) for prompt in prompts]
+        answers = iter(replies(asked, questions, self._kept, done))
+        return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]
 
     def _asked(self, decoding: Decoding) -> AskedModel:
         return AskedModel(asking(self.model), self._identity, decoding, self.model.count_tokens, self.model.name)

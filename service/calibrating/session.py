@@ -76,22 +76,22 @@ def calibrate_user(session: Session) -> dict[str, Any]:
     try:
         services.database.migrate()
         subject = _subject(services, session, model)
-        with kept_replies(settings.home, subject.user) as kept:
+        with kept_replies(settings.home, subject.user) as store:
             study, left_out = _study(services, session, subject, console)
             at_once = calls_at_once(settings, session.in_flight)
             limits = SpendingLimits(session.prices, session.max_cost, Budget(session.budget_minutes), at_once)
-            scribe = Scribe(model, writer_of(settings), kept, limits)
+            scribe = Scribe(model, writer_of(settings), store, limits)
             if session.max_cost is not None:
                 study = affordable(study, scribe, session.prices, session.max_cost)
             report = subject.to_json() | {"texts": len(study.past), "left_out": left_out}
-            found = estimate(study, scribe)
-            report["estimate"] = found.to_json(session.prices)
-            _say_estimate(found, len(study.past), session.prices, console)
+            survey = estimate(study, scribe)
+            report["estimate"] = survey.to_json(session.prices)
+            _say_estimate(survey, len(study.past), session.prices, console)
             if session.dry_run:
                 return report
             with watched(console) as scribe.watch:
                 outcome = asyncio.run(_calibrated(study, scribe, Ruler(study.past, bertscore=session.bertscore)))
-        asked = {"calls": sum(each.calls for each in scribe.asked), "cost": _sum([each.cost for each in scribe.asked])}
+        asked = {"calls": sum(run.calls for run in scribe.asked), "cost": _sum([run.cost for run in scribe.asked])}
         stored = _store(services, subject, outcome)
         _say_outcome(subject, outcome, console)
         return report | {"asked": asked, "id": stored.id, "settings": stored.settings, **stored.figures}
@@ -114,11 +114,13 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
     services.embed(user.id)
     with services.database.read() as connection:
         history = documents.all_of_user(connection, user.id, subject.key.voice)
-        own = {each.id for each in documents.samples(connection, user.id, subject.key.voice)}
-        sent = {each.document_id for each in feedback.all_of_user(connection, user.id) if each.document_id}
+        own = {document.id for document in documents.samples(connection, user.id, subject.key.voice)}
+        sent = {entry.document_id for entry in feedback.all_of_user(connection, user.id) if entry.document_id}
     retriever = services.retriever_of(user.id)
     with console.status("Ranking what lay before each text..."):
-        past, left_out = past_texts(history, retriever, session.texts, sent, {each.id for each in history} - own)
+        past, left_out = past_texts(
+            history, retriever, session.texts, sent, {document.id for document in history} - own
+        )
     if len(past) < LEAST_TEXTS:
         why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(left_out.items()))
         where = f"the voice '{subject.key.voice}'" if subject.key.voice else "the history"
@@ -146,26 +148,26 @@ async def _calibrated(study: Study, scribe: Scribe, ruler: Ruler) -> Calibration
 
 def _store(services: Services, subject: Subject, outcome: CalibrationOutcome) -> StoredCalibration:
     """Keep the outcome. Raises NotFound where the user or the voice was deleted meanwhile."""
-    made = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
+    calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
         gone = subject.user.id not in users.lock(connection, {subject.user.id})
         if not gone:
-            calibrations.put(connection, subject.user.id, made)
+            calibrations.put(connection, subject.user.id, calibration)
     if gone:
         forget_replies(services.settings.home, subject.user.id)
         raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
-    return made
+    return calibration
 
 
 def _sum(costs: list[float | None]) -> float | None:
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
-def _say_estimate(found: Survey, texts: int, prices: Prices, console: Console) -> None:
-    cost = prices.of(found.most)
-    said = "" if cost is None else f", which cost at most {cost:.4g}"
+def _say_estimate(survey: Survey, texts: int, prices: Prices, console: Console) -> None:
+    cost = prices.of(survey.most)
+    price = "" if cost is None else f", which cost at most {cost:.4g}"
     console.print(
-        f"{texts} texts: {found.missing:,} calls at most{said}; {found.kept:,} replies are kept from before.",
+        f"{texts} texts: {survey.missing:,} calls at most{price}; {survey.kept:,} replies are kept from before.",
         highlight=False,
         soft_wrap=True,
     )

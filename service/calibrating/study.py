@@ -73,7 +73,7 @@ class Study:
     def brief(self, text: PastText, number: int) -> Brief:
         """The order to draft the text with so many of its documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), so_many=self.exactly)
-        shown = tuple(found.document for found in best[:number])
+        shown = tuple(scored.document for scored in best[:number])
         return Brief(self.template, text.request, shown, self.instructions)
 
     def draft_prompts(self, scribe: Scribe) -> list[list[Prompt | None]]:
@@ -93,9 +93,9 @@ class Study:
     def showings(self) -> list[Showing]:
         """Every margin and k that is tried, the default first."""
         gaps = [
-            text.top_score - found.score
+            text.top_score - scored.score
             for text in self.past
-            for found in choose(text.ranking, self.k, replace(self.trained, margin=None))[1:]
+            for scored in choose(text.ranking, self.k, replace(self.trained, margin=None))[1:]
         ]
         margins = [self.trained.margin, None, *(np.quantile(gaps, GAPS).tolist() if gaps else ())]
         tried = [Showing(margin, k) for k in range(self.k, 0, -1) for margin in dict.fromkeys(margins)]

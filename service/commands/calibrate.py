@@ -91,9 +91,9 @@ def calibrate(options: CalibrateOptions) -> None:
         options.dry_run,
         options.bertscore,
     )
-    found = calibrate_user(session)
+    report = calibrate_user(session)
     if options.json:
-        write_json(options.json, found)
+        write_json(options.json, report)
 
 
 app.command(epilog=EXAMPLES)(bundled(calibrate))

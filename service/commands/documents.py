@@ -86,7 +86,7 @@ def _show_page(user: str | None, voice: str | None, wanted: PageQuery, json: str
             voices.get(connection, owner.id, voice)
         page = documents.page(connection, owner.id, wanted, voice)
     if json:
-        write_json(json, {"documents": [asdict(each) for each in page.documents], "has_more": page.has_more})
+        write_json(json, {"documents": [asdict(document) for document in page.documents], "has_more": page.has_more})
         return
     if not page.documents:
         typer.echo("No documents." if wanted.words is None else f"No document contains {wanted.words!r}.", err=True)
@@ -149,8 +149,8 @@ def delete(
                 removed = documents.remove_all(connection, owner.id, chosen)
             else:
                 removed = len(set(ids))
-                for each in dict.fromkeys(ids):
-                    documents.remove(connection, owner.id, each)
+                for document_id in dict.fromkeys(ids):
+                    documents.remove(connection, owner.id, document_id)
         erase(database)
     typer.echo(f"Deleted {counted(removed, 'document')}.", err=True)
 

@@ -88,21 +88,22 @@ def edit(
     instructions = check_characters(options.instructions, param="instructions")
     rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
     settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
-    found, asked = asyncio.run(_ask(settings, options, text, instructions))
+    candidates, asked = asyncio.run(_ask(settings, options, text, instructions))
     if rewards is None:
-        editing = only_edit(text, found[0])
+        editing = only_edit(text, candidates[0])
     else:
-        editing = editing_of(text, found, select(text, [each.text for each in found], rewards))
+        editing = editing_of(text, candidates, select(text, [candidate.text for candidate in candidates], rewards))
     edited = edited_text(editing)
     if options.json:
         write_json(
-            options.json, {"text": edited, **asdict(editing), "proposed": _proposed(found), "calls": asked.to_json()}
+            options.json,
+            {"text": edited, **asdict(editing), "proposed": _proposed(candidates), "calls": asked.to_json()},
         )
         return
     typer.echo(edited)
     lines = list(editing_lines(editing))
     if rewards is None:
-        lines += [f"  ! {row['span']!r}: {row['refused']}" for row in _proposed(found) if row["refused"]]
+        lines += [f"  ! {row['span']!r}: {row['refused']}" for row in _proposed(candidates) if row["refused"]]
     typer.echo("\n".join(lines), err=True)
 
 
@@ -119,24 +120,24 @@ async def _ask(settings: Settings, options: EditOptions, text: str, instructions
     )
     model = make_chat_model(settings, in_flight=options.max_in_flight)
     try:
-        with open_replies(options.replies or settings.home / "editor-replies.sqlite") as kept:
-            desk = EditorDesk(model, writer_of(settings), kept, terms)
+        with open_replies(options.replies or settings.home / "editor-replies.sqlite") as store:
+            desk = EditorDesk(model, writer_of(settings), store, terms)
             return await desk.candidates(text, options.candidates, UNWATCHED, instructions)
     finally:
         await model.close()
 
 
-def _proposed(found: Sequence[Candidate]) -> list[dict[str, Any]]:
+def _proposed(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
     """Every proposed edit by candidate, with the reason where it was not executed."""
     rows = []
-    for number, candidate in enumerate(found):
+    for number, candidate in enumerate(candidates):
         edits: list[tuple[SpanEdit | PlacedEdit, str | None]] = []
         if candidate.execution is not None:
             edits += [(placed, None) for placed in candidate.execution.placed]
         edits += [(refused.edit, refused.reason) for refused in candidate.refused]
         for proposed, reason in edits:
-            told = {"span": proposed.span, "rewrite": proposed.rewrite, "category": proposed.category}
-            rows.append({"candidate": number, **told, "refused": reason})
+            edit = {"span": proposed.span, "rewrite": proposed.rewrite, "category": proposed.category}
+            rows.append({"candidate": number, **edit, "refused": reason})
     return rows
 
 

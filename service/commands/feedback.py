@@ -36,8 +36,8 @@ def feedback(
     json: str | None = JSON_OPTION,
 ) -> None:
     """Say what became of a draft: the text that was sent becomes part of the history, which later drafts learn from."""
-    given = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
-    outcomes = [outcome for outcome, chosen in given.items() if chosen]
+    chosen_outcomes = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
+    outcomes = [outcome for outcome, chosen in chosen_outcomes.items() if chosen]
     if len(outcomes) != 1:
         raise InputError("Give one of --accepted, --edited FILE and --rejected.", param="outcome")
     check_writable("--json", json)

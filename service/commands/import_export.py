@@ -46,12 +46,12 @@ def export_command() -> Any:
                 raise InputError(f"{source}: it names no user; say whose it is with --user.", param="user")
             with database.write() as connection:
                 restored = restore(connection, reader.user, reader.others)
-        show_summary(summary, 0, json, {kind: asdict(each) for kind, each in restored.items()})
-        for kind, each in restored.items():
-            for problem in each.problems[:PROBLEMS_SHOWN]:
+        show_summary(summary, 0, json, {kind: asdict(outcome) for kind, outcome in restored.items()})
+        for kind, outcome in restored.items():
+            for problem in outcome.problems[:PROBLEMS_SHOWN]:
                 typer.echo(printable(f"{source}: {problem}"), err=True)
-            if json is None and (each.restored or each.already_there or each.problems):
-                typer.echo(f"{kind}: {each.restored:,} restored, {each.already_there:,} already there", err=True)
+            if json is None and (outcome.restored or outcome.already_there or outcome.problems):
+                typer.echo(f"{kind}: {outcome.restored:,} restored, {outcome.already_there:,} already there", err=True)
 
     command = typer.main.get_command(single)
     command.name = EXPORT

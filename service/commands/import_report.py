@@ -79,7 +79,7 @@ def _table(summary: ImportSummary, removed: int) -> Table:
 def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
     """The summary as ``--json`` writes it."""
     fields = asdict(summary)
-    fields["gone"] = sum(len(each.document_ids) for each in summary.gone)
+    fields["gone"] = sum(len(missing.document_ids) for missing in summary.gone)
     fields["removed"] = removed
     fields["errors"] = [
         {name: value for name, value in asdict(problem).items() if value is not None} for problem in summary.errors

@@ -70,8 +70,8 @@ class ImporterGroup(TyperGroup):
                 code="missing_file",
             )
         guess = guess_importer(Path(args[0]))
-        told = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
-        Console(stderr=True).print(Text(told), soft_wrap=True)
+        guessed = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
+        Console(stderr=True).print(Text(guessed), soft_wrap=True)
         return guess.kind, self.get_command(context, guess.kind), args
 
     def format_commands(self, context: Any, formatter: Any) -> None:

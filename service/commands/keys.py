@@ -83,13 +83,13 @@ def _expiry(lifetime: str | None) -> float | None:
 def list_keys(json: str | None = JSON_OPTION) -> None:
     """List the keys with their ids, names, users, last use and expiry."""
     with open_database(load_settings()) as database, database.read() as connection:
-        found = keys.list_all(connection)
+        listed = keys.list_all(connection)
     if json:
-        write_json(json, {"keys": [asdict(key) for key in found]})
-    elif not found:
+        write_json(json, {"keys": [asdict(key) for key in listed]})
+    elif not listed:
         typer.echo("No keys; make one with 'pearl keys create --user NAME'.", err=True)
     else:
-        show_table(("id", "name", "key", "created", "last used", "expires", "of"), (_row(key) for key in found))
+        show_table(("id", "name", "key", "created", "last used", "expires", "of"), (_row(key) for key in listed))
 
 
 def _row(key: KeySummary) -> tuple[str, ...]:

@@ -26,13 +26,15 @@ app = typer.Typer(
 def list_imports(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """List the imports that brought a user something, the newest first."""
     with open_database(load_settings()) as database, database.read() as connection:
-        found = imports.list_all(connection, users.chosen(connection, user).id)
+        past = imports.list_all(connection, users.chosen(connection, user).id)
     if json:
-        write_json(json, {"imports": [asdict(each) for each in found]})
-    elif not found:
+        write_json(json, {"imports": [asdict(past_import) for past_import in past]})
+    elif not past:
         typer.echo("No imports.", err=True)
     else:
-        show_table(("id", "when", "kind", "source", "brought", "still there"), (_row(each) for each in found))
+        show_table(
+            ("id", "when", "kind", "source", "brought", "still there"), (_row(past_import) for past_import in past)
+        )
 
 
 def _row(past: PastImport) -> tuple[object, ...]:

@@ -22,14 +22,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 def list_users(json: str | None = JSON_OPTION) -> None:
     """List the users with the numbers of their documents, voices, drafts and keys."""
     with open_database(load_settings()) as database, database.read() as connection:
-        found = user_counts.list_all(connection)
+        listed = user_counts.list_all(connection)
     if json:
-        write_json(json, {"users": [asdict(each) for each in found]})
-    elif not found:
+        write_json(json, {"users": [asdict(user) for user in listed]})
+    elif not listed:
         typer.echo("No users yet; import a history (pearl import PATH --user me).", err=True)
     else:
         columns = ("name", "documents", "voices", "drafts", "keys", "latest document", "since")
-        show_table(columns, (_row(each) for each in found))
+        show_table(columns, (_row(user) for user in listed))
 
 
 def _row(user: UserCounts) -> tuple[object, ...]:
@@ -47,7 +47,7 @@ def delete(
     with open_database(settings) as database:
         with database.read() as connection:
             user = users.get(connection, name)
-            has = next(each for each in user_counts.list_all(connection) if each.name == name)
+            has = next(counts for counts in user_counts.list_all(connection) if counts.name == name)
         everything = ", ".join(
             counted(count, noun)
             for count, noun in ((has.documents, "document"), (has.voices, "voice"), (has.drafts, "draft"))

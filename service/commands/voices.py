@@ -40,13 +40,13 @@ NAME_ARGUMENT = typer.Argument(metavar="NAME", help="Name of the voice, from `pe
 def list_voices(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """List the voices with their numbers of documents."""
     with open_database(load_settings()) as database, database.read() as connection:
-        found = voices.list_all(connection, users.chosen(connection, user).id)
+        listed = voices.list_all(connection, users.chosen(connection, user).id)
     if json:
-        write_json(json, {"voices": [asdict(voice) for voice in found]})
-    elif not found:
+        write_json(json, {"voices": [asdict(voice) for voice in listed]})
+    elif not listed:
         typer.echo("No voices; an import with --voice makes one.", err=True)
     else:
-        show_table(("name", "documents", "template", "k", "instructions"), (_row(voice) for voice in found))
+        show_table(("name", "documents", "template", "k", "instructions"), (_row(voice) for voice in listed))
 
 
 def _row(voice: Voice) -> tuple[object, ...]:
@@ -65,7 +65,10 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
         calibrated = calibrations.of_voice(connection, owner, chosen)
         edits = edits_json(sent_pairs(connection, owner, chosen), outcomes_of(connection, owner, chosen))
     if json:
-        write_json(json, asdict(voice) | {"calibrations": [each.to_json() for each in calibrated], "edits": edits})
+        write_json(
+            json,
+            asdict(voice) | {"calibrations": [calibration.to_json() for calibration in calibrated], "edits": edits},
+        )
         return
     of_template = f"{load_template(voice.template).k} (the template's)"
     show_fields(
@@ -77,11 +80,9 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
         )
     )
     typer.echo(f"instructions: {voice.instructions or '-'}")
-    for each in calibrated:
-        typer.echo(
-            f"calibration: {_settings(each)} (for {each.key.model}, {each.key.retriever}, {moment(each.created_at)})"
-        )
-
+    for calibration in calibrated:
+        key, made = calibration.key, moment(calibration.created_at)
+        typer.echo(f"calibration: {_settings(calibration)} (for {key.model}, {key.retriever}, {made})")
     if edits["drafts"]:
         typer.echo(f"edits: {_edits(edits)}")
 
@@ -128,13 +129,13 @@ def set_voice(
     if k is not None:
         values["k"] = k or None
     with open_database(load_settings()) as database, database.write() as connection:
-        made = voices.put(connection, users.chosen(connection, user).id, name, values)
-        if not made and not values:
+        is_new = voices.put(connection, users.chosen(connection, user).id, name, values)
+        if not is_new and not values:
             raise InputError(
                 f"The voice '{name}' is there already; say what to set with --instructions, --template or -k.",
                 param="name",
             )
-    typer.echo(f"{'Made' if made else 'Changed'} the voice '{name}'.", err=True)
+    typer.echo(f"{'Made' if is_new else 'Changed'} the voice '{name}'.", err=True)
 
 
 @app.command(epilog="Example:\n\n\b\n  pearl voices delete old-blog\n")

@@ -92,14 +92,14 @@ def _for_terminal(text: str) -> str:
     """The text without escape sequences where a terminal would obey them."""
     if not sys.stdout.isatty():
         return text
-    return "".join(each if each in "\n\t" else printable(each) for each in text)
+    return "".join(character if character in "\n\t" else printable(character) for character in text)
 
 
 def _show_evidence(written: Draft) -> None:
     lines = ["", written.id]
     if written.retrieval.documents:
         lines.append("   score  written     request, or how the text begins")
-        lines += [_evidence_line(found) for found in written.retrieval.documents]
+        lines += [_evidence_line(scored) for scored in written.retrieval.documents]
     lines += [note.message for note in written.retrieval.notes]
     if written.revision.applied:
         lines.append(written.revision.message)
@@ -110,7 +110,7 @@ def _show_evidence(written: Draft) -> None:
     typer.echo("\n".join(lines), err=True)
 
 
-def _evidence_line(found: ScoredDocument) -> str:
-    document = found.document
+def _evidence_line(scored: ScoredDocument) -> str:
+    document = scored.document
     about = excerpt(document.request) if document.request else f'"{excerpt(document.text)}"'
-    return f"{found.score:8.4g}  {moment(document.timestamp)[:10]:10}  {printable(about)}"
+    return f"{scored.score:8.4g}  {moment(document.timestamp)[:10]:10}  {printable(about)}"

@@ -46,8 +46,8 @@ class Archive:
     def matching(self, *patterns: str) -> list[str]:
         """Paths in order whose end matches a pattern such as ``c*/messages.json``, whatever their case."""
         lowered = [pattern.lower() for pattern in patterns]
-        found = (name for name in self.files if any(PurePosixPath(name.lower()).match(each) for each in lowered))
-        return sorted(found)
+        names = (name for name in self.files if any(PurePosixPath(name.lower()).match(pattern) for pattern in lowered))
+        return sorted(names)
 
     @contextmanager
     def open(self, name: str, advance: Callable[[int], None] = lambda amount: None) -> Iterator[IO[bytes]]:
@@ -68,7 +68,7 @@ def open_archive(source: Path) -> Iterator[Archive]:
             yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
         elif zipfile.is_zipfile(source):
             with zipfile.ZipFile(source) as packed:
-                sizes = {each.filename: each.file_size for each in packed.infolist() if not each.is_dir()}
+                sizes = {member.filename: member.file_size for member in packed.infolist() if not member.is_dir()}
                 yield Archive(source, sizes, lambda name: packed.open(name))
         else:
             yield Archive(source, {source.name: source.stat().st_size}, lambda name: source.open("rb"))

@@ -73,8 +73,8 @@ def date_in_name(name: str) -> NamedDate | None:
     path = PurePosixPath(name)
     *folders, file = path.with_suffix("").parts
     for part in (file, *reversed(folders)):
-        found = DAY_IN_NAME.search(part)
-        if found and (day := _day(found[1], found[3], found[4], found[5], found[6])):
+        written = DAY_IN_NAME.search(part)
+        if written and (day := _day(written[1], written[3], written[4], written[5], written[6])):
             return day
     years = [folder for folder in folders if YEAR.fullmatch(folder)]
     joined = "/".join(folders)

@@ -30,10 +30,10 @@ def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                listed = sorted(entries, key=lambda entry: entry.name)
         except OSError:
             continue
-        for entry in found:
+        for entry in listed:
             if not hidden and entry.name.startswith("."):
                 continue
             path = Path(entry.path)

@@ -122,19 +122,19 @@ def _check_repository(source: Path) -> None:
 
 
 def _configured_identities(source: Path) -> tuple[str, ...]:
-    found = []
+    identities = []
     for key in ("user.email", "user.name"):
         try:
-            found.append(git_answer(source, "config", key).strip())
+            identities.append(git_answer(source, "config", key).strip())
         except InputError:
             continue
-    if not any(found):
+    if not any(identities):
         raise InputError(
             f"{source}: git knows no user.email or user.name here; say who you are with --me.",
             param="me",
             code="missing_me",
         )
-    return tuple(found)
+    return tuple(identities)
 
 
 def _commits(source: Path, with_paths: bool) -> Iterator[Commit]:

@@ -19,16 +19,16 @@ MAX_FIELD_BYTES = 4_000_000  # more than a text may have, so that a longer one i
 def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
     """The fields that end with NUL, of a huge one its beginning; bytes that are not UTF-8 are replaced."""
     pieces: list[bytes] = []
-    kept = 0
+    held_bytes = 0
     while chunk := stream.read(CHUNK_BYTES):
         first, *others = chunk.split(b"\0")
-        if kept < MAX_FIELD_BYTES:
+        if held_bytes < MAX_FIELD_BYTES:
             pieces.append(first)
-            kept += len(first)
+            held_bytes += len(first)
         for following in others:
             # a commit whose declared encoding is wrong is still worth reading
             yield b"".join(pieces).decode(errors="replace")
-            pieces, kept = [following], len(following)
+            pieces, held_bytes = [following], len(following)
 
 
 def git_answer(source: Path, *arguments: str) -> str:
@@ -64,5 +64,7 @@ def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
                 raise
         if process.returncode:
             complaints.seek(0)
-            said = complaints.read(2_000).decode(errors="replace").strip().splitlines() or ["it failed without a word"]
-            raise InputError(f"{source}: git {arguments[0]}: {said[0].removeprefix('fatal: ')}", code="git_failed")
+            complaint = complaints.read(2_000).decode(errors="replace").strip().splitlines() or [
+                "it failed without a word"
+            ]
+            raise InputError(f"{source}: git {arguments[0]}: {complaint[0].removeprefix('fatal: ')}", code="git_failed")

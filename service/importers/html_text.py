@@ -38,20 +38,20 @@ def html_to_text(html: str) -> str:
 
 def _marks(html: str) -> list[tuple[str, bool, str, str]]:
     """The text up to each tag, and the tag: its name, whether it ends, its attributes."""
-    found = []
+    marks = []
     position = start = 0
     find = _Finder(html)
     while True:
         start = html.find("<", start)
         if start < 0:
-            found.append(("", False, "", html[position:]))
-            return found
+            marks.append(("", False, "", html[position:]))
+            return marks
         if html.startswith("<!--", start):
             end = find.after("-->", start + 2)
-            found.append(("", False, "", html[position:start]))
+            marks.append(("", False, "", html[position:start]))
         elif html.startswith(("<!", "<?"), start):  # Word's conditions and the document's type
             end = find.after(">", start)
-            found.append(("", False, "", html[position:start]))
+            marks.append(("", False, "", html[position:start]))
         else:
             tag = TAG.match(html, start)
             if tag is None:
@@ -59,7 +59,7 @@ def _marks(html: str) -> list[tuple[str, bool, str, str]]:
                 continue
             end = _tag_end(html, tag.end(), find)
             name = tag[2].lower()
-            found.append((name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]))
+            marks.append((name, bool(tag[1]), html[tag.end() : end - 1], html[position:start]))
             if name in ("script", "style", "title") and not tag[1]:  # marks within them are none
                 closing = find.closing(name, end)
                 if closing > end:
@@ -97,10 +97,10 @@ class _Finder:
 
     def after(self, piece: str, position: int, missing: int | None = None) -> int:
         """Past the next such piece; the end of the text where there is none."""
-        found = self._find(piece, position)
-        if found < 0:
+        start = self._find(piece, position)
+        if start < 0:
             return len(self._html) if missing is None else missing
-        return found + len(piece)
+        return start + len(piece)
 
     def value(self, quote: str, position: int) -> int:
         """The position of the next ``=`` before this quote."""

@@ -105,9 +105,9 @@ class _Source:
     def next_is(self, character: str) -> bool:
         """Step over the character if it comes next."""
         self._skip_space()
-        found = self._text.startswith(character, self._at)
-        self._at += found
-        return found
+        is_next = self._text.startswith(character, self._at)
+        self._at += is_next
+        return is_next
 
     def expect(self, character: str, what: str) -> None:
         if not self.next_is(character):

@@ -42,15 +42,15 @@ class JsonlImporter:
                 yield LeftOut.because_of(line.value, where)
                 continue
             try:
-                found = _found(line.value, where, options)
+                item = _found(line.value, where, options)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
                 continue
-            if me and not me.match(found.user):
+            if me and not me.match(item.user):
                 yield LeftOut(where, NOT_MINE)
                 continue
-            others[found.user] += options.user is not None and found.user != options.user
-            yield found
+            others[item.user] += options.user is not None and item.user != options.user
+            yield item
         if named := [f"{user} ({count:,})" for user, count in others.most_common(MAX_NAMED) if count]:
             yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 

@@ -30,9 +30,9 @@ def split_quotes(text: str) -> Parts:
 
 def tidy(lines: list[str]) -> str:
     """The lines as one text: at most one empty line in a row, none at the ends."""
-    kept: list[str] = []
+    tidied: list[str] = []
     for line in lines:
         line = line.rstrip()
-        if line or (kept and kept[-1]):
-            kept.append(line)
-    return "\n".join(kept).strip("\n")
+        if line or (tidied and tidied[-1]):
+            tidied.append(line)
+    return "\n".join(tidied).strip("\n")

@@ -79,7 +79,7 @@ class Entry:
 
     @property
     def whole(self) -> str:
-        return "\n\n".join(each for each in (self.title, split_quotes(self.body).own) if each)
+        return "\n\n".join(part for part in (self.title, split_quotes(self.body).own) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
         time=_seconds(fields["created_utc"]),
         title="" if is_comment else html.unescape(str(fields["title"])).strip(),
         body=html.unescape(body),
-        answers=tuple(str(each) for each in answered if each),
+        answers=tuple(str(name) for name in answered if name),
     )
 
 

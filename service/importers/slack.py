@@ -107,9 +107,9 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
     for path in archive.matching(name):
         try:
             with archive.open(path) as stream:
-                for each in read_array(stream):
-                    if isinstance(each, dict) and isinstance(each.get("id"), str):
-                        yield each
+                for entry in read_array(stream):
+                    if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                        yield entry
         except InputError as error:
             raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
 

@@ -235,8 +235,8 @@ def page(connection: Connection, user_id: int, wanted: PageQuery, voice: str | N
         order=(documents.c.timestamp, documents.c.seq),
         searched=("text",),
     )
-    found = [_document(row) for row in rows]
-    return Page(found, found[-1].id if has_more else None, has_more)
+    listed = [_document(row) for row in rows]
+    return Page(listed, listed[-1].id if has_more else None, has_more)
 
 
 def all_of_user(connection: Connection, user_id: int, voice: str | None = None) -> list[Document]:
@@ -254,10 +254,12 @@ def samples(connection: Connection, user_id: int, voice: str | None = None) -> l
     theirs, and so is every later document with the same text, such as the sent mail in an import.
     """
     machine = _machine_texts(connection, user_id)
-    found = all_of_user(connection, user_id, voice)
+    history = all_of_user(connection, user_id, voice)
     if not machine:
-        return found
-    return [each for each in found if (each.timestamp or 0.0) < machine.get(digest(each.text), math.inf)]
+        return history
+    return [
+        document for document in history if (document.timestamp or 0.0) < machine.get(digest(document.text), math.inf)
+    ]
 
 
 def _machine_texts(connection: Connection, user_id: int) -> dict[bytes, float]:
@@ -276,11 +278,11 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
     """The history, oldest first, a batch in memory at a time."""
     last: str | None = None
     while True:
-        found = page(connection, user_id, PageQuery(batch, last))
-        yield from found.documents
-        if found.next_cursor is None:
+        one_page = page(connection, user_id, PageQuery(batch, last))
+        yield from one_page.documents
+        if one_page.next_cursor is None:
             return
-        last = found.next_cursor
+        last = one_page.next_cursor
 
 
 def count(connection: Connection, user_id: int, *chosen: ColumnElement[bool]) -> int:
@@ -296,8 +298,8 @@ def remove(connection: Connection, user_id: int, document_id: str) -> None:
     """
     users.lock(connection, {user_id})  # so that nobody adds an embedding of its text meanwhile
     mine = documents.c.user_id == user_id
-    found = select(documents.c.seq, documents.c.text_digest, documents.c.request_digest)
-    row = connection.execute(found.where(mine, documents.c.document_id == document_id)).first()
+    digests_of = select(documents.c.seq, documents.c.text_digest, documents.c.request_digest)
+    row = connection.execute(digests_of.where(mine, documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)
     sent_from = select(feedback.c.draft_id).where(feedback.c.document_seq == row.seq)

@@ -56,23 +56,25 @@ class StoredDraft:
     @property
     def evidence(self) -> list[str]:
         """The ids of the documents that it was written from."""
-        return [found["id"] for found in self.retrieval["documents"]]
+        return [document["id"] for document in self.retrieval["documents"]]
 
     def draft(self, texts: Mapping[str, str]) -> Draft:
         """The draft as the pipeline gave it; a document whose id is not among the texts has lost its text."""
-        kept = self.retrieval
-        found = (ScoredDocument(Document(it["id"], texts.get(it["id"], "")), it["score"]) for it in kept["documents"])
-        notes = tuple(Note(**note) for note in kept.get("notes", ()))
+        evidence = self.retrieval
+        scored = (
+            ScoredDocument(Document(it["id"], texts.get(it["id"], "")), it["score"]) for it in evidence["documents"]
+        )
+        notes = tuple(Note(**note) for note in evidence.get("notes", ()))
         return Draft(
             self.id,
             self.text,
             self.stage,
-            Retrieval(tuple(found), kept["top_score"], kept["threshold"], kept["below_threshold"], notes),
+            Retrieval(tuple(scored), evidence["top_score"], evidence["threshold"], evidence["below_threshold"], notes),
             NOT_KEPT if self.revision is None else Revision(**self.revision),
             self.questions,
             Usage(**(self.usage or {})),
             self.timings or {},
-            decided_by=DecidedBy(**kept["calibration"]) if kept.get("calibration") else None,
+            decided_by=DecidedBy(**evidence["calibration"]) if evidence.get("calibration") else None,
             quality=self.quality,
             editing=None if self.editing is None else _editing(self.editing),
             likeness=self.likeness,
@@ -112,7 +114,7 @@ def add(
             stage=draft.stage,
             model=model,
             retrieval={
-                "documents": [{"id": found.document.id, "score": found.score} for found in evidence.documents],
+                "documents": [{"id": scored.document.id, "score": scored.score} for scored in evidence.documents],
                 "top_score": evidence.top_score,
                 "threshold": evidence.threshold,
                 "below_threshold": evidence.below_threshold,
@@ -172,8 +174,8 @@ def evidence_texts(
 
 def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, Any]]:
     """Every field that is kept of each draft, oldest first: what :func:`restore` takes."""
-    kept = [column for column in drafts.columns if column.name != "user_id"]
-    rows = select(*kept).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
+    columns = [column for column in drafts.columns if column.name != "user_id"]
+    rows = select(*columns).where(drafts.c.user_id == user_id).order_by(drafts.c.created_at, drafts.c.id)
     for row in connection.execute(rows):
         yield {str(name): value for name, value in row._mapping.items()}
 
@@ -223,12 +225,12 @@ def _stored(row: Any) -> StoredDraft:
     )
 
 
-def _editing(kept: dict[str, Any]) -> Editing:
+def _editing(fields: dict[str, Any]) -> Editing:
     return Editing(
-        **kept
+        **fields
         | {
-            "draft": TextScores(**kept["draft"]),
-            "choice": TextScores(**kept["choice"]),
-            "edits": tuple(PlacedEdit(**edit) for edit in kept["edits"]),
+            "draft": TextScores(**fields["draft"]),
+            "choice": TextScores(**fields["choice"]),
+            "edits": tuple(PlacedEdit(**edit) for edit in fields["edits"]),
         }
     )

@@ -31,8 +31,8 @@ def owe(connection: Connection) -> None:
 
 def newest(connection: Connection) -> int | None:
     """The newest note; None when nothing is owed."""
-    found = connection.scalar(select(func.max(erasures.c.id)))
-    return None if found is None else int(found)
+    newest_id = connection.scalar(select(func.max(erasures.c.id)))
+    return None if newest_id is None else int(newest_id)
 
 
 def settle(connection: Connection, up_to: int) -> None:

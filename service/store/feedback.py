@@ -50,19 +50,21 @@ def add(connection: Connection, user_id: int, draft_id: str, outcome: str, final
     seq = None if sent is None else _remember(connection, user_id, draft, sent)
     edit = None if sent is None else edit_between(draft.text, sent)
     document_id = None if seq is None else draft_id
-    given = Feedback(new_id("feedback"), draft_id, outcome, document_id, time.time(), edit.to_json() if edit else None)
+    recorded = Feedback(
+        new_id("feedback"), draft_id, outcome, document_id, time.time(), edit.to_json() if edit else None
+    )
     connection.execute(
         insert(feedback).values(
-            id=given.id,
+            id=recorded.id,
             draft_id=draft_id,
             user_id=user_id,
             outcome=outcome,
             document_seq=seq,
-            created_at=given.created_at,
+            created_at=recorded.created_at,
             **_measured(edit),
         )
     )
-    return given
+    return recorded
 
 
 def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
@@ -83,8 +85,8 @@ def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool)
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
     """The feedback by which each of these documents was sent, for those that were."""
     mine = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
-    given = (Feedback(*row) for row in connection.execute(_select().where(*mine)))
-    return {str(each.document_id): each for each in given}
+    sent = (Feedback(*row) for row in connection.execute(_select().where(*mine)))
+    return {str(entry.document_id): entry for entry in sent}
 
 
 def all_of_user(connection: Connection, user_id: int) -> list[Feedback]:

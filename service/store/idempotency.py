@@ -52,13 +52,13 @@ def begin(connection: Connection, call: Call) -> Answer | None:
     expired = idempotency.c.created_at < now - call.lifetime_s
     died = (idempotency.c.created_at < now - call.abandoned_s) & idempotency.c.status.is_(None)
     connection.execute(delete(idempotency).where(idempotency.c.user_id == call.user_id, expired | died))
-    made = connection.execute(
+    claimed = connection.execute(
         upsert(connection, idempotency)
         .values(user_id=call.user_id, key=call.key, fingerprint=call.fingerprint, created_at=now)
         .on_conflict_do_nothing()
         .returning(idempotency.c.key)
     ).first()
-    if made is not None:
+    if claimed is not None:
         return None
     row = connection.execute(select(idempotency).where(_of(call))).one()
     if row.fingerprint != call.fingerprint:

@@ -63,10 +63,10 @@ def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str
     """Record imports of one source, one per user; of recorded ones, update the counts."""
     if not notes:
         return
-    made = upsert(connection, imports)
+    upserted = upsert(connection, imports)
     rows = [{**asdict(note), "importer": importer, "source": source, "created_at": time.time()} for note in notes]
     connection.execute(
-        made.on_conflict_do_update(index_elements=[imports.c.id], set_={"counts": made.excluded.counts}), rows
+        upserted.on_conflict_do_update(index_elements=[imports.c.id], set_={"counts": upserted.excluded.counts}), rows
     )
 
 
@@ -109,10 +109,10 @@ def undo(connection: Connection, user_id: int, id: str) -> Undone:
 
 def owner(connection: Connection, id: str) -> int:
     """The row id of the user whose import this is. Raises NotFound."""
-    found = connection.scalar(select(imports.c.user_id).where(imports.c.id == id))
-    if found is None:
+    user_id = connection.scalar(select(imports.c.user_id).where(imports.c.id == id))
+    if user_id is None:
         raise _not_undone(id, None)
-    return int(found)
+    return int(user_id)
 
 
 def _not_undone(id: str, row: Any) -> Exception:

@@ -70,8 +70,8 @@ def claim(connection: Connection, kind: str, now: float | None = None, first: Co
 def renew(connection: Connection, job: Job, now: float | None = None) -> Job | None:
     """Say that the job is still being worked on; None if it was queued anew or taken over meanwhile."""
     now = time.time() if now is None else now
-    kept = connection.execute(update(jobs).where(_held(job)).values(claimed_at=now))
-    return Job(job.id, job.user_id, job.kind, now) if kept.rowcount else None
+    renewed = connection.execute(update(jobs).where(_held(job)).values(claimed_at=now))
+    return Job(job.id, job.user_id, job.kind, now) if renewed.rowcount else None
 
 
 def finish(connection: Connection, job: Job) -> None:

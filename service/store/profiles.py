@@ -86,12 +86,12 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
     Raises InputError where the line is no profile, NotFound where its voice is not there.
     """
     voice = None if line.get("voice") is None else check_id(line["voice"], param="voice")
-    given = line.get("lines")
-    if type(line.get("standing")) is not bool or not isinstance(given, dict):
+    choices = line.get("lines")
+    if type(line.get("standing")) is not bool or not isinstance(choices, dict):
         raise InputError("'standing' must be true or false and 'lines' an object.", param="lines")
     if get(connection, user_id, voice).changed_at is not None:
         return False
-    lines = {name: checked_choice(name, choice) for name, choice in given.items()}
+    lines = {name: checked_choice(name, choice) for name, choice in choices.items()}
     instructions = check_characters(str(line.get("instructions", "")), param="instructions")
     changed_at = line.get("changed_at") if isinstance(line.get("changed_at"), float) else None
     put(connection, user_id, StoredProfile(voice, line["standing"], lines, changed_at, instructions))

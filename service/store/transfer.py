@@ -79,8 +79,8 @@ def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """The rows without what is NULL in them (None would become a JSON null), in groups that have the same columns."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        given = {name: value for name, value in row.items() if value is not None}
-        groups.setdefault(tuple(given), []).append(given)
+        values = {name: value for name, value in row.items() if value is not None}
+        groups.setdefault(tuple(values), []).append(values)
     yield from groups.values()
 
 

@@ -29,8 +29,8 @@ def tenant_id(connection: Connection) -> int:
     find = select(tenants.c.id).where(tenants.c.name == TENANT)
     known = connection.scalar(find)
     if known is None:  # of several who find it missing at once, one makes it
-        made = upsert(connection, tenants).values(name=TENANT, created_at=time.time())
-        connection.execute(made.on_conflict_do_nothing())
+        addition = upsert(connection, tenants).values(name=TENANT, created_at=time.time())
+        connection.execute(addition.on_conflict_do_nothing())
         known = connection.scalar(find)
     assert known is not None, "it was just made"
     return int(known)
@@ -42,8 +42,8 @@ def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
     rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(names)]
     if rows:
         connection.execute(upsert(connection, users).on_conflict_do_nothing(), rows)
-    found = connection.execute(select(users.c.id, users.c.name).where(users.c.name.in_(names)))
-    return {name: User(id, name) for id, name in found}
+    named = connection.execute(select(users.c.id, users.c.name).where(users.c.name.in_(names)))
+    return {name: User(id, name) for id, name in named}
 
 
 def find(connection: Connection, name: str) -> User | None:

@@ -61,8 +61,8 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
 
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice with the count of its documents. Raises NotFound."""
-    found = next((voice for voice in list_all(connection, user_id) if voice.name == name), None)
-    return found or get(connection, user_id, name)
+    counted = next((voice for voice in list_all(connection, user_id) if voice.name == name), None)
+    return counted or get(connection, user_id, name)
 
 
 def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
@@ -90,8 +90,8 @@ def ensure(connection: Connection, names: dict[int, set[str]], template: str = D
     ]
     if not rows:
         return False
-    made = upsert(connection, voices).on_conflict_do_nothing().returning(voices.c.name)
-    return bool(connection.execute(made, rows).all())
+    addition = upsert(connection, voices).on_conflict_do_nothing().returning(voices.c.name)
+    return bool(connection.execute(addition, rows).all())
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:

@@ -99,8 +99,8 @@ def _lines_with(*fields: str) -> Callable[[Sight], bool]:
 def _is_exporters(sight: Sight) -> bool:
     if not sight.is_folder:
         return sight.begins(rb'\{\s*"guild"\s*:')
-    found = sorted(path for path in sight.source.glob("*.json") if path.is_file() and not path.is_symlink())
-    return bool(found) and look(found[0]).begins(rb'\{\s*"guild"\s*:')
+    files = sorted(path for path in sight.source.glob("*.json") if path.is_file() and not path.is_symlink())
+    return bool(files) and look(files[0]).begins(rb'\{\s*"guild"\s*:')
 
 
 SIGNS = (

@@ -27,9 +27,9 @@ class Lookalike:
 
 def advice(sight: Sight) -> tuple[str, str] | None:
     """The name of what the path looks like, and what to do; None if it looks like none of these."""
-    for each in LOOKALIKES:
-        if each.seen(sight):
-            return each.looks, each.what_to_do
+    for lookalike in LOOKALIKES:
+        if lookalike.seen(sight):
+            return lookalike.looks, lookalike.what_to_do
     return None
 
 

@@ -61,7 +61,7 @@ def look(source: Path) -> Sight:
             head = file.read(HEAD_BYTES)
         if head.startswith(b"PK") and zipfile.is_zipfile(source):
             with zipfile.ZipFile(source) as packed:
-                names = [each.filename.lower() for each in packed.infolist() if not each.is_dir()]
+                names = [member.filename.lower() for member in packed.infolist() if not member.is_dir()]
             return Sight(source, tuple(names[:MAX_NAMES]), head)
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error

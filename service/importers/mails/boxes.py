@@ -98,18 +98,18 @@ def plain_size(source: Path) -> int | None:
 
 def _boxes(source: Path, folder: Path) -> Iterator[Box]:
     if source.is_dir():
-        found = [box for path in _paths(source) for box in _opened(str(path), path, folder)]
+        boxes = [box for path in _paths(source) for box in _opened(str(path), path, folder)]
     elif zipfile.is_zipfile(source):
-        found = list(_unzipped(source, folder))
+        boxes = list(_unzipped(source, folder))
     else:
         if not _head(source).strip():
             raise InputError(f"{source}: is empty.", code="empty_file")
-        found = list(_opened(str(source), source, folder))
-        if not found:
+        boxes = list(_opened(str(source), source, folder))
+        if not boxes:
             raise InputError(f"{source}: {NO_BOX}", code="not_an_mbox")
-    if not found:
+    if not boxes:
         raise InputError(f"{source}: there is no mbox file, no Maildir and no .eml file in it.", code="no_files")
-    yield from found
+    yield from boxes
 
 
 def _paths(source: Path) -> Iterator[Path]:
@@ -179,7 +179,7 @@ def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
     number = line_start = 0
     opening: tuple[int, bytes, int] | None = None
     at_line_start = True  # False in the middle of a line longer than LINE_BYTES
-    told = 0
+    reported = 0
     for line in iter(lambda: file.readline(LINE_BYTES), b""):
         number += at_line_start
         if at_line_start and line.startswith(b"From ") and (opening is None or _is_boundary(line)):
@@ -188,10 +188,10 @@ def _spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span]:
             opening = (number, line[:BOUNDARY_CHARACTERS], line_start + len(line))
         at_line_start = line.endswith(b"\n")
         line_start += len(line)
-        if line_start - told >= LINE_BYTES:
-            advance(line_start - told)
-            told = line_start
-    advance(line_start - told)
+        if line_start - reported >= LINE_BYTES:
+            advance(line_start - reported)
+            reported = line_start
+    advance(line_start - reported)
     if opening is not None:
         yield Span(*opening, line_start - opening[2])
 

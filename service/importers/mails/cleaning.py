@@ -34,7 +34,7 @@ def unwrap(text: str) -> str:
     """The text without PGP's armour: what is signed stays, what is encrypted, keys and signatures go."""
     if "-----BEGIN PGP" not in text:
         return text
-    kept: list[str] = []
+    plain: list[str] = []
     within: str | None = None  # the kind of the armour around the line
     header = False
     for line in text.split("\n"):
@@ -44,12 +44,12 @@ def unwrap(text: str) -> str:
         elif mark:
             within = None
         elif within is None:
-            kept.append(line)
+            plain.append(line)
         elif within == "SIGNED MESSAGE" and not header:
-            kept.append(line.removeprefix("- "))
+            plain.append(line.removeprefix("- "))
         elif not line.strip():
             header = False
-    return "\n".join(kept)
+    return "\n".join(plain)
 
 
 def read_patch(text: str) -> Patch | None:
@@ -91,15 +91,15 @@ def without_images(text: str) -> str:
     """The text without ``[image: cup.png]`` and its like; lines that held nothing else go."""
     if "[" not in text and "<image" not in text:
         return text
-    kept: list[str] = []
+    shown_lines: list[str] = []
     for line in text.split("\n"):
         shown = IMAGE.sub("", line)
         if shown is not line and shown != line:
             shown = shown.removeprefix(" ")
             if not shown.strip():
                 continue
-        kept.append(shown)
-    return tidy(kept)
+        shown_lines.append(shown)
+    return tidy(shown_lines)
 
 
 def without_banners(text: str) -> str:

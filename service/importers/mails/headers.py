@@ -25,7 +25,7 @@ UNKNOWN_CHARSETS = (None, "", "us-ascii", "ascii", "unknown-8bit", "default")
 
 def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
     """The first field of each name, unfolded, by lower-case name; and the body. Bytes that are no ASCII are UTF-8."""
-    found: dict[str, list[bytes]] = {}
+    fields: dict[str, list[bytes]] = {}
     current: list[bytes] = []
     end = len(raw)
     for match in LINE.finditer(raw, 0, HEADER_BYTES):
@@ -36,14 +36,14 @@ def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
         name = FIELD_NAME.match(line)
         if name:
             current = []
-            found.setdefault(name[1].lower().decode("ascii"), current)
+            fields.setdefault(name[1].lower().decode("ascii"), current)
             current.append(line[name.end() :])
         elif line[:1] in (b" ", b"\t"):
             current.append(line)
         elif not line.startswith((b"From ", b">From ")):
             end = match.start()  # not a header any more
             break
-    return {name: _value(name, lines) for name, lines in found.items()}, raw[end:]
+    return {name: _value(name, lines) for name, lines in fields.items()}, raw[end:]
 
 
 def _value(name: str, lines: list[bytes]) -> str:

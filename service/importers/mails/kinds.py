@@ -74,14 +74,14 @@ def _place(fields: dict[str, str]) -> str | None:
 
 def _automatic(fields: dict[str, str]) -> str | None:
     submitted = fields.get("auto-submitted", "no").partition(";")[0].strip().lower()
-    said = (
+    automatic = (
         submitted not in ("", "no")
         or fields.get("x-autoreply", "no").strip().lower() not in ("", "no")
         or "x-autorespond" in fields
         or fields.get("precedence", "").strip().lower() == "auto_reply"
         or AUTOMATIC_SUBJECT.match(decode_words(fields.get("subject", "")).strip())
     )
-    return AUTOMATIC if said else None
+    return AUTOMATIC if automatic else None
 
 
 def _kind(fields: dict[str, str], parts: list[MailPart]) -> str | None:

@@ -44,16 +44,16 @@ def content_kind(fields: dict[str, str]) -> str:
 
 def parts_of(raw: bytes) -> list[MailPart]:
     """The parts in order; a mail within the mail is one part. Raises InputError if they are nested too deep."""
-    found: list[MailPart] = []
+    parts: list[MailPart] = []
     waiting = [(raw, 0, 0)]
     choices = 0
-    while waiting and len(found) < MAX_PARTS:
+    while waiting and len(parts) < MAX_PARTS:
         data, depth, choice = waiting.pop()
         fields, body = split_header(data)
         kind = content_kind(fields)
         boundary = parameter(fields.get("content-type", ""), "boundary")
         if not kind.startswith("multipart/"):
-            found.append(MailPart(fields, body, choice))
+            parts.append(MailPart(fields, body, choice))
         elif boundary:
             if depth == MAX_DEPTH:
                 raise InputError(f"its parts are nested more than {MAX_DEPTH} deep.", code="damaged_message")
@@ -62,7 +62,7 @@ def parts_of(raw: bytes) -> list[MailPart]:
                 choice = choices
             pieces = [(piece, depth + 1, choice) for piece in _pieces(body, boundary)]
             waiting += reversed(pieces)
-    return found
+    return parts
 
 
 def _pieces(body: bytes, boundary: str) -> Iterator[bytes]:
@@ -85,15 +85,15 @@ def text_of(parts: list[MailPart]) -> str:
     chosen = {
         part.choice for part, text in zip(shown, texts, strict=True) if part.kind == "text/plain" and text.strip()
     }
-    found: list[str] = []
+    seen: list[str] = []
     for part, text in zip(shown, texts, strict=True):
         if part.kind == "text/html":
             if part.choice and part.choice in chosen:
                 continue
             chosen.add(part.choice)
             text = html_to_text(text[:HTML_CHARACTERS])
-        found.append(text.strip("\r\n"))
-    return "\n\n".join(text for text in found if text.strip())
+        seen.append(text.strip("\r\n"))
+    return "\n\n".join(text for text in seen if text.strip())
 
 
 def _text(part: MailPart) -> str:

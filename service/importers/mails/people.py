@@ -41,11 +41,11 @@ class OtherAddresses:
 
     def remark(self) -> Remark | None:
         """The likeliest addresses with their mails; None if there is none."""
-        found: Counter[str] = Counter()
+        mails_by_address: Counter[str] = Counter()
         for (name, address), mails in self._others.items():
             if name in self._names or self._sent[address]:
-                found[address] += mails
-        if not found:
+                mails_by_address[address] += mails
+        if not mails_by_address:
             return None
-        shown = ", ".join(f"{address} ({mails:,})" for address, mails in found.most_common(SHOWN))
+        shown = ", ".join(f"{address} ({mails:,})" for address, mails in mails_by_address.most_common(SHOWN))
         return Remark(f"Also seen, perhaps you: {shown}; if so, import again with --me for each.")

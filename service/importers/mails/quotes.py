@@ -159,17 +159,17 @@ def _is_contact_data(lines: list[str]) -> bool:
 
 def _without_footers(lines: list[str]) -> list[str]:
     """ "Sent from my phone" goes where it is among the last lines, and contact data below it."""
-    kept = list(lines)
+    remaining = list(lines)
     looked_at = 0
-    position = len(kept)
+    position = len(remaining)
     while position and looked_at < FOOTER_LINES:
         position -= 1
-        line = kept[position].strip()[:LINE_CHARACTERS]
+        line = remaining[position].strip()[:LINE_CHARACTERS]
         looked_at += bool(line)
         if len(line.split()) <= FOOTER_WORDS and FOOTERS.match(line.strip("*_ ")):
-            below = [] if _is_contact_data(kept[position + 1 :]) else kept[position + 1 :]
-            kept = [*kept[:position], *below]
-    return kept
+            below = [] if _is_contact_data(remaining[position + 1 :]) else remaining[position + 1 :]
+            remaining = [*remaining[:position], *below]
+    return remaining
 
 
 def _without_disclaimers(lines: list[str]) -> list[str]:
@@ -193,5 +193,5 @@ def _is_disclaimer(paragraph: str) -> bool:
         return True
     return (
         len(paragraph.split()) >= DISCLAIMER_WORDS
-        and len({each.group() for each in DISCLAIMERS.finditer(paragraph)}) > 1
+        and len({phrase.group() for phrase in DISCLAIMERS.finditer(paragraph)}) > 1
     )

@@ -35,13 +35,13 @@ class NoteDates:
         """
         problem: InputError | None = None
         try:
-            said = date_in_fields(fields)
+            written = date_in_fields(fields)
         except InputError as error:
             if error.code == "future_timestamp":
                 raise
-            said, problem = None, error
-        if said is not None:
-            return said
+            written, problem = None, error
+        if written is not None:
+            return written
         named = date_in_name(name)
         if named is not None and named.exact:
             return parse_timestamp(named.start, param="date")
@@ -80,7 +80,7 @@ def date_in_fields(fields: Mapping[str, Any]) -> float | None:
         if value in (None, "", "null", "~", True, False) or str(value).lower() in ("true", "false"):
             continue
         if isinstance(value, dict):  # Material for MkDocs: date: {created: ...}
-            value = date_in_fields({str(each).lower(): when for each, when in value.items()})
+            value = date_in_fields({str(key).lower(): when for key, when in value.items()})
         try:
             return read_date(value)
         except InputError as error:
@@ -94,7 +94,7 @@ def dates_in_log(folder: Path) -> dict[str, float]:
     """The times at which a folder's files were first committed, by their present names, following renames."""
     git_answer(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     arguments = ("log", "-z", "--format=%x00%at", "--name-status", "--diff-filter=AR", "-M", "-l1000", "--relative")
-    found: dict[str, float] = {}
+    first_committed: dict[str, float] = {}
     now_named: dict[str, str] = {}  # a name of the past -> the name it has now
     with run_git(folder, *arguments, "--no-ext-diff", "--no-textconv", "--", ".") as output:
         time, waiting = 0.0, iter(split_at_nul(output))
@@ -102,11 +102,11 @@ def dates_in_log(folder: Path) -> dict[str, float]:
             status = field.removeprefix("\n")
             if status == "A":
                 name = next(waiting, "")
-                found[now_named.get(name, name)] = time
+                first_committed[now_named.get(name, name)] = time
             elif re.fullmatch(r"R\d+", status):
                 old, new = next(waiting, ""), next(waiting, "")
                 now_named[old] = now_named.get(new, new)
-                found.setdefault(now_named[old], time)
+                first_committed.setdefault(now_named[old], time)
             elif re.fullmatch(r"\d+", status):
                 time = float(status)
-    return found
+    return first_committed

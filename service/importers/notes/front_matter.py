@@ -28,9 +28,9 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """
     text = text.lstrip("\n")
     for read in (_yaml, _toml, _json, _nikola, _pelican):
-        found = read(text)
-        if found is not None:
-            fields, body = found
+        split = read(text)
+        if split is not None:
+            fields, body = split
             return _normalized(fields), body
     return _normalized(dict(IKIWIKI_META.findall(text[:MAX_HEAD_CHARACTERS])) | _properties(text)), text
 
@@ -54,10 +54,10 @@ def _between(text: str, mark: str) -> tuple[str, str] | None:
 
 
 def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
-    found = _between(text, "---") or _hexo(text)
-    if found is None:
+    split = _between(text, "---") or _hexo(text)
+    if split is None:
         return None
-    head, body = found
+    head, body = split
     fields = _parsed(head, lambda head: yaml.load(head, Loader=yaml.CBaseLoader))
     if not isinstance(fields, dict) or not fields:
         return None  # without fields it is only a line across the page
@@ -77,8 +77,8 @@ def _hexo(text: str) -> tuple[str, str] | None:
 
 
 def _toml(text: str) -> tuple[dict[str, Any], str] | None:
-    found = _between(text, "+++")
-    return None if found is None else (_parsed(found[0], _toml_fields), found[1])
+    split = _between(text, "+++")
+    return None if split is None else (_parsed(split[0], _toml_fields), split[1])
 
 
 def _toml_fields(head: str) -> dict[str, Any]:

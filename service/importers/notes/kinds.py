@@ -61,46 +61,48 @@ def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
 def has_foreign_source(fields: Mapping[str, Any]) -> bool:
     """True where the front matter says the address that the text was taken from."""
     addresses = (fields.get(name) for name in ("source", "sourceurl", "url", "link", "originalurl"))
-    return any(isinstance(each, str) and each.strip("\"'[(").startswith(("http://", "https://")) for each in addresses)
+    return any(
+        isinstance(address, str) and address.strip("\"'[(").startswith(("http://", "https://")) for address in addresses
+    )
 
 
 def authors(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Everybody that the fields name as author, in any of the forms that engines and programs write."""
-    found: list[str] = []
+    names: list[str] = []
     for name in ("author", "authors", "by", "byline", "creator", "writer", "writtenby", "postedby"):
-        found += _names(fields.get(name))
-    return tuple(dict.fromkeys(each for each in found if each))[:MAX_AUTHORS]
+        names += _names(fields.get(name))
+    return tuple(dict.fromkeys(author for author in names if author))[:MAX_AUTHORS]
 
 
 def _is_draft(fields: Mapping[str, Any]) -> bool:
-    said = {name: str(fields[name]).strip().lower() for name in ("draft", "published", "status") if name in fields}
+    states = {name: str(fields[name]).strip().lower() for name in ("draft", "published", "status") if name in fields}
     return (
-        said.get("draft") in ("true", "yes", "1")
-        or said.get("published") in ("false", "no")
-        or said.get("status") in ("draft", "drafts", "hidden", "skip", "unpublished")
+        states.get("draft") in ("true", "yes", "1")
+        or states.get("published") in ("false", "no")
+        or states.get("status") in ("draft", "drafts", "hidden", "skip", "unpublished")
     )
 
 
 def _tags(fields: Mapping[str, Any]) -> Iterable[str]:
     for name in ("tags", "tag", "category", "categories", "type", "filetags"):
         value = fields.get(name)
-        for each in value[:MAX_AUTHORS] if isinstance(value, list) else re.split(r"[,\s:]+", str(value or "")[:2_000]):
-            if isinstance(each, str):
-                yield each.strip("#\"'[] ").rpartition("/")[2].lower()
+        for tag in value[:MAX_AUTHORS] if isinstance(value, list) else re.split(r"[,\s:]+", str(value or "")[:2_000]):
+            if isinstance(tag, str):
+                yield tag.strip("#\"'[] ").rpartition("/")[2].lower()
 
 
 def _names(value: Any, depth: int = 0) -> list[str]:
     if isinstance(value, str):
         # "[[Jane Doe]]", "[Jane](https://...)", "Jane Doe and Bob", "Jane <jane@example.org>"
         text = re.sub(r"\]\([^()\n]{0,500}\)", "]", value[:1_000]).replace("[", "").replace("]", "")
-        whole = [re.sub(r"\|.*", "", each).strip(" \"'@") for each in NAMES_WITHIN.split(text)]
-        addresses = [address for each in whole for address in re.findall(r"[^\s<>]{1,100}@[^\s<>]{1,100}", each)]
-        return [*(re.sub(r"\s*<[^<>]{0,200}>", "", each) for each in whole), *addresses]
+        whole = [re.sub(r"\|.*", "", part).strip(" \"'@") for part in NAMES_WITHIN.split(text)]
+        addresses = [address for person in whole for address in re.findall(r"[^\s<>]{1,100}@[^\s<>]{1,100}", person)]
+        return [*(re.sub(r"\s*<[^<>]{0,200}>", "", person) for person in whole), *addresses]
     if depth > 1:
         return []
     if isinstance(value, list):
-        return [name for each in value[:MAX_AUTHORS] for name in _names(each, depth + 1)]
+        return [name for person in value[:MAX_AUTHORS] for name in _names(person, depth + 1)]
     if isinstance(value, dict):
-        said = (value.get(key) for key in ("name", "title", "email", "github", "handle", "key", "login"))
-        return [name for each in said for name in _names(each, depth + 1)]
+        parts = (value.get(key) for key in ("name", "title", "email", "github", "handle", "key", "login"))
+        return [name for part in parts for name in _names(part, depth + 1)]
     return []

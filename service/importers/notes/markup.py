@@ -79,15 +79,15 @@ def clean_inline(text: str) -> str:
 
 def _without_pairs(text: str, start: str, end: str) -> str:
     """The text without what stands between the marks; one without an end stays."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
-    while (found := text.find(start, at)) >= 0:
-        closing = text.find(end, found + len(start))
+    while (opening := text.find(start, at)) >= 0:
+        closing = text.find(end, opening + len(start))
         if closing < 0:
             break
-        kept.append(text[at:found])
+        pieces.append(text[at:opening])
         at = closing + len(end)
-    return "".join(kept) + text[at:]
+    return "".join(pieces) + text[at:]
 
 
 def _without_brackets(text: str) -> str:
@@ -120,18 +120,18 @@ def _without_tags(text: str) -> str:
     for tag in tags:
         if tag.is_end:
             ends.setdefault(tag.name, []).append(tag.start)
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     for tag in tags:
         if tag.start < at:
             continue
-        kept.append(text[at : tag.start])
+        pieces.append(text[at : tag.start])
         at = tag.end
         closing = ends.get(tag.name, []) if tag.name in DROPPED_PAIRS and not tag.is_end else []
         position = bisect_right(closing, tag.start)
         if position < len(closing):
             at = closing[position]
-    return "".join(kept) + text[at:]
+    return "".join(pieces) + text[at:]
 
 
 def _template_tags(text: str) -> Iterator[TemplateTag]:
@@ -143,8 +143,8 @@ def _template_tags(text: str) -> Iterator[TemplateTag]:
             at = text.find("{", at + (1 if closing is None else 2))
             continue
         if next_end[closing] < at + 2:
-            found = text.find(closing, at + 2)
-            next_end[closing] = found if found >= 0 else len(text)
+            position = text.find(closing, at + 2)
+            next_end[closing] = position if position >= 0 else len(text)
         end = next_end[closing]
         if end - at > MAX_TAG_CHARACTERS or end == len(text):
             at = text.find("{", at + 2)
@@ -171,20 +171,20 @@ def _wikilink(match: re.Match[str], text_first: bool) -> str:
 
 
 def _without_lines(text: str, mdx: bool) -> str:
-    kept: list[str] = []
+    prose: list[str] = []
     lines = iter(text.split("\n"))
     for line in lines:
         if DRAWER.match(line):
-            _skip(lines, lambda each: each.strip() == ":END:")
+            _skip(lines, lambda below: below.strip() == ":END:")
         elif block := ORG_BLOCK.match(line):
             content = list(_until(lines, re.compile(rf"[ \t]*#\+END_{re.escape(block[1])}\b", re.IGNORECASE)))
-            kept += [] if block[1].upper() in ("SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT") else content
+            prose += [] if block[1].upper() in ("SRC", "QUOTE", "EXAMPLE", "EXPORT", "COMMENT") else content
         elif mdx and MDX_CODE.match(line):
-            _skip(lines, lambda each: not each.strip())
-            kept.append("")
+            _skip(lines, lambda below: not below.strip())
+            prose.append("")
         elif not DROPPED_LINE.match(line):
-            kept.append(line)
-    return "\n".join(_admonitions(_callouts(kept)))
+            prose.append(line)
+    return "\n".join(_admonitions(_callouts(prose)))
 
 
 def _skip(lines: Iterator[str], ends: Callable[[str], bool]) -> None:
