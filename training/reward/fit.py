@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -86,6 +87,7 @@ class Progress:
     """The state of a training between two epochs."""
 
     epoch: int
+    steps: int
     losses: list[float]
     best: dict[str, Any]
     state: dict[str, Any]
@@ -111,32 +113,35 @@ def fit_network(
     started = time.monotonic()
     optimizer = torch.optim.AdamW(network.parameters(), options.rate, weight_decay=0.0)
     file = options.work / f"{made_of}-{CHECKPOINT}"
-    progress = _resumed(file) or Progress(0, [_dev_loss(network, dev, options)], _copied(network), {}, {})
+    progress = _resumed(file) or Progress(0, 0, [_dev_loss(network, dev, options)], _copied(network), {}, {})
     if progress.state:
         network.load_state_dict(progress.state)
         optimizer.load_state_dict(progress.optimizer)
     before = progress.epoch
     whole = True
+    ends = math.inf if options.budget_minutes is None else started + 60 * options.budget_minutes
     with progress_of("fitting", options.epochs, console) as advance:
         advance(before, False)
-        while not progress.is_over(options):
-            if options.budget_minutes is not None and time.monotonic() - started > 60 * options.budget_minutes:
-                whole = False
+        while whole and not progress.is_over(options):
+            steps = _epoch(network, train, optimizer, progress.epoch, options, ends)
+            whole = steps == math.ceil(len(train) / options.batch)
+            if not steps:
                 break
-            _epoch(network, train, optimizer, progress.epoch, options)
             loss = _dev_loss(network, dev, options)
             if loss < min(progress.losses):
                 progress.best = _copied(network)
             progress.losses.append(loss)
-            progress.epoch += 1
+            progress.steps += steps
+            progress.epoch += whole
             progress.state, progress.optimizer = _copied(network), optimizer.state_dict()
             _keep(file, progress)
-            advance(1, True)
+            advance(int(whole), True)
     network.load_state_dict(progress.best)
     network.eval()
     file.unlink(missing_ok=True)
     return {
         "epochs": progress.epoch,
+        "steps": progress.steps,
         "best_epoch": min(range(len(progress.losses)), key=progress.losses.__getitem__),
         "dev_losses": [round(loss, 6) for loss in progress.losses],
         "whole": whole,
@@ -146,16 +151,25 @@ def fit_network(
 
 
 def _epoch(
-    network: RewardNetwork, items: Sequence[Item], optimizer: torch.optim.Optimizer, epoch: int, options: RewardOptions
-) -> None:
+    network: RewardNetwork,
+    items: Sequence[Item],
+    optimizer: torch.optim.Optimizer,
+    epoch: int,
+    options: RewardOptions,
+    ends: float,
+) -> int:
+    """The number of steps done: all of the epoch's, or those that the time left until ``ends`` was enough for."""
     network.train()
     torch.manual_seed(options.seed * 10_007 + epoch)  # of dropout, so that a resumed run goes on as it would have
     shuffled = random.Random(f"{options.seed}:{epoch}").sample(items, len(items))
-    for start in range(0, len(shuffled), options.batch):
+    for step, start in enumerate(range(0, len(shuffled), options.batch)):
+        if time.monotonic() > ends:
+            return step
         optimizer.zero_grad()
         network.penalised(shuffled[start : start + options.batch]).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
+    return step + 1
 
 
 def _dev_loss(network: RewardNetwork, items: Sequence[Item], options: RewardOptions) -> float:

@@ -20,14 +20,14 @@ from pearl.options import known
 from pearl.stats import Bootstrap
 from retriever.models.encoder import NAMES, encoder_source
 from retriever.models.files import file_digest, folder_digest
-from retriever.reward.artifact import COSINE, ENCODER, HEAD, RewardArtifact, read_reward, write_reward
+from retriever.reward.artifact import COSINE, ENCODER, HEAD, SCORES, RewardArtifact, read_reward, write_reward
 from retriever.reward.head import HIGHEST, LOWEST, ScoreHead
 from retriever.reward.model import RewardModel
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import check_base
 from training.reward.choices import EVERYTHING
 from training.reward.fit import RewardNetwork, fit_network, items_of
-from training.reward.material import VARIANTS, P, RewardMaterial, read_material
+from training.reward.material import VARIANTS, P, R, RewardMaterial, read_material
 from training.reward.network import HeadNetwork
 from training.reward.options import RewardOptions
 from training.reward.reading import KeptVectors, LearningReader, ParagraphReader, kept_vectors, layers_of
@@ -161,7 +161,7 @@ def _described(
         base_digest=folder_digest(Path(encoder_source(options.base))),
         layers=layers,
         max_tokens=options.max_tokens,
-        pairs=options.pair_rule,
+        pairs=SCORES if options.variant == R else options.pair_rule,
         training=training,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +120,24 @@ def test_it_stops_when_dev_no_longer_gains_or_time_is_up(tmp_path: Path) -> None
     report = fit_network(made, items, against, chosen, "made", CONSOLE)
     assert report["epochs"] <= report["best_epoch"] + 2
     report = fit_network(made, items, items, replace(chosen, budget_minutes=0.0), "other", CONSOLE)
-    assert (report["epochs"], report["whole"]) == (0, False)
+    assert (report["epochs"], report["steps"], report["whole"]) == (0, 0, False)
+
+
+def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = options(tmp_path, epochs=5, rate=0.1)
+    made, material = network(chosen)
+    items = items_of(material, "scores")
+    of_epoch = len(items) // chosen.batch
+    chosen = replace(chosen, budget_minutes=1.5 * of_epoch / 60)
+    clock = count()  # a second a step
+    monkeypatch.setattr("training.reward.fit.time.monotonic", lambda: float(next(clock)))
+    report = fit_network(made, items, items, chosen, "made", CONSOLE)
+    assert (report["epochs"], report["whole"]) == (1, False)
+    assert of_epoch < report["steps"] < 2 * of_epoch
+    assert len(report["dev_losses"]) == 3
+    assert not list(tmp_path.glob("*checkpoint*"))
 
 
 def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_fo
         assert result.status == 0, result.err
         written = result.json
         assert (written["variant"], written["preset"]) == (variant, preset)
+        assert written["pairs"] == ("cosine" if "P" in variant and preset != "corrected" else "scores")
         model = RewardModel.load(out)
         assert model.artifact.figures == written["figures"]
         assert model.artifact.files == written["files"]
