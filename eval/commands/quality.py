@@ -21,8 +21,8 @@ Examples:
 
 \b
   pearl eval quality --pairs lamp.json --model embedded --json -
-  pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --model MODEL --scorer perplexity
-  pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression
+  pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --model MODEL
+  pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression --no-perplexity
   pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --scorer shorter --json - | jq .baselines
 """
 
@@ -36,7 +36,8 @@ def quality(
         None,
         "--scorer",
         metavar="NAME",
-        help="shorter, longer, first, compression, type_token or perplexity; beside --model a further baseline.",
+        help="Trivial scorer to measure: shorter, longer, first, compression, type_token or perplexity. All of them "
+        "are baselines of a --model.",
     ),
     trained_on: list[Path] = typer.Option(
         [],
@@ -44,6 +45,11 @@ def quality(
         metavar="F.json",
         help="Training records: pairs with their paragraphs are named, and a linear model on surface features is "
         "fitted on them; repeatable.",
+    ),
+    perplexity: bool = typer.Option(
+        True,
+        help="Count the perplexity under the embedded model among the baselines: 0.1 to 0.5 s a text the first time, "
+        "nothing after it.",
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
@@ -55,24 +61,31 @@ def quality(
     from eval.recorded.quality.benchmark import QualityOptions, quality_report, read_sets
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
     from eval.recorded.quality.reward_scorer import RewardScorer
-    from eval.recorded.quality.scorers import BY_NAME, PairScorer
+    from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer
     from eval.recorded.quality.surface import SurfaceScorer
     from eval.report.head import Head
     from eval.report.report import Outputs, Report
-    from pearl.errors import InputError
+    from pearl.errors import ChatError, InputError, PearlError, StoreError
 
     outputs = Outputs(json, picture, report)
     outputs.check()
     if model is None and scorer is None:
         raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
-    named: list[PairScorer] = [RewardScorer.load(model)] if model is not None else []
+    if scorer == PERPLEXITY.name and not perplexity:
+        raise InputError("--scorer perplexity and --no-perplexity exclude each other.", param="perplexity")
     if scorer is not None:
-        named.append(BY_NAME[known("scorer", scorer, BY_NAME)])
+        known("scorer", scorer, BY_NAME)
+    measured: PairScorer = BY_NAME[scorer or ""] if model is None else RewardScorer.load(model)
+    trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
     sets = read_sets(pairs, trained_on)
     surface = SurfaceScorer.fitted(trained_on)
-    if surface is not None:
-        named.append(surface)
     asked: dict[str, Any] = {"pairs": pairs, "model": model, "scorer": scorer, "trained_on": trained_on}
-    head = Head.of("eval", "quality", **asked, resamples=resamples, seed=seed)
-    figures = quality_report(sets, named[0], QualityOptions(resamples=resamples, seed=seed), named[1:])
+    head = Head.of("eval", "quality", **asked, no_perplexity=not perplexity, resamples=resamples, seed=seed)
+    options = QualityOptions(resamples=resamples, seed=seed)
+    try:
+        figures = quality_report(sets, measured, options, trivial, [surface] if surface else [])
+    except (ChatError, StoreError) as error:
+        raise PearlError(
+            f"{error.message} Or leave the perplexity out with --no-perplexity.", code=error.code
+        ) from error
     outputs.write(head, Report(figures, quality_tables, "Writing quality", quality_figure))

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.quality.checks import leaks, quality_findings
+from eval.recorded.quality.checks import in_earlier_set, leaks, quality_findings, texts_of
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
+from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
@@ -63,27 +64,43 @@ def _mean_of_ratios(sums: Floats) -> Floats:
 
 
 def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet]:
-    """The pairs of each file with its faults. Raises InputError for files that cannot be used."""
-    trained: list[tuple[Path, QualityRecord]] = [(path, each) for path in trained_on for each in read_quality(path)]
-    sets = []
+    """The pairs of each file with its faults; a pair of an earlier file counts there alone.
+
+    Raises InputError for files that cannot be used, and for one without a pair that no earlier file has.
+    """
+    trained: list[tuple[Path, QualityRecord]] = [(path, record) for path in trained_on for record in read_quality(path)]
+    sets: list[PairSet] = []
+    earlier: dict[frozenset[str], str] = {}
     for file in files:
-        pairs = read_pairs(file)
-        leaked = leaks(pairs, trained) if trained else None
-        findings = [*quality_findings(pairs), *([leaked] if leaked else [])]
-        sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in findings)))
+        read = read_pairs(file)
+        pairs = [pair for pair in read if texts_of(pair) not in earlier]
+        if not pairs:
+            other = earlier[texts_of(read[0])].rpartition(":")[0]
+            raise InputError(
+                f"--pairs {file}: every pair in it stands in an earlier file, the first one in {other}; name each set "
+                "once.",
+                param="pairs",
+            )
+        faults = (in_earlier_set(read, earlier), *quality_findings(pairs), leaks(pairs, trained) if trained else None)
+        sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in faults if finding)))
+        earlier |= {texts_of(pair): f"{file}:{pair.line}" for pair in pairs}
     return sets
 
 
 def quality_report(
-    sets: Sequence[PairSet], scorer: PairScorer, options: QualityOptions, others: Sequence[PairScorer] = ()
+    sets: Sequence[PairSet],
+    scorer: PairScorer,
+    options: QualityOptions,
+    trivial: Sequence[PairScorer] = SCORERS,
+    others: Sequence[PairScorer] = (),
 ) -> dict[str, Any]:
     """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, with equal
     lengths and with length regressed out."""
-    pairs = [pair for each in sets for pair in each.pairs]
-    number = np.repeat(np.arange(len(sets)), [len(each.pairs) for each in sets])
-    scorers: dict[str, PairScorer] = {each.name: each for each in (scorer, *SCORERS, *others)}
-    margins = {name: each.margins(pairs) for name, each in scorers.items()}
-    decided = {name: correct(each, pairs, options.seed) for name, each in margins.items()}
+    pairs = [pair for one_set in sets for pair in one_set.pairs]
+    number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
+    scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
+    margins = {name: known.margins(pairs) for name, known in scorers.items()}
+    decided = {name: correct(margin, pairs, options.seed) for name, margin in margins.items()}
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
@@ -92,7 +109,8 @@ def quality_report(
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)
-    baselines = [each.name for each in (*SCORERS, *others)]
+    baselines = [baseline.name for baseline in (*trivial, *others)]
+    rivals = [rival.name for rival in trivial if rival.name != scorer.name]
     origins = sorted({pair.origin for pair in pairs})
     lengths = np.array([[len(pair.first.split()), len(pair.second.split())] for pair in pairs])
     equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
@@ -100,7 +118,7 @@ def quality_report(
         "n": len(pairs),
         "originals": len(set(names)),
         "scorer": scorer.name,
-        "prefers": {name: each.description for name, each in scorers.items()},
+        "prefers": {name: known.description for name, known in scorers.items()},
         "accuracy": round(overall[scorer.name].value, 9),
         "baselines": {name: round(overall[name].value, 9) for name in baselines},
         "intervals": {
@@ -108,14 +126,14 @@ def quality_report(
             "micro": scored.micro(scorer.name, everything).to_json(),
             "baselines": {name: overall[name].to_json() for name in baselines},
         },
-        "difference": _difference(overall, scorer.name),
+        "difference": _difference(overall, scorer.name, rivals),
         "differences": {
             name: (overall[scorer.name] - overall[name]).to_json() for name in baselines if name != scorer.name
         },
         "ties": {name: ties for name, (_, ties) in decided.items()},
         "sets": [
-            {"file": str(each.file), **_part(scored, members), "findings": list(each.findings)}
-            for each, members in zip(sets, scored.sets, strict=True)
+            {"file": str(one_set.file), **_part(scored, members), "findings": list(one_set.findings)}
+            for one_set, members in zip(sets, scored.sets, strict=True)
         ],
         "origins": [
             {"origin": origin, **_part(scored, np.array([pair.origin == origin for pair in pairs]))}
@@ -124,7 +142,7 @@ def quality_report(
         "equal_length": {
             "within": EQUAL,
             **_part(scored, equal),
-            "difference": _difference(_accuracies(scored, equal), scorer.name) if equal.any() else None,
+            "difference": _difference(_accuracies(scored, equal), scorer.name, rivals) if equal.any() else None,
         },
         "length_regressed": _regressed(margins, pairs, lengths, scored, options.seed),
     }
@@ -168,9 +186,8 @@ def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
     return {"n": int(part.sum()), "accuracy": accuracy}
 
 
-def _difference(found: Mapping[str, Estimate], scorer: str) -> dict[str, Any] | None:
-    """The paired difference from the best other trivial scorer, taken after looking, which favours that one."""
-    others = {each.name: found[each.name] for each in SCORERS if each.name != scorer}
-    best = max(others, key=lambda name: others[name].value)
-    gap = (found[scorer] - others[best]).to_json()
+def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequence[str]) -> dict[str, Any] | None:
+    """The paired difference from the best of the rivals, taken after looking, which favours that one."""
+    best = max(rivals, key=lambda name: accuracies[name].value)
+    gap = (accuracies[scorer] - accuracies[best]).to_json()
     return None if gap is None else {"against": best, **gap}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
@@ -20,15 +20,16 @@ NAMED = 5  # records of a leak in a message
 Pairs = Sequence[QualityPair]
 
 
-def _texts(pair: QualityPair) -> frozenset[str]:
+def texts_of(pair: QualityPair) -> frozenset[str]:
+    """The two texts, in no order."""
     return frozenset((pair.first, pair.second))
 
 
 def _both_orders(pairs: Pairs) -> tuple[str, Pairs] | None:
     orders = defaultdict(set)
     for pair in pairs:
-        orders[_texts(pair)].add(pair.first)
-    both = [pair for pair in pairs if len(orders[_texts(pair)]) == 2]
+        orders[texts_of(pair)].add(pair.first)
+    both = [pair for pair in pairs if len(orders[texts_of(pair)]) == 2]
     return (f"Pairs that stand there in both orders. {len(both):,} of {len(pairs):,} items.", both) if both else None
 
 
@@ -44,7 +45,7 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
     ),
     Check("both_orders", NOTE, "Pairs that stand there in both orders.", _both_orders),
     conflict_check(
-        "contradicting_labels", BROKEN, "The same two texts, each preferred once.", _texts, lambda pair: pair.better
+        "contradicting_labels", BROKEN, "The same two texts, each preferred once.", texts_of, lambda pair: pair.better
     ),
 )
 SCORE_CHECKS: tuple[Check[Sequence[ScoredParagraph]], ...] = (
@@ -68,6 +69,19 @@ def quality_findings(records: Iterable[QualityRecord]) -> list[Finding]:
     return [*preflight(PAIR_CHECKS, pairs), *preflight(SCORE_CHECKS, scored)]
 
 
+def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
+    """Pairs whose two texts stand in an earlier file, in any order; ``earlier`` says where. None without."""
+    twice = [pair for pair in pairs if texts_of(pair) in earlier]
+    if not twice:
+        return None
+    named = ", ".join(f"{pair.line} is {earlier[texts_of(pair)]}" for pair in twice[:NAMED])
+    more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
+    message = (
+        f"Pairs of an earlier file, which count there alone. {len(twice):,} of {len(pairs):,} items: {named}{more}."
+    )
+    return Finding("in_earlier_set", BROKEN, tuple(pair.line for pair in twice), message)
+
+
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
     """Records whose underlying paragraph stands among those trained on, with the names of the latter; None without."""
     records = (*tested, *(record for _, record in trained))
@@ -77,13 +91,15 @@ def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, Quality
     for (place, _), group in zip(texts, groups, strict=True):
         if place >= len(tested):
             among.setdefault(group, trained[place - len(tested)])
-    found: dict[int, tuple[Path, QualityRecord]] = {}
+    leaked: dict[int, tuple[Path, QualityRecord]] = {}
     for (place, _), group in zip(texts, groups, strict=True):
         if place < len(tested) and group in among:
-            found.setdefault(tested[place].line, among[group])
-    if not found:
+            leaked.setdefault(tested[place].line, among[group])
+    if not leaked:
         return None
-    named = ", ".join(f"{line} is {path}:{record.line}" for line, (path, record) in list(found.items())[:NAMED])
-    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    message = f"Paragraphs that were trained on, edited or not. {len(found):,} of {len(tested):,} items: {named}{more}."
-    return Finding("in_training", BROKEN, tuple(found), message)
+    named = ", ".join(f"{line} is {path}:{record.line}" for line, (path, record) in list(leaked.items())[:NAMED])
+    more = f" and {len(leaked) - NAMED:,} more" if len(leaked) > NAMED else ""
+    message = (
+        f"Paragraphs that were trained on, edited or not. {len(leaked):,} of {len(tested):,} items: {named}{more}."
+    )
+    return Finding("in_training", BROKEN, tuple(leaked), message)

@@ -9,13 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
-from pearl.settings import EMBEDDED
+from eval.recorded.quality.perplexity import perplexity
 from pearl.stats import Floats
 from retriever.history.lexical import words
 from retriever.reward.records import QualityPair
 
-TOKENS = 512  # of a text, for the embedded model
-PROMPT = "A paragraph:\n\n"
 Scores = Callable[[Sequence[str]], Sequence[float]]
 
 
@@ -49,7 +47,7 @@ class TextScorer:
         return np.asarray(scores[0::2] - scores[1::2])
 
 
-def _each(score: Callable[[str], float]) -> Scores:
+def _of_each(score: Callable[[str], float]) -> Scores:
     return lambda texts: [score(text) for text in texts]
 
 
@@ -65,24 +63,12 @@ def type_token(text: str) -> float:
     return len(set(of_text)) / max(len(of_text), 1)
 
 
-def perplexity(texts: Sequence[str]) -> list[float]:
-    """The loss per token under the embedded model, in nats, over the first TOKENS tokens."""
-    from retriever.models.auxiliary import Group, load_auxiliary
-
-    model = load_auxiliary(EMBEDDED)
-    distinct = list(dict.fromkeys(texts))
-    prompt = tuple(model.encode(PROMPT))
-    groups = [Group((prompt,), (tuple(model.encode(text, TOKENS)),)) for text in distinct]
-    loss = {text: -found[0].mean for text, found in zip(distinct, model.likelihoods(groups), strict=True)}
-    return [loss[text] for text in texts]
-
-
 SCORERS: tuple[TextScorer, ...] = (
-    TextScorer("shorter", "the text with fewer characters", _each(lambda text: -len(text.strip()))),
-    TextScorer("longer", "the text with more characters", _each(lambda text: len(text.strip()))),
+    TextScorer("shorter", "the text with fewer characters", _of_each(lambda text: -len(text.strip()))),
+    TextScorer("longer", "the text with more characters", _of_each(lambda text: len(text.strip()))),
     TextScorer("first", "always the first text", None),
-    TextScorer("compression", "the text that zlib compresses less: it repeats itself less", _each(compression)),
-    TextScorer("type_token", "the text with the larger share of different words", _each(type_token)),
+    TextScorer("compression", "the text that zlib compresses less: it repeats itself less", _of_each(compression)),
+    TextScorer("type_token", "the text with the larger share of different words", _of_each(type_token)),
 )
 PERPLEXITY = TextScorer("perplexity", "the text that the embedded model finds less likely a token", perplexity)
 BY_NAME = {scorer.name: scorer for scorer in (*SCORERS, PERPLEXITY)}

@@ -29,19 +29,22 @@ OTHERS = [pair(STATION, "more.", "1")]
 
 
 @pytest.fixture
-def quality(pearl_eval, tmp_path):
+def quality(pearl_eval, tmp_path, monkeypatch):
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
+
     def written(name, records):
         path = tmp_path / name
         path.write_text(json.dumps(records), encoding="utf-8")
         return path
 
-    def run(*more, scorer="shorter", trained=None, **sets):
+    def run(*more, scorer="shorter", trained=None, perplexity=False, **sets):
         files = [
             word for name, records in (sets or {"one": PAIRS}).items() for word in ("--pairs", written(name, records))
         ]
         training = ["--trained-on", written("train", trained)] if trained else []
         named = ["--scorer", scorer] if scorer else []
-        return pearl_eval("quality", *files, *training, *named, *more)
+        without = [] if perplexity else ["--no-perplexity"]  # it loads a language model
+        return pearl_eval("quality", *files, *training, *named, *without, *more)
 
     return run
 
@@ -98,15 +101,55 @@ def test_equal_texts_are_a_finding(quality):
     assert "equal_texts" in run.out
 
 
-def test_perplexity_under_the_embedded_model(embedded_once, quality):
-    odd = {
-        "paragraph1": "The cat sat on the mat.",
-        "paragraph2": "Mat cat the on the sat.",
-        "reference_preference": "2",
+ODD = {
+    "paragraph1": "The cat sat on the mat.",
+    "paragraph2": "Mat cat the on the sat.",
+    "reference_preference": "2",
+}
+
+
+def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality, monkeypatch):
+    run = quality("--json", "-", perplexity=True, one=[ODD])
+    assert "perplexity: 2 of 2" in run.err
+    found = run.json
+    assert found["baselines"]["perplexity"] == 1.0  # the second is the less likely one
+    assert found["difference"] == {"against": "perplexity"} | found["differences"]["perplexity"]
+    monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)  # the kept losses are enough
+    again = quality("--json", "-", perplexity=True, scorer="perplexity", one=[ODD])
+    assert (again.err, again.json["accuracy"], again.json["ties"]["perplexity"]) == ("", 1.0, 0)
+    assert again.json["difference"]["against"] != "perplexity"
+
+
+def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch):
+    monkeypatch.setattr("pearl.chat.embedded.find_spec", lambda name: None)
+    run = quality(perplexity=True, one=[ODD])
+    assert (run.status, run.err.count("\n")) == (1, 1)
+    assert "leave the perplexity out with --no-perplexity" in run.err
+    assert quality(one=[ODD]).status == 0
+    assert "exclude each other" in quality(scorer="perplexity", one=[ODD]).err
+
+
+def test_a_pair_counts_in_the_first_file_that_has_it(quality):
+    swapped = {
+        "paragraph1": PAIRS[1]["paragraph2"],
+        "paragraph2": PAIRS[1]["paragraph1"],
+        "reference_preference": "1",
+        "origin": "AI-AI",
     }
-    found = quality("--json", "-", scorer="perplexity", one=[odd]).json
-    assert found["accuracy"] == 1.0  # the second is the less likely one
-    assert "perplexity" not in found["baselines"]
+    found = quality("--json", "-", one=PAIRS, two=[*OTHERS, swapped]).json
+    assert [part["n"] for part in found["sets"]] == [3, 1]
+    (finding,) = [finding for finding in found["sets"][1]["findings"] if finding["check"] == "in_earlier_set"]
+    assert (finding["level"], finding["records"]) == ("broken", [2])
+    assert finding["message"].endswith("one:2.")
+    assert found["accuracy"] == quality("--json", "-", one=PAIRS, two=OTHERS).json["accuracy"]
+
+
+def test_a_file_given_twice_is_refused(quality):
+    for copy in (PAIRS, PAIRS[1:]):
+        run = quality(one=PAIRS, two=copy)
+        assert (run.status, run.err.count("\n")) == (2, 1)
+        assert "two: every pair in it stands in an earlier file, the first one in" in run.err
+        assert "name each set once" in run.err
 
 
 @pytest.mark.parametrize(
@@ -128,7 +171,7 @@ def test_a_reward_model_beside_trivial_scorers_and_a_surface_model(quality, smal
     shown = [
         pair(f"{tail}, said {number} of them.", tail, "1") for number, tail in enumerate(("Yes", "No", "So it is"))
     ]
-    found = quality("--json", "-", "--model", model, scorer="shorter", trained=[*PAIRS, *OTHERS], one=shown).json
+    found = quality("--json", "-", "--model", model, trained=[*PAIRS, *OTHERS], one=shown).json
     assert found["scorer"] == str(model)
     assert set(found["baselines"]) == {"shorter", "longer", "first", "compression", "type_token", "surface"}
     pairs = [(each["paragraph1"], each["paragraph2"]) for each in shown]
