@@ -15,7 +15,8 @@ from eval.report.report import Report
 EXAMPLES = """A record is a first draft and two edits of it, with a score each, and what experts make of them:
 
 \b
-  {"id": "t1", "genre": "fiction", "llm": "gpt", "first_draft": {"wqrm_score": 3.8}, "random_cot": {...},
+  {"id": "t1", "genre": "fiction", "llm": "gpt", "first_draft": {"wqrm_score": 3.8, "candidate": "..."},
+   "random_cot": {...},
    "best_cot": {...}, "annotations": [{"best_cot": "Most Preferred Writing Option", ...}, ...]}
 
 @CHOICES
@@ -25,12 +26,19 @@ Examples:
 \b
   pearl eval experts --annotations WQRM_annotations.json.gz --picture experts.svg
   pearl eval experts --annotations WQRM_annotations.json.gz --choose raters=any --json - | jq .majority
+  pearl eval experts --annotations WQRM_annotations.json.gz --model embedded --json - | jq .rescored
 """.replace("@CHOICES", PRESETS.help())
 
 
 @reporting("eval", "experts", picture="Draw agreement by gap, and the ranks.", page=True)
 def experts(
     annotations: Path = typer.Option(..., metavar="F.json", help="Triplets with scores and experts' rankings."),
+    model: str | None = typer.Option(
+        None,
+        metavar="MODEL",
+        help="Reward model to score the texts with, a folder or embedded: its agreement beside that of the recorded "
+        "scores and of trivial scorers.",
+    ),
     preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,
     resamples: Resamples = 2000,
@@ -40,9 +48,15 @@ def experts(
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report
+    from eval.recorded.quality.paragraph_scores import ABSOLUTE, paragraph_scorer
+    from eval.recorded.quality.rescored import rescored_report
 
     chosen = PRESETS.chosen(preset, choose)
     options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)
-    figures = experts_report(read_triplets(annotations), options)
+    triplets = read_triplets(annotations)
+    figures = experts_report(triplets, options)
+    if model is not None:
+        named = (paragraph_scorer(None, model), *(paragraph_scorer(name) for name in ABSOLUTE))
+        figures["rescored"] = rescored_report(triplets, [scorer for scorer in named if scorer], options)
     told = {"choose": spelled(chosen)}
     return Report(figures, expert_tables, "Scores and experts", experts_figure, options=told)

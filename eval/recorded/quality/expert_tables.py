@@ -55,6 +55,50 @@ def expert_tables(result: Json) -> Iterator[Table]:
             "against our interval": lambda row: "inside" if row["within_interval"] else "outside",
         },
     )
+    if "rescored" in result:
+        yield from _rescored_tables(result["rescored"])
+
+
+def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
+    """Agreement with the experts of other scores of the same texts, over all pairs and by quarters of their gaps."""
+    yield Table.of(
+        "Scores of the same texts by others, beside the recorded ones: agreement with experts, less that of the "
+        "recorded scores over the pairs that both decide, and rank correlation with them. The best edit is the one "
+        "that the recorded scores put first of twenty, which favours these.",
+        rescored,
+        {
+            "scores": lambda row: row["scorer"],
+            "individual": lambda row: shown(_all(row["individual"]), 3),
+            "less recorded": lambda row: shown(row["more_than_recorded"], 3, sign=True),
+            "majority": lambda row: shown(_all(row["majority"]), 3),
+            "Spearman": lambda row: shown(row["spearman"], 2, sign=True),
+        },
+    )
+    yield Table.of(
+        "The same by gap, in quarters of the pairs by each scorer's own scale; as many of the experts, and of the "
+        "majorities, prefer the higher score.",
+        [
+            {
+                "scorer": row["scorer"],
+                "bin": own,
+                "majority": next((m for m in row["majority"] if m["gap"] == own["gap"]), None),
+            }
+            for row in rescored[:2]
+            for own in row["individual"]
+            if own["gap"] != "all"
+        ],
+        {
+            "scores": lambda row: row["scorer"],
+            "gap": lambda row: row["bin"]["gap"],
+            "n": lambda row: f"{row['bin']['n']:,}",
+            "individual": lambda row: shown(row["bin"]["agreement"], 3),
+            "majority": lambda row: _majority_cells(row["majority"])[1],
+        },
+    )
+
+
+def _all(rows: list[Json]) -> Json | None:
+    return next((row["agreement"] for row in rows if row["gap"] == "all"), None)
 
 
 def _majority_cells(row: Json | None) -> tuple[str, str]:
@@ -95,8 +139,8 @@ def _draw_agreement(axes: Axes, result: Json) -> None:
         rows = {row["gap"]: row for row in result[kind] if row["agreement"]}
         places = [place for place, name in enumerate(bins) if name in rows]
         drawn = [rows[bins[place]]["agreement"] for place in places]
-        values = [each["value"] for each in drawn]
-        ends = ([abs(each[end] - each["value"]) for each in drawn] for end in ("low", "high"))
+        values = [agreement["value"] for agreement in drawn]
+        ends = ([abs(agreement[end] - agreement["value"]) for agreement in drawn] for end in ("low", "high"))
         axes.errorbar(places, values, yerr=tuple(ends), fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
     axes.axhline(0.5, color=GREY, lw=0.8, zorder=0)
     axes.set_xticks(range(len(bins)), bins)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import check_fields
 from pearl.errors import InputError
-from pearl.texts import check_id, json_type
+from pearl.texts import check_id, check_text, json_type
 from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
@@ -19,13 +19,15 @@ RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2
 
 @dataclass(frozen=True, slots=True)
 class RankedTriplet:
-    """``scores`` by version, and one ranking an expert: the rank of each version, 1 the best."""
+    """``scores`` by version, and one ranking an expert: the rank of each version, 1 the best. ``texts`` by version,
+    those that the record has."""
 
     id: str
     genre: str
     llm: str
     scores: Mapping[str, float]
     rankings: tuple[Mapping[str, int], ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_triplets(path: Path) -> list[RankedTriplet]:
@@ -33,7 +35,7 @@ def read_triplets(path: Path) -> list[RankedTriplet]:
     known: set[str] = set()
 
     def distinct(value: dict[str, Any], number: int) -> RankedTriplet:
-        triplet = _triplet(value)
+        triplet = parse_triplet(value)
         if triplet.id in known:
             raise InputError(f"'{triplet.id}' is there already.", param="id", code="duplicate_id")
         known.add(triplet.id)
@@ -45,7 +47,8 @@ def read_triplets(path: Path) -> list[RankedTriplet]:
     return triplets
 
 
-def _triplet(value: dict[str, Any]) -> RankedTriplet:
+def parse_triplet(value: dict[str, Any]) -> RankedTriplet:
+    """The triplet of a JSON object. Raises InputError with ``param`` set to the field."""
     check_fields(value, "id", "genre", "llm", "annotations", *VERSIONS)
     rankings = value["annotations"]
     if not isinstance(rankings, list) or not rankings:
@@ -56,6 +59,11 @@ def _triplet(value: dict[str, Any]) -> RankedTriplet:
         check_id(value["llm"], param="llm"),
         {name: _score(value[name], name) for name in VERSIONS},
         tuple(map(_ranking, rankings)),
+        {
+            name: check_text(value[name]["candidate"], param=f"{name}.candidate")
+            for name in VERSIONS
+            if "candidate" in value[name]
+        },
     )
 
 

@@ -44,18 +44,21 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Two versions of a triplet: the gap of their scores, and 1 where the version with the higher one is preferred."""
+    """Two versions of a triplet: the gap of their scores, and 1 where the version with the higher one is preferred, by
+    the expert of this number or by the majority."""
 
     triplet: str
+    versions: tuple[str, str]
     gap: float
     agrees: int
+    expert: int | None = None
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
     """Agreement by gap, the distribution of ranks by domain and model, and the figures that the paper prints."""
     counts = Counter(len(triplet.rankings) for triplet in triplets)
-    counted = [each for each in triplets if options.raters != THREE or len(each.rankings) == EXPERTS]
-    pairs = [pair for triplet in counted for pair in _majorities(triplet, options.majority)]
+    counted = of_raters(triplets, options.raters)
+    pairs = [pair for triplet in counted for pair in majority_words(triplet, options.majority)]
     decided = [pair for pair in pairs if pair is not None]
     groups = sorted({(triplet.genre, triplet.llm) for triplet in triplets})
     result: dict[str, Any] = {
@@ -70,8 +73,8 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
         ),
         "majority_triplets": len(counted),
         "undecided_pairs": len(pairs) - len(decided),
-        "individual": _agreement([pair for triplet in triplets for pair in _individuals(triplet)], options),
-        "majority": _agreement(decided, options),
+        "individual": agreement_by_gap([pair for triplet in triplets for pair in individual_words(triplet)], options),
+        "majority": agreement_by_gap(decided, options),
         "ranks": _ranks(triplets, options),
         "majority_ranks": _ranks(_ranked_by_majority(counted, options.majority), options),
         "groups": [
@@ -81,14 +84,20 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
                 "triplets": len(members),
                 "ranks": _ranks(members, options),
                 "majority_ranks": _ranks(
-                    _ranked_by_majority([each for each in members if each in counted], options.majority), options
+                    _ranked_by_majority([triplet for triplet in members if triplet in counted], options.majority),
+                    options,
                 ),
             }
             for genre, llm in groups
-            for members in ([each for each in triplets if (each.genre, each.llm) == (genre, llm)],)
+            for members in ([triplet for triplet in triplets if (triplet.genre, triplet.llm) == (genre, llm)],)
         ],
     }
     return result | {"printed": [_beside(result, *row) for row in PRINTED]}
+
+
+def of_raters(triplets: Sequence[RankedTriplet], raters: str) -> list[RankedTriplet]:
+    """The triplets over which majorities are taken."""
+    return [triplet for triplet in triplets if raters != THREE or len(triplet.rankings) == EXPERTS]
 
 
 def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
@@ -96,21 +105,22 @@ def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
     return {(one, other): scores[one] - scores[other] for one, other in combinations(VERSIONS, 2)}
 
 
-def _individuals(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
-    """Each expert's word on each pair; pairs with equal scores say nothing."""
+def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
+    """Yield each expert's word on each pair; pairs with equal scores say nothing."""
     for (one, other), gap in _gaps(triplet).items():
         if gap:
-            for ranks in triplet.rankings:
-                yield ScoredComparison(triplet.id, abs(gap), (ranks[one] < ranks[other]) == (gap > 0))
+            for expert, ranks in enumerate(triplet.rankings):
+                agrees = (ranks[one] < ranks[other]) == (gap > 0)
+                yield ScoredComparison(triplet.id, (one, other), abs(gap), agrees, expert)
 
 
-def _majorities(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
-    """The majority's word on each pair; None where there is none."""
+def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
+    """Yield the majority's word on each pair; None where there is none."""
     for (one, other), gap in _gaps(triplet).items():
         if not gap:
             continue
         lead = _lead(triplet, one, other, rule)
-        yield ScoredComparison(triplet.id, abs(gap), (lead > 0) == (gap > 0)) if lead else None
+        yield ScoredComparison(triplet.id, (one, other), abs(gap), (lead > 0) == (gap > 0)) if lead else None
 
 
 def _lead(triplet: RankedTriplet, one: str, other: str, rule: str) -> float:
@@ -132,16 +142,22 @@ def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[Ra
     return ranked
 
 
-def _agreement(comparisons: Sequence[ScoredComparison], options: ExpertOptions) -> list[dict[str, Any]]:
-    """A row for each bin of gaps, for all of them, and for those above WIDE; intervals over triplets."""
+def agreement_by_gap(
+    comparisons: Sequence[ScoredComparison],
+    options: ExpertOptions,
+    edges: Sequence[float | None] = EDGES,
+    wide: float | None = WIDE,
+) -> list[dict[str, Any]]:
+    """A row for each bin of gaps, for all of them, and for those above ``wide``; intervals over triplets."""
     if not comparisons:
         return []
     bootstrap = Bootstrap([pair.triplet for pair in comparisons], resamples=options.resamples, seed=options.seed)
     gaps = np.array([pair.gap for pair in comparisons])
     agrees = np.array([pair.agrees for pair in comparisons], float)
-    bins = [(_name(low, high), low, high) for low, high in pairwise(EDGES) if low is not None]
+    bins = [(_name(low, high), low, high) for low, high in pairwise(edges) if low is not None]
+    above = [] if wide is None else [(f"above {wide:g}", wide, None)]
     rows = []
-    for name, low, high in (*bins, ("all", 0.0, None), (f"above {WIDE:g}", WIDE, None)):
+    for name, low, high in (*bins, ("all", 0.0, None), *above):
         inside = (gaps > low) & (gaps <= (np.inf if high is None else high))
         rows.append(
             {

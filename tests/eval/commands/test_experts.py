@@ -81,6 +81,37 @@ def test_choices_of_the_majority(experts):
     assert (of_gap(rows["majority"])["all"], rows["undecided_pairs"]) == ((3, 3), 3)
 
 
+def with_texts(one, *texts):
+    return one | {version: one[version] | {"candidate": text} for version, text in zip(VERSIONS, texts, strict=True)}
+
+
+def test_a_model_and_trivial_scores_beside_the_recorded_ones(experts, small_reward, monkeypatch):
+    monkeypatch.setattr("eval.recorded.quality.paragraph_scores.ABSOLUTE", ["shorter"])
+    own = [with_texts(TRIPLETS[0], "A rather long draft.", "A shorter one.", "Short."), with_texts(TRIPLETS[1], *"abc")]
+    run = experts("--model", small_reward, "--json", "-", triplets=own)
+    assert run.status == 0, run.err
+    found = run.json
+    recorded, model, shorter = found["rescored"]
+    assert [row["scorer"] for row in found["rescored"]] == ["recorded", str(small_reward), "shorter"]
+    assert of_gap(recorded["individual"])["all"] == of_gap(found["individual"])["all"] == (9, 13)
+    assert recorded["more_than_recorded"] is None
+    # b's texts are of one length, so that only a counts: by length as by the recorded scores
+    assert (of_gap(shorter["individual"])["all"], of_gap(shorter["majority"])["all"]) == ((7, 9), (3, 3))
+    assert shorter["more_than_recorded"]["value"] == 0
+    bins = of_gap(shorter["individual"])
+    assert sum(number for name, (_, number) in bins.items() if name != "all") == 9
+    assert -1 <= model["spearman"]["value"] <= 1
+    assert "The same by gap" in experts("--model", small_reward, triplets=own).out
+
+
+def test_texts_that_a_model_needs_are_named(experts, small_reward):
+    run = experts("--model", small_reward)
+    assert (run.status, run.err.count("\n")) == (2, 1)
+    assert "'a' has no texts to score: each version needs a candidate." in run.err
+    empty = with_texts(TRIPLETS[0], "A.", " ", "B.")
+    assert "record 1: random_cot.candidate: " in experts("--model", small_reward, triplets=[empty]).err
+
+
 def test_tables_for_the_eye(experts):
     out = experts().out
     for words in ("Agreement of experts with the order of scores", "best edit", "against our interval"):
