@@ -18,6 +18,8 @@ EXAMPLES = """A line is a response to an instruction; "ranks" has the rank that 
   {"instruction": "12", "text": "...", "origin": "human", "ranks": [1, 1, 2]}
   {"instruction": "12", "text": "...", "origin": "AI", "ranks": [2, 2, 1]}
 
+A triplet that pearl eval experts reads, with its texts, is three responses of origin AI to one instruction.
+
 All pairs of an instruction are taken, and most of the raters decide which is preferred; without a majority a pair is
 left out. What one text is preferred for by its origin, or a single vote, is a rank of one rater.
 
@@ -31,6 +33,7 @@ Examples:
 
 \b
   pearl judge quality-items --responses stories.jsonl --set art-or-artifice --preset as_published --out stories.json
+  pearl judge quality-items --responses WQRM_annotations.json.gz --preset as_published --out triplets.json
   pearl judge quality --items stories.json --llm openai
   pearl eval quality --pairs stories.json --pairs mirror.json --scorer shorter
 """.replace("@CHOICES", PRESETS.help()).replace(

@@ -17,10 +17,12 @@ from statistics import quantiles
 from typing import Any
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.json_lines import check_fields, read_lines
+from eval.asking.json_lines import check_fields
+from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
+from retriever.reward.record_files import parse_objects
 
 BOTH, ONE = "both", "one"
 ORDERS = Choice(
@@ -78,10 +80,15 @@ class RankedResponse:
 
 
 def read_responses(path: Path) -> list[RankedResponse]:
-    """Raises InputError that names file, line and field, and for ranks of an instruction that differ in number."""
+    """Ranked responses, or the three texts of each published triplet.
+
+    Raises InputError that names file, line and field, and for ranks of an instruction that differ in number.
+    """
     raters: dict[str, tuple[int, int]] = {}
 
-    def parse(value: dict[str, Any], number: int) -> RankedResponse:
+    def parse(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:
+        if "annotations" in value:
+            return _of_triplet(value, number)
         check_fields(value, "instruction", "text", "origin", "ranks")
         response = RankedResponse(
             number,
@@ -93,9 +100,26 @@ def read_responses(path: Path) -> list[RankedResponse]:
         first, count = raters.setdefault(response.instruction, (number, len(response.ranks)))
         if count != len(response.ranks):
             raise InputError(f"has {len(response.ranks)} raters, and line {first} has {count}.", param="ranks")
-        return response
+        return (response,)
 
-    return list(read_lines(path, {"instruction", "text", "origin", "ranks"}, parse, "response").parsed)
+    responses = [response for some in parse_objects(path, parse) for response in some]
+    if not responses:
+        raise InputError(f"{path}: there is no response in it.", code="empty_file")
+    return responses
+
+
+def _of_triplet(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:
+    """A model's draft and two edits of it, which a model made, too, with the ranks that experts gave them."""
+    triplet = parse_triplet(value)
+    for version in VERSIONS:
+        if version not in triplet.texts:
+            raise InputError("is missing; a pair needs the text.", param=f"{version}.candidate", code="missing_field")
+    return tuple(
+        RankedResponse(
+            number, triplet.id, triplet.texts[version], "AI", tuple(ranks[version] for ranks in triplet.rankings)
+        )
+        for version in VERSIONS
+    )
 
 
 def _ranks(value: Any) -> tuple[float, ...]:

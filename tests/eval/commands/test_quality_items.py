@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+
+from eval.recorded.quality.experts import RANKS
 
 
 def response(instruction, text, origin, *ranks):
@@ -38,7 +41,8 @@ def test_all_pairs_of_four_are_half_human(quality_items, tmp_path, pearl_eval):
     assert (found["instructions"], found["pairs"], found["dropped"]) == (2, 24, {})
     assert {row["origin"]: row["share"] for row in found["origins"]} == {"human-AI": 0.5, "AI-AI": 0.5}
     assert found["published"]["origins"] == {"human-AI": 25, "AI-AI": 75}
-    figures = pearl_eval("quality", "--pairs", tmp_path / "pairs.json", "--scorer", "first", "--json", "-").json
+    words = ("--scorer", "first", "--no-perplexity", "--json", "-")
+    figures = pearl_eval("quality", "--pairs", tmp_path / "pairs.json", *words).json
     assert (figures["n"], figures["accuracy"]) == (24, 0.5)
     assert [part["origin"] for part in figures["origins"]] == ["AI-AI", "human-AI"]
 
@@ -60,6 +64,40 @@ def test_no_majority_and_equal_texts_are_counted(quality_items):
         response("p3", "one ", "AI", 3, 3),
     ]
     assert quality_items(lines=lines).json["dropped"] == {"no majority": 1, "the same text twice": 1}
+
+
+def test_published_triplets_are_three_responses(quality_items, tmp_path):
+    texts = ("A draft.", "An edit of it.", "A better edit.")
+    versions = ("first_draft", "random_cot", "best_cot")
+    triplet = {version: {"wqrm_score": 5, "candidate": text} for version, text in zip(versions, texts, strict=True)}
+    first, second, third = RANKS
+    triplet |= {"id": "t1", "genre": "fiction", "llm": "gpt"}
+    orders = ((third, second, first), (third, first, second), (second, third, first))
+    triplet["annotations"] = [dict(zip(versions, order, strict=True)) for order in orders]
+    found = quality_items("--preset", "as_published", lines=[triplet]).json
+    assert (found["instructions"], found["responses"], found["pairs"]) == (1, 3, 6)
+    assert [(row["origin"], row["share"]) for row in found["origins"]] == [("AI-AI", 1)]
+    pairs = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
+    best = {pair[f"paragraph{pair['reference_preference']}"] for pair in pairs if texts[0] in pair.values()}
+    assert best == set(texts[1:])  # two of three experts rank the draft last
+    del triplet["best_cot"]["candidate"]
+    run = quality_items(lines=[triplet])
+    assert (run.status, "best_cot.candidate: is missing" in run.err) == (2, True)
+
+
+PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "writing-quality" / "WQRM_annotations.json.gz"
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published annotations are not here")
+def test_published_annotations_make_pairs_in_both_orders(run_pearl, tmp_path):
+    words = ("--responses", PUBLISHED, "--out", tmp_path / "pairs.json", "--json", "-")
+    both, one = (
+        run_pearl("judge", "quality-items", *words, "--choose", f"orders={way}").json for way in ("both", "one")
+    )
+    assert (both["instructions"], both["responses"]) == (101, 303)
+    undecided = both["dropped"]["no majority"]
+    assert both["pairs"] == 2 * one["pairs"] == 2 * (3 * 101 - undecided)
+    assert [row["origin"] for row in both["origins"]] == ["AI-AI"]
 
 
 @pytest.mark.parametrize(
