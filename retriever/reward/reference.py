@@ -17,12 +17,21 @@ class TorchVectors:
     """Any encoder of transformers in float32; calls from several threads take turns."""
 
     def __init__(self, folder: Path, layers: Sequence[int], max_tokens: int) -> None:
-        """Load the folder. Raises OSError or ValueError if it cannot be loaded."""
-        from transformers import AutoModel, AutoTokenizer
+        """Load the folder up to the layer above the last one asked for: some architectures do more to what comes out of
+        their last. Raises OSError or ValueError if it cannot be loaded."""
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+        config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
+        if 0 <= max(layers) < config.num_hidden_layers:
+            config.num_hidden_layers = max(layers) + 1
+        verbosity = logging.get_verbosity()
+        logging.set_verbosity_error()  # it lists the weights of the layers above
+        try:
+            self._model: Any = AutoModel.from_pretrained(folder, config=config, local_files_only=True).eval()
+        finally:
+            logging.set_verbosity(verbosity)
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         self._layers = tuple(layers)
         self._max_tokens = max_tokens
@@ -32,31 +41,31 @@ class TorchVectors:
         """(B, V)"""
         import torch
 
-        found: list[Any] = [None] * len(texts)
+        vectors: list[Any] = [None] * len(texts)
         by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         with self._lock, torch.inference_mode():
             for start in range(0, len(by_length), AT_ONCE):
                 some = by_length[start : start + AT_ONCE]
                 tokens = self._tokens([texts[place] for place in some])
                 for place, vector in zip(some, layer_means(self._model, tokens, self._layers).numpy(), strict=True):
-                    found[place] = vector
-        return np.stack(found)
+                    vectors[place] = vector
+        return np.stack(vectors)
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """(B, 2 E)"""
         import torch
 
-        found = []
+        vectors = []
         with self._lock, torch.inference_mode():
             for start in range(0, len(pairs), AT_ONCE):
                 firsts, seconds = zip(*pairs[start : start + AT_ONCE], strict=True)
                 tokens = self._tokens(firsts, seconds)
-                found.append(pair_means(self._model, tokens, token_places(tokens)).numpy())
-        return np.concatenate(found)
+                vectors.append(pair_means(self._model, tokens, token_places(tokens)).numpy())
+        return np.concatenate(vectors)
 
     def _tokens(self, *texts: Sequence[str]) -> Any:
         cut = {"truncation": "longest_first", "max_length": self._max_tokens, "padding": True, "return_tensors": "pt"}
-        return self._tokenizer(*(list(each) for each in texts), **cut)
+        return self._tokenizer(*(list(part) for part in texts), **cut)
 
 
 def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
