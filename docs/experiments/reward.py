@@ -22,6 +22,8 @@ ROWS = {
     "MiniLM, R": ("minilm", "R", ()),
     "MiniLM, PR, last layer": ("last", "PR", ("--layers", "last")),
     "MPNet, PR": ("mpnet", "PR", ()),
+    "MPNet, P": ("mpnet", "P", ()),
+    "MPNet, R": ("mpnet", "R", ()),
 }
 
 
