@@ -66,13 +66,13 @@ def edits(
     chosen = paragraph_scorer(scorer, model)
     if picture is not None and chosen is None:
         raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
-    found = executed(read_traces(traces))
-    figures = execution_report(found)
+    executed_traces = executed(read_traces(traces))
+    figures = execution_report(executed_traces)
     if chosen is not None:
         figures["scorer"] = chosen.name
-        figures["sensitivity"] = sensitivity_report(found, chosen.scores, resamples=resamples, seed=seed)
+        figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores, resamples=resamples, seed=seed)
     if training_records is not None:
-        write_lines(training_records, chats(found), called=f"--training-records {training_records}")
+        write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
     drawn: dict[str, Any] = {"resamples": resamples, "seed": seed} if chosen else {}
     head = Head.of("eval", "edits", traces=traces, scorer=scorer, model=model, **drawn)
     outputs.write(head, Report(figures, edit_tables, picture=edits_figure if chosen else None))

@@ -238,8 +238,8 @@ _LINE = re.compile(rf"{OPENING}(?:{_SAYS}{_NUMBER}|{_TEXT}(?P<named>[0-9]{{1,3}}
 ANSWERS: Mapping[str, Verdict] = {"1": Given(Answer.A), "2": Given(Answer.B)}
 
 
-def _preference(found: re.Match[str]) -> Verdict:
-    number = found["number"] or found.groupdict().get("named")
+def _preference(match: re.Match[str]) -> Verdict:
+    number = match["number"] or match.groupdict().get("named")
     return ANSWERS.get(number or "", Invalid(NOT_OFFERED))
 
 
@@ -289,13 +289,13 @@ def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityO
             case Score(value):
                 (second if judgement.trial.swapped else first).append(value)
     unread = 0.0 if options.unread == COIN else np.nan
-    found = []
+    by_pair = []
     for first, second in given.values():
         if options.scheme == PAIR:
-            found.append((len(first) - len(second)) / (len(first) + len(second)) if first or second else unread)
+            by_pair.append((len(first) - len(second)) / (len(first) + len(second)) if first or second else unread)
         else:
-            found.append(float(np.mean(first) - np.mean(second)) if first and second else unread)
-    return np.array(found)
+            by_pair.append(float(np.mean(first) - np.mean(second)) if first and second else unread)
+    return np.array(by_pair)
 
 
 def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]
     for record in records:
         if isinstance(record, ScoredParagraph):
             scores[record.text].append(record.score)
-    means = {text: fmean(found) for text, found in scores.items()}
+    means = {text: fmean(given_scores) for text, given_scores in scores.items()}
     versions: dict[int, list[str]] = defaultdict(list)
     for text, group in zip(means, underlying(list(means)), strict=True):
         versions[group].append(text)

@@ -41,18 +41,18 @@ class PairVectors(Protocol):
 
 def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> ParagraphVectors:
     """The runtime's where it computes this encoder, else torch's. Raises InputError for what cannot be loaded."""
-    found = model_folder(folder, max_tokens)
+    known = model_folder(folder, max_tokens)
     try:
-        return _RuntimeParagraphs(found, layers) if found is not None else _reference(folder, layers, max_tokens)
+        return _RuntimeParagraphs(known, layers) if known is not None else _reference(folder, layers, max_tokens)
     except (OSError, ValueError, SafetensorError) as error:
         raise _unusable(folder, error) from error
 
 
 def pair_vectors(folder: Path, max_tokens: int) -> PairVectors:
     """The same for pairs, after the last layer."""
-    found = model_folder(folder, max_tokens)
+    known = model_folder(folder, max_tokens)
     try:
-        return _RuntimePairs(found) if found is not None else _reference(folder, (-1,), max_tokens)
+        return _RuntimePairs(known) if known is not None else _reference(folder, (-1,), max_tokens)
     except (OSError, ValueError, SafetensorError) as error:
         raise _unusable(folder, error) from error
 

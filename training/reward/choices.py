@@ -114,21 +114,21 @@ def reward_values(preset: str) -> dict[str, Any]:
     """The values of a preset. Raises InputError for an unknown one."""
     known("preset", preset, REWARD_PRESETS)
     place = REWARD_PRESETS.index(preset)
-    return {each.name: (each.corrected, each.code, each.paper)[place] for each in REWARD_CHOICES}
+    return {choice.name: (choice.corrected, choice.code, choice.paper)[place] for choice in REWARD_CHOICES}
 
 
 def reward_choices_of(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a preset with those given instead, None for one that is not. Raises InputError."""
     values = reward_values(preset) | {name: value for name, value in given.items() if value is not None}
-    for each in REWARD_CHOICES:
-        if each.values:
-            known(each.name.replace("_", "-"), values[each.name], each.values)
+    for choice in REWARD_CHOICES:
+        if choice.values:
+            known(choice.name.replace("_", "-"), values[choice.name], choice.values)
     return values
 
 
 def reward_default(name: str) -> str:
     """The defaults of a choice, for help."""
-    corrected, code, paper = next(each.shown for each in REWARD_CHOICES if each.name == name)
+    corrected, code, paper = next(choice.shown for choice in REWARD_CHOICES if choice.name == name)
     published = code if code == paper else f"{code} (code) or {paper} (paper)"
     return f"{corrected}; as published {published}"
 
@@ -136,8 +136,8 @@ def reward_default(name: str) -> str:
 def reward_choices_help() -> str:
     """The presets' values and the reasons, for the end of the command's help."""
     lines = [f"Choices of --preset, {' / '.join(REWARD_PRESETS)}, and why they differ:"]
-    for each in REWARD_CHOICES:
-        line = f"  {each.option}: {' / '.join(each.shown)}. {each.why}"
+    for choice in REWARD_CHOICES:
+        line = f"  {choice.option}: {' / '.join(choice.shown)}. {choice.why}"
         lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))
 
@@ -145,7 +145,7 @@ def reward_choices_help() -> str:
 def reward_choices_markdown() -> str:
     """A table of all choices, for the documentation."""
     lines = [f"| option | {' | '.join(REWARD_PRESETS)} | why they differ |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| `{each.option}` | {' | '.join(each.shown)} | {each.why} |" for each in REWARD_CHOICES]
+    lines += [f"| `{choice.option}` | {' | '.join(choice.shown)} | {choice.why} |" for choice in REWARD_CHOICES]
     return "\n".join(lines) + "\n"
 
 

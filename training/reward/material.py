@@ -49,7 +49,7 @@ class RewardMaterial:
     def used(self) -> set[int]:
         """The places of all texts with a score or in a pair."""
         in_pairs = (text for pair in self.pairs for text in (pair.better, pair.worse))
-        return {*in_pairs, *(each.text for each in self.scored)}
+        return {*in_pairs, *(scored.text for scored in self.scored)}
 
     def of_variant(self, variant: str) -> RewardMaterial:
         """The part that the variant learns from. Raises InputError if it is empty."""
@@ -83,9 +83,9 @@ class RewardMaterial:
         return parts
 
     def _part(self, names: set[int]) -> RewardMaterial:
-        scored = tuple(each for each in self.scored if self.originals[each.text] in names)
+        scored = tuple(item for item in self.scored if self.originals[item.text] in names)
         return replace(
-            self, scored=scored, pairs=tuple(each for each in self.pairs if self.originals[each.better] in names)
+            self, scored=scored, pairs=tuple(item for item in self.pairs if self.originals[item.better] in names)
         )
 
 
@@ -108,24 +108,26 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     for _, record in kept:
         if isinstance(record, ScoredParagraph):
             scores[place[record.text]].append(record.score)
-    rows = scores if duplicates == KEPT else {text: [fmean(found)] for text, found in scores.items()}
-    scored = tuple(Scored(text, score) for text, found in rows.items() for score in found)
+    rows = scores if duplicates == KEPT else {text: [fmean(given)] for text, given in scores.items()}
+    scored = tuple(Scored(text, score) for text, given in rows.items() for score in given)
     versions = preferred_versions([record for _, record in kept])
     pairs = tuple(Preferred(place[better], place[worse]) for better, worse in versions)
     return RewardMaterial(texts, originals, scored, pairs, (*notes, *leaked))
 
 
 def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
-    off = [(path, each) for path, each in records if isinstance(each, ScoredParagraph) and each.off_scale]
-    same = [(path, each) for path, each in records if isinstance(each, QualityPair) and each.first == each.second]
-    traces = [(path, each) for path, each in records if isinstance(each, EditTrace)]
+    off = [(path, record) for path, record in records if isinstance(record, ScoredParagraph) and record.off_scale]
+    same = [
+        (path, record) for path, record in records if isinstance(record, QualityPair) and record.first == record.second
+    ]
+    traces = [(path, record) for path, record in records if isinstance(record, EditTrace)]
     notes = [
-        f"{len(found):,} of {len(records):,} records are left out, {why}: {_names(found)}"
-        for found, why in ((off, "scores outside 1 to 10"), (same, "pairs of one text"), (traces, "traces of edits"))
-        if found
+        f"{len(some):,} of {len(records):,} records are left out, {why}: {_names(some)}"
+        for some, why in ((off, "scores outside 1 to 10"), (same, "pairs of one text"), (traces, "traces of edits"))
+        if some
     ]
     passed_over = {id(record) for _, record in (*off, *same, *traces)}
-    return [found for found in records if id(found[1]) not in passed_over], notes
+    return [(path, record) for path, record in records if id(record) not in passed_over], notes
 
 
 def _without(
@@ -135,12 +137,14 @@ def _without(
     texts = [text for _, record in (*records, *held_back) for text in paragraphs(record)]
     original = dict(zip(texts, underlying(texts), strict=True))
     tested = {original[text] for _, record in held_back for text in paragraphs(record)}
-    leaked = [found for found in records if any(original[text] in tested for text in paragraphs(found[1]))]
+    leaked = [
+        (path, record) for path, record in records if any(original[text] in tested for text in paragraphs(record))
+    ]
     if not leaked:
         return records, []
     left_out = {id(record) for _, record in leaked}
     note = f"{len(leaked):,} records are left out, whose paragraph stands in --test, edited or not: {_names(leaked)}"
-    return [found for found in records if id(found[1]) not in left_out], [note]
+    return [(path, record) for path, record in records if id(record) not in left_out], [note]
 
 
 def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:

@@ -44,4 +44,4 @@ class RewardOptions:
     @property
     def choices(self) -> dict[str, Any]:
         """Every choice of a preset as it was made, by name."""
-        return {each.name: getattr(self, each.name) for each in REWARD_CHOICES}
+        return {choice.name: getattr(self, choice.name) for choice in REWARD_CHOICES}

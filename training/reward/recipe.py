@@ -65,7 +65,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         if options.variant == P and options.pair_rule == COSINE:
             head = None
         elif options.variant == P:
-            scores = tuple(each for each in everything.scored if each.text in train.used)
+            scores = tuple(item for item in everything.scored if item.text in train.used)
             head = scaled(network.head.head(), network.reader, replace(train, scored=scores))
         artifact = _described(material, layers, report, options)
         _write(artifact, head, network.reader, options.out)
@@ -92,12 +92,12 @@ def _network(
 def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -> ScoreHead:
     """The head with its logits, which were learned from pairs alone, on the scale of the material's scores; the order
     of texts stays. Where there are no scores, or they run against the logits, they lie around the middle."""
-    texts = [each.text for each in material.scored] or [pair.better for pair in material.pairs]
+    texts = [item.text for item in material.scored] or [pair.better for pair in material.pairs]
     with torch.inference_mode():
         logits = head.logits(np.concatenate([reader.vectors([text]).numpy() for text in texts]))
     slope, middle = SPREAD / max(float(logits.std()), 1e-9), 0.0
     if material.scored:
-        shares = (np.array([each.score for each in material.scored]) - LOWEST) / (HIGHEST - LOWEST)
+        shares = (np.array([item.score for item in material.scored]) - LOWEST) / (HIGHEST - LOWEST)
         wanted = np.log(1 / np.clip(shares, EDGE, 1 - EDGE) - 1) * -1
         fitted = float(np.cov(logits, wanted)[0, 1] / max(float(logits.var(ddof=1)), 1e-9)) if len(texts) > 1 else 0.0
         slope, middle = (fitted if fitted > 0 else slope), float(wanted.mean())
@@ -120,13 +120,13 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
             "dev_accuracy_shorter": bootstrap.mean(shorter).to_json(),
         }
     if dev.scored and model.scores_paragraphs:
-        wanted = np.array([each.score for each in dev.scored])
-        found = model.score([dev.texts[each.text] for each in dev.scored])
-        bootstrap = Bootstrap([str(dev.originals[each.text]) for each in dev.scored], seed=seed)
+        wanted = np.array([item.score for item in dev.scored])
+        scored = model.score([dev.texts[item.text] for item in dev.scored])
+        bootstrap = Bootstrap([str(dev.originals[item.text]) for item in dev.scored], seed=seed)
         figures |= {
             "dev_scored": len(wanted),
-            "dev_pearson_r": bootstrap.pearson(found, wanted).to_json(),
-            "dev_squared_error": bootstrap.mean((found - wanted) ** 2).to_json(),
+            "dev_pearson_r": bootstrap.pearson(scored, wanted).to_json(),
+            "dev_squared_error": bootstrap.mean((scored - wanted) ** 2).to_json(),
             "dev_squared_error_of_mean": bootstrap.mean((wanted.mean() - wanted) ** 2).to_json(),
         }
     return figures

@@ -85,7 +85,7 @@ def content_report(
         (prompt, origin): _of_instructions(texts, scores, prompt, origin) for prompt in prompts for origin in origins
     }
     groups = []
-    for (prompt, origin), found in by_group.items():
+    for (prompt, origin), means in by_group.items():
         held = np.array([text.prompt == prompt and text.origin == origin for text in texts])
         if not held.any():
             continue
@@ -100,7 +100,7 @@ def content_report(
                 "median": bootstrap.median(scores[held]).to_json(),
                 "quantiles": {name: round(float(np.quantile(scores[held], at)), 6) for name, at in QUARTILES.items()},
                 "words": float(np.median(words[held])),
-                "less_reference": _paired(found, other, resamples, seed) if origin != reference else None,
+                "less_reference": _paired(means, other, resamples, seed) if origin != reference else None,
             }
         )
     everybody = Bootstrap([text.instruction for text in texts], resamples=resamples, seed=seed)
@@ -111,9 +111,9 @@ def content_report(
         "reference": reference,
         "groups": groups,
         "detail": [
-            {"origin": origin, **(found or {"value": None, "low": None, "high": None})}
+            {"origin": origin, **(gain or {"value": None, "low": None, "high": None})}
             for origin in origins
-            for found in (
+            for gain in (
                 _paired(by_group.get((DETAILED, origin), {}), by_group.get((SHORT, origin), {}), resamples, seed),
             )
         ],
@@ -123,11 +123,11 @@ def content_report(
 
 def _of_instructions(texts: Sequence[OriginText], scores: Floats, prompt: str, origin: str) -> dict[str, float]:
     """The mean score of a group by instruction."""
-    found: dict[str, list[float]] = defaultdict(list)
+    scores_of: dict[str, list[float]] = defaultdict(list)
     for text, score in zip(texts, scores.tolist(), strict=True):
         if (text.prompt, text.origin) == (prompt, origin):
-            found[text.instruction].append(score)
-    return {name: float(np.mean(mine)) for name, mine in found.items()}
+            scores_of[text.instruction].append(score)
+    return {name: float(np.mean(mine)) for name, mine in scores_of.items()}
 
 
 def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:

@@ -38,35 +38,35 @@ class Step:
         return self.after - self.before
 
 
-def steps(found: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
+def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
     """Every edit in the order of its draft, executed after those before it."""
-    versions = [list(_versions(each)) for each in found]
+    versions = [list(_versions(trace)) for trace in traces]
     flat = list(dict.fromkeys(text for mine in versions for text in mine))
     by_text = dict(zip(flat, (float(score) for score in scores(flat)), strict=True))
     return [
         Step(
-            each.trace.line,
+            trace.trace.line,
             number,
             edit,
             by_text[mine[number - 1]],
             by_text[mine[number]],
             len(mine[number].split()) - len(mine[number - 1].split()),
         )
-        for each, mine in zip(found, versions, strict=True)
-        for number, edit in enumerate(each.tidied.placed, start=1)
+        for trace, mine in zip(traces, versions, strict=True)
+        for number, edit in enumerate(trace.tidied.placed, start=1)
     ]
 
 
-def _versions(found: ExecutedTrace) -> Iterator[str]:
+def _versions(trace: ExecutedTrace) -> Iterator[str]:
     """The draft with none, one, two, ... and all of its edits."""
-    for number in range(len(found.tidied.placed) + 1):
-        yield replaced(found.trace.draft, found.tidied.placed[:number])
+    for number in range(len(trace.tidied.placed) + 1):
+        yield replaced(trace.trace.draft, trace.tidied.placed[:number])
 
 
-def sensitivity_report(found: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int) -> dict[str, Any]:
+def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int) -> dict[str, Any]:
     """The change of the score by an edit: median and mean with intervals, distribution, by category, beside the change
     in length; and the change by all edits of a trace."""
-    every = steps(found, scores)
+    every = steps(traces, scores)
     change = np.array([step.change for step in every])
     bootstrap = Bootstrap([str(step.record) for step in every], resamples=resamples, seed=seed)
     edges = np.histogram_bin_edges(change, BINS)

@@ -59,28 +59,28 @@ def edit_tables(result: Json) -> Iterator[Table]:
 
 
 def _sensitivity_tables(result: Json) -> Iterator[Table]:
-    found = result["sensitivity"]
-    whole = found["traces_change"]
+    sensitivity = result["sensitivity"]
+    whole = sensitivity["traces_change"]
     figures = {
-        "median change by an edit": shown(found["median"], 3, sign=True),
-        "mean change by an edit": shown(found["mean"], 3, sign=True),
-        "edits that raise the score": shown(found["raised"], 2),
-        "rank correlation with the change in words": shown(found["with_words"], 2, sign=True),
+        "median change by an edit": shown(sensitivity["median"], 3, sign=True),
+        "mean change by an edit": shown(sensitivity["mean"], 3, sign=True),
+        "edits that raise the score": shown(sensitivity["raised"], 2),
+        "rank correlation with the change in words": shown(sensitivity["with_words"], 2, sign=True),
         "median change by all edits of a trace": shown(whole["median"], 3, sign=True),
         "traces whose score all edits raise": shown(whole["raised"], 2),
-        **{f"quantile {name}": f"{value:+.3f}" for name, value in found["quantiles"].items()},
+        **{f"quantile {name}": f"{value:+.3f}" for name, value in sensitivity["quantiles"].items()},
     }
     yield Table(
-        f"{result['scorer']} after each of {found['n']:,} edits of {found['traces']:,} traces, executed one after "
-        f"another; the paper prints a median of {found['printed_median']:+g} for its model. 95% intervals by bootstrap "
-        "over traces.",
+        f"{result['scorer']} after each of {sensitivity['n']:,} edits of {sensitivity['traces']:,} traces, executed "
+        f"one after another; the paper prints a median of {sensitivity['printed_median']:+g} for its model. 95% "
+        "intervals by bootstrap over traces.",
         ("figure", "value"),
         tuple(figures.items()),
         result["command"],
     )
     yield Table.of(
         "The same by category.",
-        found["categories"],
+        sensitivity["categories"],
         {
             "category": lambda row: row["category"],
             "edits": lambda row: f"{row['n']:,}",
@@ -93,16 +93,16 @@ def edits_figure(result: Json) -> Figure:
     """The distribution of the change by an edit, and the change from the draft as edits are executed."""
     from matplotlib.figure import Figure
 
-    found = result["sensitivity"]
+    sensitivity = result["sensitivity"]
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")
     single, gradual = figure.subplots(1, 2)
-    edges, counts = found["histogram"]["edges"], found["histogram"]["counts"]
+    edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]
     widths = [after - before for before, after in pairwise(edges)]
     single.bar(edges[:-1], counts, width=widths, align="edge", color=BLUE)
-    single.axvline(found["median"]["value"], color=ORANGE, lw=1.2)
+    single.axvline(sensitivity["median"]["value"], color=ORANGE, lw=1.2)
     single.set_xlabel("change of the score by one edit; the line is the median")
     single.set_ylabel("edits")
-    rows = found["by_edits"]
+    rows = sensitivity["by_edits"]
     numbers = [row["edits"] for row in rows]
     quarters = [row["quarter"] for row in rows], [row["three_quarters"] for row in rows]
     gradual.fill_between(numbers, *quarters, color=GREY, alpha=0.6, lw=0)

@@ -54,35 +54,35 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
     ]
 
 
-def execution_report(found: Sequence[ExecutedTrace]) -> dict[str, Any]:
+def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
     """Counts of spans that occur once and of edits executed, and how near each trace comes to its stored text."""
     times = Counter(
-        min(len(occurrences(each.trace.draft, edit.span)), 2) if edit.span else 0
-        for each in found
-        for edit in each.trace.edits
+        min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
+        for trace in traces
+        for edit in trace.trace.edits
     )
-    whole = [each for each in found if not lost(each)]
+    whole = [trace for trace in traces if not lost(trace)]
     return {
-        "n": len(found),
-        "edits": sum(len(each.trace.edits) for each in found),
+        "n": len(traces),
+        "edits": sum(len(trace.trace.edits) for trace in traces),
         "spans": {"once": times[1], "several_times": times[2], "missing": times[0]},
-        "executed": sum(len(each.tidied.placed) for each in found),
-        "refused": refusals([edit for each in found for edit in each.tidied.refused]),
-        "categories": dict(Counter(edit.category for each in found for edit in each.trace.edits).most_common()),
+        "executed": sum(len(trace.tidied.placed) for trace in traces),
+        "refused": refusals([edit for trace in traces for edit in trace.tidied.refused]),
+        "categories": dict(Counter(edit.category for trace in traces for edit in trace.trace.edits).most_common()),
         "traces": {
             "all_executed": len(whole),
             "reach": {
-                "verbatim": _reached(_reach_of(each.verbatim.text, each.trace.edited) for each in whole),
-                "tidied": _reached(_reach_of(each.tidied.text, each.trace.edited) for each in whole),
+                "verbatim": _reached(_reach_of(trace.verbatim.text, trace.trace.edited) for trace in whole),
+                "tidied": _reached(_reach_of(trace.tidied.text, trace.trace.edited) for trace in whole),
             },
         },
-        "not_reached": [row for each in found for row in _not_reached(each)],
+        "not_reached": [row for trace in traces for row in _not_reached(trace)],
     }
 
 
-def lost(found: ExecutedTrace) -> list[RefusedEdit]:
+def lost(trace: ExecutedTrace) -> list[RefusedEdit]:
     """The edits that were not executed though they would have changed the text."""
-    return [edit for edit in found.tidied.refused if edit.reason not in (UNCHANGED, REPEATED)]
+    return [edit for edit in trace.tidied.refused if edit.reason not in (UNCHANGED, REPEATED)]
 
 
 def _reached(reaches: Iterable[str]) -> dict[str, int]:
@@ -100,28 +100,28 @@ def _reach_of(text: str, stored: str) -> str:
     return MARKS if words[0] == words[1] else WORDS
 
 
-def _not_reached(found: ExecutedTrace) -> Iterator[dict[str, Any]]:
+def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
     """A row for a trace whose stored text differs by more than spaces: where, and which of its edits were refused."""
-    reach = _reach_of(found.tidied.text, found.trace.edited)
-    if reach in (SAME, SPACES) and not lost(found):
+    reach = _reach_of(trace.tidied.text, trace.trace.edited)
+    if reach in (SAME, SPACES) and not lost(trace):
         return
-    at_edits, elsewhere = _differences(found)
+    at_edits, elsewhere = _differences(trace)
     yield {
-        "record": found.trace.line,
+        "record": trace.trace.line,
         "differs_in": reach,
         "at_edits": at_edits,
         "elsewhere": elsewhere,
-        "refused": refusals(lost(found)),
+        "refused": refusals(lost(trace)),
     }
 
 
-def _differences(found: ExecutedTrace) -> tuple[int, int]:
+def _differences(trace: ExecutedTrace) -> tuple[int, int]:
     """The number of places where the stored text differs at an executed edit, and away from all of them: there
     somebody changed it without an edit."""
-    text, stored = found.tidied.text, found.trace.edited
+    text, stored = trace.tidied.text, trace.trace.edited
     ours = list(TOKEN.finditer(text))
     matcher = SequenceMatcher(None, [mark[0] for mark in ours], TOKEN.findall(stored), autojunk=False)
-    ranges = list(_rewritten(found.tidied.placed))
+    ranges = list(_rewritten(trace.tidied.placed))
     at_edits = elsewhere = 0
     for kind, first, last, _, _ in matcher.get_opcodes():
         if kind == "equal":
@@ -142,12 +142,12 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
         shift += len(edit.rewrite) - len(edit.span)
 
 
-def training_records(found: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
+def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
     """Chats that teach a model to edit: our question, and the reply with the edits that are executed and their text."""
-    for each in found:
-        names = {(edit.span, edit.rewrite) for edit in each.verbatim.placed}
-        edits = tuple(edit for edit in each.trace.edits if (edit.span, edit.rewrite) in names)
+    for trace in traces:
+        names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}
+        edits = tuple(edit for edit in trace.trace.edits if (edit.span, edit.rewrite) in names)
         if edits:
-            messages = [{"role": one.role, "content": one.content} for one in editor_prompt(each.trace.draft)]
-            answer = {"role": "assistant", "content": reply_of(edits, each.tidied.text)}
+            messages = [{"role": one.role, "content": one.content} for one in editor_prompt(trace.trace.draft)]
+            answer = {"role": "assistant", "content": reply_of(edits, trace.tidied.text)}
             yield {"messages": [*messages, answer]}
