@@ -48,15 +48,15 @@ def experts(
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report
-    from eval.recorded.quality.paragraph_scores import ABSOLUTE, paragraph_scorer
-    from eval.recorded.quality.rescored import rescored_report
+    from eval.recorded.quality.paragraph_scores import paragraph_scorer
+    from eval.recorded.quality.rescored import RIVALS, rescored_report
 
     chosen = PRESETS.chosen(preset, choose)
     options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)
     triplets = read_triplets(annotations)
     figures = experts_report(triplets, options)
     if model is not None:
-        named = (paragraph_scorer(None, model), *(paragraph_scorer(name) for name in ABSOLUTE))
+        named = (paragraph_scorer(None, model), *map(paragraph_scorer, RIVALS))
         figures["rescored"] = rescored_report(triplets, [scorer for scorer in named if scorer], options)
     told = {"choose": spelled(chosen)}
     return Report(figures, expert_tables, "Scores and experts", experts_figure, options=told)

@@ -24,6 +24,7 @@ from pearl.errors import InputError
 from pearl.stats import Bootstrap
 
 RECORDED = "recorded"
+RIVALS = ("shorter", "longer", "compression", "type_token")  # perplexity would load a language model
 QUARTERS = (0.25, 0.5, 0.75)
 
 

@@ -85,14 +85,14 @@ def with_texts(one, *texts):
     return one | {version: one[version] | {"candidate": text} for version, text in zip(VERSIONS, texts, strict=True)}
 
 
-def test_a_model_and_trivial_scores_beside_the_recorded_ones(experts, small_reward, monkeypatch):
-    monkeypatch.setattr("eval.recorded.quality.paragraph_scores.ABSOLUTE", ["shorter"])
+def test_a_model_and_trivial_scores_beside_the_recorded_ones(experts, small_reward):
     own = [with_texts(TRIPLETS[0], "A rather long draft.", "A shorter one.", "Short."), with_texts(TRIPLETS[1], *"abc")]
     run = experts("--model", small_reward, "--json", "-", triplets=own)
     assert run.status == 0, run.err
     found = run.json
-    recorded, model, shorter = found["rescored"]
-    assert [row["scorer"] for row in found["rescored"]] == ["recorded", str(small_reward), "shorter"]
+    recorded, model, shorter, longer = found["rescored"][:4]
+    assert [row["scorer"] for row in found["rescored"][:4]] == ["recorded", str(small_reward), "shorter", "longer"]
+    assert of_gap(longer["individual"])["all"] == (2, 9)
     assert of_gap(recorded["individual"])["all"] == of_gap(found["individual"])["all"] == (9, 13)
     assert recorded["more_than_recorded"] is None
     # b's texts are of one length, so that only a counts: by length as by the recorded scores
