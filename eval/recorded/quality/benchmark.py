@@ -94,8 +94,8 @@ def quality_report(
     trivial: Sequence[PairScorer] = SCORERS,
     others: Sequence[PairScorer] = (),
 ) -> dict[str, Any]:
-    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, with equal
-    lengths and with length regressed out."""
+    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
+    better text is the longer one and where it is the shorter, with equal lengths and with length regressed out."""
     pairs = [pair for one_set in sets for pair in one_set.pairs]
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
     scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
@@ -114,6 +114,7 @@ def quality_report(
     origins = sorted({pair.origin for pair in pairs})
     lengths = np.array([[len(pair.first.split()), len(pair.second.split())] for pair in pairs])
     equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
+    longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in pairs])
     return {
         "n": len(pairs),
         "originals": len(set(names)),
@@ -139,6 +140,7 @@ def quality_report(
             {"origin": origin, **_part(scored, np.array([pair.origin == origin for pair in pairs]))}
             for origin in origins
         ],
+        "better_is": {name: _part(scored, sign * longer_by > 0) for name, sign in (("longer", 1), ("shorter", -1))},
         "equal_length": {
             "within": EQUAL,
             **_part(scored, equal),

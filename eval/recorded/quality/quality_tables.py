@@ -45,6 +45,8 @@ def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
     if len(result["origins"]) > 1:
         parts |= {part["origin"]: (part["n"], part["accuracy"]) for part in result["origins"]}
+    for name, part in result.get("better_is", {}).items():  # not in reports from before
+        parts[f"the better is {name}"] = (part["n"], part["accuracy"])
     equal = result["equal_length"]
     parts[f"lengths within {equal['within']:.0%}"] = (equal["n"], equal["accuracy"])
     if "length_regressed" in result:  # not in reports from before

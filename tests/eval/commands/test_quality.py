@@ -67,6 +67,8 @@ def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     assert found["origins"][0]["accuracy"]["longer"]["value"] == 0.5
     equal = found["equal_length"]  # 20 words against 22, and no other
     assert (equal["n"], equal["accuracy"]["shorter"]["value"], equal["accuracy"]["longer"]["value"]) == (1, 0, 1)
+    better = {name: (part["n"], part["accuracy"]["longer"]["value"]) for name, part in found["better_is"].items()}
+    assert better == {"longer": (1, 1), "shorter": (2, 0)}
     assert picture.stat().st_size > 1000
     assert "lengths within 10%" in page.read_text(encoding="utf-8")
 
