@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pearl.proportions import holm, wilson
-from pearl.stats import Interval
+from pearl.stats import Floats, Interval
 
 UNBALANCED_P = 0.001
 
@@ -22,6 +24,12 @@ def wilson_json(correct: int, total: int) -> dict[str, float] | None:
 
 def interval_json(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else interval.to_json()
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """The one over the other, item by item; NaN where the whole is not above 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
 
 
 def share(part: int, whole: int) -> float | None:

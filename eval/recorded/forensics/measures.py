@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eval.recorded.forensics.votes import A, B, Codes, chooses
+from eval.stats.proportions import ratio
 from pearl.proportions import Z
 from pearl.stats import Floats, Interval
 
@@ -43,17 +43,17 @@ def disagreed(counts: Floats) -> Floats:
 
 def relevance(counts: Floats) -> Floats:
     """The share of pairs on which the annotator chooses."""
-    return _ratio(agreed(counts) + disagreed(counts), counts.sum(axis=-1))
+    return ratio(agreed(counts) + disagreed(counts), counts.sum(axis=-1))
 
 
 def agreement(counts: Floats) -> Floats:
     """The share of agreeing votes where both choose; NaN where they never do."""
-    return _ratio(agreed(counts), agreed(counts) + disagreed(counts))
+    return ratio(agreed(counts), agreed(counts) + disagreed(counts))
 
 
 def agreement_of_all(counts: Floats) -> Floats:
     """The share of agreeing votes of all pairs."""
-    return _ratio(agreed(counts), counts.sum(axis=-1))
+    return ratio(agreed(counts), counts.sum(axis=-1))
 
 
 def accuracy(counts: Floats) -> Floats:
@@ -66,8 +66,8 @@ def kappa(counts: Floats) -> Floats:
     """Cohen's kappa where both choose; 0 where they never do, NaN where chance alone would agree."""
     both = agreed(counts) + disagreed(counts)
     annotator_a, reference_a = counts[..., AA] + counts[..., AB], counts[..., AA] + counts[..., BA]
-    chance = _ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
-    beyond = _ratio(agreement(counts) - chance, np.where(np.abs(1 - chance) < 1e-12, 0.0, 1 - chance))
+    chance = ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
+    beyond = ratio(agreement(counts) - chance, np.where(np.abs(1 - chance) < 1e-12, 0.0, 1 - chance))
     return np.where(both == 0, 0.0, beyond)
 
 
@@ -78,7 +78,7 @@ def kappa_randomized(counts: Floats) -> Floats:
 
 def strength(counts: Floats) -> Floats:
     """Randomized kappa times relevance: agreeing less disagreeing votes as a share of all pairs."""
-    return _ratio(agreed(counts) - disagreed(counts), counts.sum(axis=-1))
+    return ratio(agreed(counts) - disagreed(counts), counts.sum(axis=-1))
 
 
 PAPER, CODE = "papers/feedback-forensics.txt", "the public package"
@@ -179,8 +179,3 @@ def _bounds(drawn: Floats) -> tuple[Floats, Floats]:
         return np.asarray(low + (high - low) * (place - below))
 
     return at(0.025), at(0.975)
-
-
-def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole > 0, part / whole, np.nan)

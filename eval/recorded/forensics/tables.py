@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import Json, Table, shown
 
 DIGITS = 2
 TEXTS = ("a", "b", "chosen", "rejected")
-SIGNIFICANT, NOT_SIGNIFICANT = "*", ""
+Columns = Mapping[str, Callable[[Json], str]]
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
     """The annotators by strength, then people, then trait against trait, where they are in the result."""
-    rows = sorted(result["annotators"], key=lambda row: -strength_of(row))
+    rows = sorted(result["annotators"], key=lambda row: -row["strength"]["value"])
     names = titles(rows)
-    cells = tuple(
-        (
-            names[row["id"]],
-            shown(row["strength"], DIGITS, sign=True) + star(row),
-            shown(row["relevance"], DIGITS),
-            shown(row["agreement"], DIGITS),
-            shown(row["kappa"], DIGITS, sign=True),
-            shown(row["kappa_randomized"], DIGITS, sign=True),
-            p_cell(row["p_corrected"]),
-        )
-        for row in rows
-    )
-    columns = ("annotator", "strength", "relevance", "agreement", "kappa", "kappa, random order", "p, Bonferroni")
-    yield Table(caption(result), columns, cells, result["command"])
+    columns: Columns = {
+        "annotator": lambda row: names[row["id"]],
+        "strength": lambda row: shown(row["strength"], DIGITS, sign=True) + star(row),
+        "relevance": lambda row: shown(row["relevance"], DIGITS),
+        "agreement": lambda row: shown(row["agreement"], DIGITS),
+        "kappa": lambda row: shown(row["kappa"], DIGITS, sign=True),
+        "kappa, random order": lambda row: shown(row["kappa_randomized"], DIGITS, sign=True),
+        "p, Bonferroni": lambda row: p_cell(row["p_corrected"]),
+    }
+    yield Table.of(caption(result), rows, columns, result["command"])
     overall = result["overall"]
     yield Table(
         "How the reference chooses; lengths in characters.",
@@ -40,8 +36,27 @@ def metrics_tables(result: Json) -> Iterator[Table]:
             *((f"mean length, {name}", shown(overall[f"length_{name}"], 1)) for name in TEXTS),
         ),
     )
-    yield from _people_tables(result)
-    yield from _trait_pair_tables(result)
+    if "people" in result:
+        columns = {
+            "trait": lambda row: short_name(row["name"]),
+            "people": lambda row: str(row["people"]),
+            "pairs": lambda row: str(row["judged"]),
+            "agree on relevance": lambda row: shown(row["relevance_agreement"], DIGITS),
+            "both relevant": lambda row: str(row["both_relevant"]),
+            "agree on the side": lambda row: shown(row["choice_agreement"], DIGITS),
+        }
+        people = "Judges of traits against the common opinion of people (soft-unanimous); Wilson intervals."
+        yield Table.of(people, result["people"], columns)
+    if result.get("trait_pairs"):
+        columns = {
+            "traits": lambda row: f"{short_name(row['trait'])}, {short_name(row['against'])}",
+            "kappa": lambda row: shown(row["kappa"], DIGITS, sign=True),
+            "overlap": lambda row: shown(row["overlap"], DIGITS),
+            "pairs": lambda row: f"{row['both']:,}",
+        }
+        traits = "Trait against trait, the 20 strongest: kappa where both choose; overlap, those as a share of either."
+        pairs = sorted(result["trait_pairs"], key=lambda row: -abs(row["kappa"]["value"]) if row["kappa"] else 0.0)
+        yield Table.of(traits, pairs[:20], columns)
 
 
 def caption(result: Json) -> str:
@@ -68,52 +83,9 @@ def short_name(name: str) -> str:
     return name.removeprefix("Select the response that ").strip()
 
 
-def strength_of(row: Json) -> float:
-    return float(row["strength"]["value"])
-
-
 def star(row: Json) -> str:
-    return SIGNIFICANT if row["significant"] else NOT_SIGNIFICANT
+    return "*" if row["significant"] else ""
 
 
 def p_cell(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}"
-
-
-def _people_tables(result: Json) -> Iterator[Table]:
-    people = result.get("people")
-    if not people:
-        return
-    rows = tuple(
-        (
-            short_name(row["name"]),
-            str(row["people"]),
-            str(row["judged"]),
-            shown(row["relevance_agreement"], DIGITS),
-            str(row["both_relevant"]),
-            shown(row["choice_agreement"], DIGITS),
-        )
-        for row in people
-    )
-    yield Table(
-        "Judges of traits against the common opinion of people (soft-unanimous); Wilson intervals.",
-        ("trait", "people", "pairs", "agree on relevance", "both relevant", "agree on the side"),
-        rows,
-    )
-
-
-def _trait_pair_tables(result: Json) -> Iterator[Table]:
-    pairs = result.get("trait_pairs")
-    if not pairs:
-        return
-    rows = tuple(
-        (
-            f"{short_name(row['trait'])}, {short_name(row['against'])}",
-            shown(row["kappa"], DIGITS, sign=True),
-            shown(row["overlap"], DIGITS),
-            f"{row['both']:,}",
-        )
-        for row in sorted(pairs, key=lambda row: -abs(row["kappa"]["value"]) if row["kappa"] else 0.0)[:20]
-    )
-    caption = "Trait against trait, the 20 strongest: kappa where both choose; overlap, those as a share of either."
-    yield Table(caption, ("traits", "kappa", "overlap", "pairs"), rows or ((NOTHING,) * 4,))

@@ -114,16 +114,15 @@ def contrasts(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]
     ``within_judges`` is the mean difference of the judges that stand on both.
     """
     tasks = sorted({unit.about.task for unit in columns.units}, key=str)
+    models = [(unit.key.judge, unit.about.generator or "") for unit in columns.units]
+    known = [(abilities.get(judge, UNKNOWN), abilities.get(writer, UNKNOWN)) for judge, writer in models]
     for name, (first, second, side_of) in CONTRASTS.items():
+        every = [(unit, side_of(unit, *able)) for unit, able in zip(columns.units, known, strict=True)]
         for scheme in columns.schemes:
             for task in (None, *tasks):
                 sides = [
-                    side_of(
-                        unit, abilities.get(unit.key.judge, UNKNOWN), abilities.get(unit.about.generator or "", UNKNOWN)
-                    )
-                    if unit.key.scheme == scheme and task in (None, unit.about.task)
-                    else None
-                    for unit in columns.units
+                    side if unit.key.scheme == scheme and task in (None, unit.about.task) else None
+                    for unit, side in every
                 ]
                 row = {"kind": columns.kind, "scheme": scheme, "task": task, "contrast": name}
                 yield row | _contrast(columns, sides, {True: first, False: second})

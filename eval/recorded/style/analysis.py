@@ -16,10 +16,10 @@ import numpy as np
 from eval.recorded.style.breakdowns import NULL
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts, subject_of
-from eval.recorded.style.f1 import ratio
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import People, Subject
+from eval.stats.proportions import ratio
 from pearl.stats import Floats
 
 PEOPLE = "people"

@@ -14,6 +14,7 @@ from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standa
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
+from eval.stats.proportions import ratio
 from pearl.stats import Floats
 
 NULL, STYLED = "null persona", "styled"
@@ -118,7 +119,7 @@ def _frequency(sums: Sums, place: int) -> dict[str, Any]:
     """The share of a label in those by judge and by people, over the units both have labelled."""
 
     def share(counts: Floats) -> Floats:
-        return f1.ratio(counts[..., place], counts.sum(axis=-1))
+        return ratio(counts[..., place], counts.sum(axis=-1))
 
     judge = sums.estimate(lambda confusion: share(f1.judge_counts(confusion)))
     people = sums.estimate(lambda confusion: share(f1.people_counts(confusion)))

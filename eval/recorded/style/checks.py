@@ -64,10 +64,14 @@ class StyleFinding:
 def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[StyleFinding]:
     """Judge by judge and scheme by scheme."""
     groups = _by_judge(judged)
-    yield from _of("one_label", [name for name, units in groups.items() if _one_label(units, options)])
-    yield from _of("one_draw", [name for name, units in groups.items() if max(map(_answered, units)) < 2])
-    yield from _of("same_reply", [name for name, units in groups.items() if _same_reply(units)])
-    yield from _of("unreadable", [name for name, units in groups.items() if _unreadable(units)])
+    faults: Mapping[str, Callable[[Sequence[Unit]], bool]] = {
+        "one_label": lambda units: len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1,
+        "one_draw": lambda units: max(map(_answered, units)) < 2,
+        "same_reply": _same_reply,
+        "unreadable": lambda units: sum(unit.unused for unit in units) > UNREADABLE * sum(unit.lines for unit in units),
+    }
+    for check, holds in faults.items():
+        yield from _of(check, [name for name, units in groups.items() if holds(units)])
     yield from _of("few_draws", [_shown(subject_of(unit)) for units in groups.values() for unit in _fewer(units)])
     yield from _of("half_draws", [_shown(subject_of(unit)) for unit in judged.units if unit.half_draws])
 
@@ -133,17 +137,9 @@ def _answered(unit: Unit) -> int:
     return sum(unit.labels.values())
 
 
-def _one_label(units: Sequence[Unit], options: StyleOptions) -> bool:
-    return len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1
-
-
 def _same_reply(units: Sequence[Unit]) -> bool:
     drawn = [unit for unit in units if _answered(unit) > 1]
     return bool(drawn) and sum(unit.same_reply for unit in drawn) >= 0.9 * len(drawn)
-
-
-def _unreadable(units: Sequence[Unit]) -> bool:
-    return sum(unit.unused for unit in units) > UNREADABLE * sum(unit.lines for unit in units)
 
 
 def _fewer(units: Sequence[Unit]) -> list[Unit]:

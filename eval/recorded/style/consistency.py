@@ -19,12 +19,12 @@ import numpy as np
 
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts, subject_of
-from eval.recorded.style.f1 import ratio
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
 from eval.stats.agreement import AgreementOptions, agreement_report
 from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa
+from eval.stats.proportions import ratio
 from eval.stats.ratings import ratings_of
 from pearl.stats import Floats
 

@@ -12,15 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.recorded.style.labels import DETECTION, RANKING
+from eval.stats.proportions import ratio
 from pearl.stats import Floats
 
 BINARY, MACRO = "binary", "macro"
 AVERAGES = {DETECTION: BINARY, RANKING: MACRO}
-
-
-def ratio(top: Floats, bottom: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(top / bottom)
 
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:

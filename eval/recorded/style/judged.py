@@ -73,12 +73,12 @@ class StyleJudgements:
 
 
 @dataclass(slots=True)
-class _Open:
+class _Draws:
     """One judge's verdicts on a text so far; ``said`` is a label, a score, or None where nothing can be read."""
 
     about: About
     said: dict[Part, str | float | None] = field(default_factory=dict)
-    places: dict[Part, tuple[Path, int]] = field(default_factory=dict)
+    places: dict[Part, str] = field(default_factory=dict)  # file and line
     reply: str = ""  # the first one
     same_reply: bool = True
     levels: Counter[str] = field(default_factory=Counter)
@@ -91,7 +91,7 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
     passed_over: Counter[str] = Counter()
     for path in paths:
         passed_over.update(read_lines(path, FIELDS, reader.reads(path), "judgement").passed_over)
-    units = tuple(_unit(key, draws) for key, draws in reader.opened.items())
+    units = tuple(_unit(key, draws) for key, draws in reader.draws.items())
     return StyleJudgements(
         units=units,
         lines=sum(unit.lines for unit in units),
@@ -105,23 +105,23 @@ class _Reader:
     """Folds line after line, of one file after the other."""
 
     def __init__(self) -> None:
-        self.opened: dict[Key, _Open] = {}
+        self.draws: dict[Key, _Draws] = {}
         self.verdicts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         self.justifications: list[Justification] = []
-        self._abouts: dict[tuple[str, str, str], tuple[About, tuple[Path, int]]] = {}
+        self._abouts: dict[tuple[str, str, str], tuple[About, str]] = {}
 
     def reads(self, path: Path) -> Callable[[dict[str, Any], int], None]:
         def read(value: dict[str, Any], number: int) -> None:
             line = parse_line(value)
-            self._check_about(line, (path, number))
-            self._add(line, (path, number))
+            self._check_about(line, f"{path}:{number}")
+            self._add(line, f"{path}:{number}")
             self.verdicts[line.key.kind, line.key.judge, line.key.scheme][line.verdict] += 1
             if line.said is not None and len(line.reply.split()) > TRIGRAM_WORDS:
                 self.justifications.append(Justification(line.key, line.said, line.reply))
 
         return read
 
-    def _check_about(self, line: Line, place: tuple[Path, int]) -> None:
+    def _check_about(self, line: Line, place: str) -> None:
         """One item is for one task, of one persona, by one generator."""
         key = (line.key.kind, line.key.item, line.key.style)
         about, before = self._abouts.setdefault(key, (line.about, place))
@@ -129,17 +129,17 @@ class _Reader:
             names = ("task", "persona", "generators", "request")
             name = next(name for name in names if getattr(about, name) != getattr(line.about, name)).removesuffix("s")
             raise InputError(
-                f"the item '{line.key.item}' has another {name} than at {_shown(before)}.",
+                f"the item '{line.key.item}' has another {name} than at {before}.",
                 param=name,
                 code="contradiction",
             )
 
-    def _add(self, line: Line, place: tuple[Path, int]) -> None:
-        unit = self.opened.setdefault(line.key, _Open(line.about, reply=line.reply))
+    def _add(self, line: Line, place: str) -> None:
+        unit = self.draws.setdefault(line.key, _Draws(line.about, reply=line.reply))
         if line.part in unit.said:
             raise InputError(
                 f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
-                f"{_shown(unit.places[line.part])} already.",
+                f"{unit.places[line.part]} already.",
                 param="draw",
                 code="duplicate_judgement",
             )
@@ -152,7 +152,7 @@ class _Reader:
             unit.scores.append(line.score)
 
 
-def _unit(key: Key, unit: _Open) -> Unit:
+def _unit(key: Key, unit: _Draws) -> Unit:
     by_draw: dict[int, dict[str, str | float | None]] = defaultdict(dict)
     for (draw, part), said in unit.said.items():
         by_draw[draw][part] = said
@@ -177,7 +177,3 @@ def _unit(key: Key, unit: _Open) -> Unit:
         levels=dict(unit.levels),
         scores=tuple(unit.scores),
     )
-
-
-def _shown(place: tuple[Path, int]) -> str:
-    return f"{place[0]}:{place[1]}"
