@@ -121,6 +121,16 @@ class Database:
         self.engine.dispose()
 
 
+def _check_encoding(connection: Any, _record: object) -> None:
+    """Raise InputError for a PostgreSQL database that cannot hold every character."""
+    if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+        raise InputError(
+            f"PEARL_DATABASE_URL names a database with the encoding {encoding}; make one with UTF8: "
+            "createdb --encoding UTF8 --template template0 pearl",
+            code="invalid_database_url",
+        )
+
+
 def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
     try:
         parsed = make_url(url)
@@ -137,8 +147,11 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
             event.listen(engine, "begin", _begin_sqlite)
             return engine
         if parsed.get_backend_name() == "postgresql":
-            options = f"-c lock_timeout={int(timeout_s * 1000)}"
-            return create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args={"options": options})
+            # whatever the database's encoding, SQLAlchemy's first question needs an answer in text
+            arguments = {"options": f"-c lock_timeout={int(timeout_s * 1000)}", "client_encoding": "utf8"}
+            engine = create_engine(parsed, pool_size=pool_size, pool_pre_ping=True, connect_args=arguments)
+            event.listen(engine, "connect", _check_encoding)
+            return engine
     except (ArgumentError, NoSuchModuleError, ImportError, OSError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error.name or "")):
             raise missing from None

@@ -36,6 +36,16 @@ def names(database: Database) -> list[str]:
         return sorted(connection.scalars(text("SELECT name FROM users")))
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_hold_every_character(postgres_databases, encoding):
+    """As a server makes it that was set up without a locale."""
+    locale = "LC_COLLATE 'C' LC_CTYPE 'C'"
+    database = Database(postgres_databases(f"template0 ENCODING '{encoding}' {locale}"))
+    with pytest.raises(InputError, match=f"encoding {encoding}; make one with UTF8: createdb --encoding UTF8 "):
+        database.migrate()
+    database.close()
+
+
 def test_a_write_is_kept_whole(database):
     add_user(database, "ann")
     assert names(database) == ["ann"]
