@@ -24,10 +24,13 @@ from pearl.settings import load_settings
 from service.app import create_app
 
 
-def settings_of(asked):
-    return load_settings(
+def app_of(asked):
+    settings = load_settings(
         home=asked["home"], database_url=asked["url"], retriever="bm25", embed_in_background=False, log_level="error"
     )
+    app = create_app(settings, model=FakeChatModel())
+    TestClient(app).get("/health")  # what FastAPI does at the first request, it has done for all children
+    return app
 
 
 def post(client, asked, key):
@@ -36,8 +39,7 @@ def post(client, asked, key):
     return answer.status_code, answer.json(), answer.headers.get("idempotent-replayed")
 
 
-def die(asked, key, dies_after):
-    app = create_app(settings_of(asked), model=FakeChatModel())
+def die(app, asked, key, dies_after):
     with TestClient(app) as client:
         statements = count(1)
 
@@ -51,8 +53,7 @@ def die(asked, key, dies_after):
         post(client, asked, key)
 
 
-def survive(asked, keys, answers):
-    app = create_app(settings_of(asked), model=FakeChatModel())
+def survive(app, asked, keys, answers):
     with TestClient(app) as client:
         for key in map(str.strip, keys):
             soon = post(client, asked, key)
@@ -80,20 +81,21 @@ def ended(child):
 
 
 def killed_calls(asked):
+    app = app_of(asked)  # made once: it has no connection and no thread before it is entered
     their_keys, keys = os.pipe()
     answers, their_answers = os.pipe()
 
     def serve():
         os.close(keys)  # or the end of the keys would never come
         with os.fdopen(their_keys) as given, os.fdopen(their_answers, "w") as told:
-            survive(asked, given, told)
+            survive(app, asked, given, told)
 
     survivor = in_child(serve)
     os.close(their_answers)  # or the end of the answers would never come
     calls = []
     with os.fdopen(keys, "w") as given, os.fdopen(answers) as told:
         for n in count(1):
-            status = ended(in_child(lambda: die(asked, f"key{n}", n)))
+            status = ended(in_child(lambda: die(app, asked, f"key{n}", n)))
             print(f"key{n}", file=given, flush=True)
             soon, retried, again = json.loads(told.readline())
             calls.append({"killed": status == -signal.SIGKILL, "soon": soon, "retried": retried, "again": again})
