@@ -10,81 +10,67 @@ BELOW_2, BELOW_3 = "below_2", "below_3"
 FIFTH, CAPPED = "fifth", "capped"
 NEAREST, CONSTANT = "nearest", "constant"
 PHRASES, SUBSTRING = "phrases", "substring"
-PRESETS = Presets(
-    (
-        Choice(
-            "score_tie",
-            {
-                AT_MOST_10: "prism: two responses are a tie if their scores lie at most 10 apart",
-                BELOW_10: "prism: a tie if they lie less than 10 apart",
-            },
-            "Appendix A.2 says smaller or equal; the authors' code says smaller.",
-        ),
-        Choice(
-            "refusals",
-            {
-                PHRASES: "prism: a response that begins by declining, or speaks of itself as a language model",
-                SUBSTRING: "prism: one with 'language model', 'chatbot' or 'AI' anywhere in it, such as in MAIN",
-            },
-            "The paper filters refusals and does not say how; the authors' code looks for three substrings.",
-        ),
-        Choice(
-            "question",
-            {
-                RANDOM: "opinionqa: a random question with two options from each topic, and random respondents",
-                FIRST: "opinionqa: the first question with at most three options, and the first respondents",
-            },
-            "The paper says random; the authors' code takes the first.",
-        ),
-        Choice(
-            "essay_tie",
-            {
-                BELOW_2: "empathic: essays are a tie if their empathy or their distress differs by less than 2",
-                BELOW_3: "empathic: a tie below 3",
-            },
-            "Appendix A.2 says 2; the authors' code says 3.",
-        ),
-        Choice(
-            "tie_share",
-            {
-                FIFTH: "empathic: with --ties, at most a fifth of the items are ties",
-                CAPPED: "empathic: with --ties, the first 101 ties, as in the published recordings",
-            },
-            "The paper holds ties to PRISM's ratio, about a fifth; the authors' code counts to a hundred.",
-        ),
-        Choice(
-            "distractor",
-            {
-                NEAREST: "reddit: another answer of the person whose profile is nearest, by the encoder's cosine",
-                CONSTANT: "reddit: the answer on the last line of the file, for everybody",
-            },
-            "The paper takes the nearest persona; a loop of the authors' code leaves the last one for all.",
-        ),
+CHOICES = (
+    Choice(
+        "score_tie",
+        {
+            AT_MOST_10: "prism: two responses are a tie if their scores lie at most 10 apart",
+            BELOW_10: "prism: a tie if they lie less than 10 apart",
+        },
+        "Appendix A.2 says smaller or equal; the authors' code says smaller.",
     ),
+    Choice(
+        "refusals",
+        {
+            PHRASES: "prism: a response that begins by declining, or speaks of itself as a language model",
+            SUBSTRING: "prism: one with 'language model', 'chatbot' or 'AI' anywhere in it, such as in MAIN",
+        },
+        "The paper filters refusals and does not say how; the authors' code looks for three substrings.",
+    ),
+    Choice(
+        "question",
+        {
+            RANDOM: "opinionqa: a random question with two options from each topic, and random respondents",
+            FIRST: "opinionqa: the first question with at most three options, and the first respondents",
+        },
+        "The paper says random; the authors' code takes the first.",
+    ),
+    Choice(
+        "essay_tie",
+        {
+            BELOW_2: "empathic: essays are a tie if their empathy or their distress differs by less than 2",
+            BELOW_3: "empathic: a tie below 3",
+        },
+        "Appendix A.2 says 2; the authors' code says 3.",
+    ),
+    Choice(
+        "tie_share",
+        {
+            FIFTH: "empathic: with --ties, at most a fifth of the items are ties",
+            CAPPED: "empathic: with --ties, the first 101 ties, as in the published recordings",
+        },
+        "The paper holds ties to PRISM's ratio, about a fifth; the authors' code counts to a hundred.",
+    ),
+    Choice(
+        "distractor",
+        {
+            NEAREST: "reddit: another answer of the person whose profile is nearest, by the encoder's cosine",
+            CONSTANT: "reddit: the answer on the last line of the file, for everybody",
+        },
+        "The paper takes the nearest persona; a loop of the authors' code leaves the last one for all.",
+    ),
+)
+
+
+def _values(place: int) -> dict[str, str]:
+    """The value at the place in every choice: the first is the paper's, the second that of its authors' code."""
+    return {choice.name: list(choice.values)[place] for choice in CHOICES}
+
+
+PRESETS = Presets(
+    CHOICES,
     (
-        Preset(
-            "corrected",
-            "As the paper describes it.",
-            {
-                "score_tie": AT_MOST_10,
-                "refusals": PHRASES,
-                "question": RANDOM,
-                "essay_tie": BELOW_2,
-                "tie_share": FIFTH,
-                "distractor": NEAREST,
-            },
-        ),
-        Preset(
-            "as_published",
-            "As the authors' code does it.",
-            {
-                "score_tie": BELOW_10,
-                "refusals": SUBSTRING,
-                "question": FIRST,
-                "essay_tie": BELOW_3,
-                "tie_share": CAPPED,
-                "distractor": CONSTANT,
-            },
-        ),
+        Preset("corrected", "As the paper describes it.", _values(0)),
+        Preset("as_published", "As the authors' code does it.", _values(1)),
     ),
 )

@@ -44,10 +44,10 @@ def agreement(
     """Measure how far raters agree beyond chance: kappas and alphas, each with its interval, or why it is undefined."""
     from eval.report.agreement import agreement_tables
     from eval.report.pictures import agreement_figure
-    from eval.stats.agreement import AgreementOptions, agreement_report
+    from eval.stats.agreement import agreement_report
     from eval.stats.ratings import read_ratings
 
-    options = AgreementOptions(resamples, seed)
-    figures = agreement_report(read_ratings(ratings, names_of(labels), names_of(raters)), options)
+    answers = read_ratings(ratings, names_of(labels), names_of(raters))
+    figures = agreement_report(answers, resamples=resamples, seed=seed)
     told = {"labels": labels or None}
     return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=told)

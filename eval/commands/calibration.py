@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import typer
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, report_scores
-from pearl.options import JSON_OPTION, bundled
+from eval.report.report import Report
 
 EXAMPLES = """Examples:
 
@@ -18,15 +18,12 @@ EXAMPLES = """Examples:
 """
 
 
-@bundled
+@reporting("eval", "calibration", picture="Draw reliability and the distributions of s1.")
 def calibration(
     options: ScoringOptions,
     bins: int = typer.Option(10, min=3, help="Number of bins, each with as many requests."),
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw reliability and the distributions of s1."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how well a request's best score s1 predicts how much the chosen document helps."""
-    from eval.report.report import Outputs
     from eval.retrieval.calibration import CalibrationOptions, calibration_report
     from eval.retrieval.pictures import reliability_figure
     from eval.retrieval.tables import calibration_tables
@@ -34,5 +31,4 @@ def calibration(
     aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
     chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)
     figures = partial(calibration_report, options=chosen)
-    shape = figures, calibration_tables, reliability_figure
-    report_scores("calibration", options, Outputs(json, picture), shape, bins=bins)
+    return report_scores("calibration", options, (figures, calibration_tables, reliability_figure), bins=bins)

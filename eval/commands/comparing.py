@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from rich.console import Console
 from eval.asking.bench import Asking, Bench, bench
 from eval.asking.json_lines import write_lines
 from eval.commands.compare import CompareOptions
+from eval.commands.judge.made import corrected_by, judge_tables
 from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
 from eval.drafts.held_back import held_back
 from eval.drafts.items import case_ids, items_of
@@ -23,12 +25,12 @@ from eval.judges import authorship
 from eval.judges.authorship import JUDGE, AuthorshipItem, AuthorshipOptions
 from eval.judges.items import Items
 from eval.judges.judge import Questions, run
-from eval.recorded.corrected import ESTIMATES, CorrectedOptions, corrected_report, corrected_tables
-from eval.recorded.labels import PeopleLabels, judged_items, labels_for
+from eval.recorded.corrected import ESTIMATES
+from eval.recorded.labels import PeopleLabels, labels_for
 from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Report
-from eval.report.tables import Json, Table
+from eval.report.tables import Json
 from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
 from pearl.asking.write import Written
@@ -138,13 +140,11 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
     if judgements:
         write_lines(judgements, lines, called=f"--judgements {judgements}")
     if at.people:
-        answers = judged_items(lines)
-        people = at.people.of(item.id for item in answers)  # a draft that failed has no judgement
-        figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=options.seed))
+        figures["corrected"] = corrected_by(at.people, lines, options.seed)
     head = head_of(options, at.plan, outcome.model)
     figures = {"writer": at.plan.writer, "cases": len(at.cases), **figures, "elicitation": elicitation}
     first, second = options.systems
-    return head, Report(figures, compare_tables, f"{first} against {second}", rates_figure)
+    return head, Report(figures, partial(judge_tables, JUDGE), f"{first} against {second}", rates_figure)
 
 
 def judged(
@@ -170,32 +170,12 @@ def judged(
 
 
 def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:
-    return Head.of(
-        "compare",
-        judge=judge,
-        history=options.history,
-        systems=options.systems,
-        llm=plan.settings.llm,
-        **{"--judge": options.judge},
-        targets=options.targets,
-        limit=options.limit,
-        template=options.template,
-        k=options.k,
-        max_tokens=plan.longest,
-        prompt=options.prompt,
-        runs=options.runs,
-        ask_again=options.ask_again,
-        temperature=options.temperature,
-        labels=options.labels,
-        encoder=plan.settings.encoder,
-        seed=options.seed,
-    )
-
-
-def compare_tables(result: Json) -> Iterator[Table]:
-    yield from JUDGE.tables(result)
-    if "corrected" in result:
-        yield from corrected_tables(result["corrected"])
+    asked: dict[str, Any] = {"history": options.history, "systems": options.systems, "llm": plan.settings.llm}
+    asked |= {"--judge": options.judge, "targets": options.targets, "limit": options.limit}
+    asked |= {"template": options.template, "k": options.k, "max_tokens": plan.longest, "prompt": options.prompt}
+    asked |= {"runs": options.runs, "ask_again": options.ask_again, "temperature": options.temperature}
+    asked |= {"labels": options.labels, "encoder": plan.settings.encoder, "seed": options.seed}
+    return Head.of("compare", judge=judge, **asked)
 
 
 def rates_figure(result: Json) -> Figure:

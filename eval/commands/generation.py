@@ -7,8 +7,9 @@ from pathlib import Path
 import typer
 
 from eval.commands.options import WritingOptions
+from eval.commands.reporting import reporting
 from eval.commands.scored import Baselines
-from pearl.options import JSON_OPTION, bundled, check_writable
+from eval.report.report import Report
 
 EXAMPLES = """A line of --gains is a gains record with a target:
 
@@ -28,7 +29,7 @@ Examples:
 """
 
 
-@bundled
+@reporting("eval", "generation", writes=("drafts",))
 def generation(
     options: WritingOptions,
     baseline: Baselines = [],  # noqa: B006  (typer makes a new one)
@@ -39,8 +40,7 @@ def generation(
     drafts: Path | None = typer.Option(
         None, metavar="FILE.jsonl", help="Write every system's drafts as items for pearl judge authorship."
     ),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Draft real requests and compare the drafts with what the users really wrote: ROUGE, BERTScore, stance.
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
@@ -51,12 +51,8 @@ def generation(
     from eval.drafts.items import items_of
     from eval.drafts.systems import k_shot_system, zero_shot_system
     from eval.drafts.tables import generation_tables
-    from eval.report.report import Outputs
     from pearl.asking.write import write_drafts
 
-    outputs = Outputs(json)
-    outputs.check()
-    check_writable("--drafts", drafts)
     with ready(options, baseline) as room:
         cases, plan, systems = room.material.cases, room.plan, [*room.systems]
         if k_shot:
@@ -75,4 +71,4 @@ def generation(
     with room.console.status("Measuring..."):
         figures = generation_report(cases, systems, written, room.scorer, stances=options.told_stances())
     head = room.head("generation", no_zero_shot=not zero_shot, k_shot=k_shot)
-    outputs.write(head, room.report(figures, generation_tables))
+    return room.report(head, figures, generation_tables)

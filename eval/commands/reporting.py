@@ -55,7 +55,7 @@ def reporting(
             for option, value in _values(own, given):
                 if option.name not in writes:
                     told[flag_of(option)] = report.options.get(option.name, value)
-            files.write(Head.of(*words, **told), report)
+            files.write(report.head or Head.of(*words, **told), report)
 
         command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]
         return bundled(command, former_parameters(former))

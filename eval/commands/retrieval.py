@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import typer
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, report_scores
-from pearl.options import JSON_OPTION, bundled
+from eval.report.report import Report
 
 EXAMPLES = """A line of the gains:
 
@@ -25,19 +25,16 @@ Examples:
 """
 
 
-@bundled
+@reporting("eval", "retrieval", picture="Draw the distributions of s1.")
 def retrieval(
     options: ScoringOptions,
     k: int = typer.Option(3, min=1, help="Documents that count for the top-k gain."),
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the distributions of s1."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
-    from eval.report.report import Outputs
     from eval.retrieval.pictures import distributions_figure
     from eval.retrieval.report import RetrievalOptions, retrieval_report
     from eval.retrieval.tables import retrieval_tables
 
     chosen = RetrievalOptions(k, options.near_duplicates, options.resamples, options.seed)
     figures = partial(retrieval_report, options=chosen)
-    report_scores("retrieval", options, Outputs(json, picture), (figures, retrieval_tables, distributions_figure), k=k)
+    return report_scores("retrieval", options, (figures, retrieval_tables, distributions_figure), k=k)

@@ -68,8 +68,8 @@ def revision(
             revision_report(cases, system, drafts, revisions, room.scorer, stances=options.told_stances())
             for system, (drafts, revisions) in zip(systems, written, strict=True)
         ]
-    report = room.report({"chat_model": room.model.name, "models": models}, revision_tables)
     head = room.head("revision", threshold=list(threshold))
+    report = room.report(head, {"chat_model": room.model.name, "models": models}, revision_tables)
     outputs.write(head, replace(report, picture=partial(curves_figure, metric)))
 
 

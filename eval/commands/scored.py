@@ -15,7 +15,7 @@ from retriever.registry import ENTRIES, UNTRAINED
 
 if TYPE_CHECKING:
     from eval.report.pictures import Draw
-    from eval.report.report import Outputs, Tables
+    from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
 
 GainsFiles = Annotated[
@@ -66,18 +66,16 @@ class ScoringOptions:
 def report_scores(
     name: str,
     options: ScoringOptions,
-    outputs: Outputs,
     shape: tuple[Callable[[Candidates, Sequence[str]], dict[str, Any]], Tables, Draw],
     **own: object,
-) -> None:
-    """Score every record with every model, and write what is made of it: ``shape`` is the figures of the choices and
+) -> Report:
+    """Score every record with every model, and report what is made of it: ``shape`` is the figures of the choices and
     the names of the baselines, the tables, and the picture; ``own`` are the command's own options."""
     from eval.report.head import Head
     from eval.report.report import Report
     from eval.retrieval.pictures import distribution
     from pearl.settings import load_settings
 
-    outputs.check()
     encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too
     models = [*options.model, *options.baseline]
     choices = score_all(options.gains, models, encoder)
@@ -88,7 +86,7 @@ def report_scores(
     asked: dict[str, Any] = {"gains": options.gains, "model": options.model, "baseline": options.baseline, **own}
     drawn: dict[str, Any] = {"encoder": encoder, "resamples": options.resamples, "seed": options.seed}
     head = Head.of("eval", name, **asked, near_duplicates=options.near_duplicates, **drawn)
-    outputs.write(head, Report(result, tables, picture=picture))
+    return Report(result, tables, picture=picture, head=head)
 
 
 def check_named_once(models: Sequence[str]) -> None:

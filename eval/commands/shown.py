@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eval.commands.options import WritingOptions
-from pearl.options import JSON_OPTION, bundled
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation'.
 
@@ -17,20 +18,17 @@ Examples:
 """
 
 
-@bundled
-def shown(options: WritingOptions, json: str | None = JSON_OPTION) -> None:
+@reporting("eval", "shown")
+def shown(options: WritingOptions) -> Report:
     """Compare drafts by the documents shown: a fixed number, or those that score near the best one.
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
     """
     from eval.commands.writing import ready
     from eval.drafts.shown import by_count, shown_report, shown_tables
-    from eval.report.report import Outputs
     from pearl.asking.write import write_drafts
     from pearl.templates import load_template
 
-    outputs = Outputs(json)
-    outputs.check()
     # k is named, so that a margin that is there already leaves nothing out
     options = replace(options, k=options.k or load_template(options.template).k)
     with ready(options) as room:
@@ -43,4 +41,4 @@ def shown(options: WritingOptions, json: str | None = JSON_OPTION) -> None:
             shown_report(cases, system, [next(written) for _ in lot], room.scorer, stances=options.told_stances())
             for system, lot in zip(room.systems, lots, strict=True)
         ]
-    outputs.write(room.head("shown"), room.report({"models": models}, shown_tables))
+    return room.report(room.head("shown"), {"models": models}, shown_tables)

@@ -236,10 +236,11 @@ class Room:
         asked |= {"stances": options.stances, "stance_rules": rules, "without_near_duplicates": aside is not None}
         return Head.of("eval", name, **asked)
 
-    def report(self, figures: dict[str, Any], tables: Tables) -> Report:
+    def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
         """The figures, behind the values of defaults and the counts of the material."""
-        defaults = {"llm": self.plan.writer, "k": self.plan.shown, "max_tokens": self.plan.longest}
-        return Report({**defaults, "bertscore": self.scorer.description, **self.material.counts, **figures}, tables)
+        defaults: dict[str, Any] = {"llm": self.plan.writer, "k": self.plan.shown, "max_tokens": self.plan.longest}
+        defaults |= {"bertscore": self.scorer.description, **self.material.counts}
+        return Report({**defaults, **figures}, tables, head=head)
 
 
 @contextmanager

@@ -34,10 +34,6 @@ class Claim:
     passage: Passage
     kind: str
 
-    @property
-    def is_true(self) -> bool:
-        return self.kind == OWN
-
 
 def claims(writers: Sequence[Claimant], words: int, seed: int) -> list[Claim]:
     """For each writer some of their own later passages, passages by others drawn blindly, and for each own passage the

@@ -21,7 +21,7 @@ Tables = Callable[[Json], Iterable[Table]]
 class Report:
     """``tables`` and ``picture`` are made from the JSON alone, so that a result file can be shown again. A page has a
     ``title``, and more tables: ``appendix``. ``options`` are those of the command that hold in place of what was given,
-    by name."""
+    by name; ``head`` is for a command whose options do not say in their order what made the result."""
 
     figures: Mapping[str, Any]
     tables: Tables
@@ -29,6 +29,7 @@ class Report:
     picture: Draw | None = None
     appendix: Tables = lambda result: ()
     options: Mapping[str, object] = field(default_factory=dict)
+    head: Head | None = None
 
 
 @dataclass(frozen=True, slots=True)

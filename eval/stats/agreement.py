@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eval.stats.coefficients import Agreement, Coefficient, RaterPair, landis_koch
@@ -20,17 +19,11 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementOptions:
-    resamples: int = 2000
-    seed: int = 0
-
-
 def agreement_report(
-    ratings: Ratings, options: AgreementOptions, clusters: Sequence[str] | None = None
+    ratings: Ratings, *, resamples: int = 2000, seed: int = 0, clusters: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Every coefficient with its interval and band, null with a reason where it is undefined; then pair by pair."""
-    agreement = Agreement(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
+    agreement = Agreement(ratings, resamples=resamples, seed=seed, clusters=clusters)
     pairs = agreement.pairs()
     coefficients = {
         "raw_agreement": agreement.raw(),

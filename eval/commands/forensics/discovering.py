@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
@@ -62,7 +62,8 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
     asking = replace(asking, max_tokens=asking.max_tokens or longest_reply(discovery.voting))
     encoder = SentenceEncoder(load_settings(encoder=options.embed).encoder)
     with bench(asking.asking(), console) as at:
-        head = head_of(options, asking, at.model.identity)
+        asked = {"pairs": asking.items, **asdict(options), **asking.drawing(), "seed": asking.seed}
+        head = Head.of("forensics", "discover", judge=at.model.identity, **asked)
         if asking.dry_run:
             parts = estimate(at, items, reference, discovery)
             write_json(asking.json or "-", head.to_json() | {"estimate": parts})
@@ -117,26 +118,6 @@ def write_discovered(options: DiscoverOptions, data: AnnotatedPairs, discovered:
         rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
         with writing(f"--traits {options.traits}"):
             options.traits.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
-
-
-def head_of(options: DiscoverOptions, asking: PairsAsked, judge: str) -> Head:
-    return Head.of(
-        "forensics",
-        "discover",
-        judge=judge,
-        pairs=asking.items,
-        reference=options.reference,
-        out=options.out,
-        traits=options.traits,
-        embed=options.embed,
-        proposals=options.proposals,
-        clusters=options.clusters,
-        least=options.least,
-        votes=options.votes,
-        per_call=options.per_call,
-        **asking.drawing(),
-        seed=asking.seed,
-    )
 
 
 def discovery_tables(result: Json) -> Iterator[Table]:

@@ -62,18 +62,9 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
 
 
 def head_of(options: MannerOptions, plan: Plan) -> Head:
-    return Head.of(
-        "forensics",
-        "pairs",
-        history=options.history,
-        out=options.out,
-        user=list(options.user),
-        targets=options.targets,
-        template=options.template,
-        llm=plan.settings.llm,
-        max_tokens=plan.longest,
-        seed=options.seed,
-    )
+    asked = {"history": options.history, "out": options.out, "user": list(options.user), "targets": options.targets}
+    asked |= {"template": options.template, "llm": plan.settings.llm, "max_tokens": plan.longest, "seed": options.seed}
+    return Head.of("forensics", "pairs", judge=None, **asked)
 
 
 def pairing_tables(result: Json) -> Iterator[Table]:

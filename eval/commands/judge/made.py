@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from inspect import Parameter, Signature
@@ -21,7 +21,7 @@ from eval.commands.judge.shared import SharedOptions, option
 from eval.commands.reporting import flag_of
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
-from eval.recorded.labels import item_name, judged_items, labels_for
+from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
@@ -120,14 +120,20 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
             written = judge.lines(judgements, options)
             write_lines(shared.judgements, written, called=f"--{judge.output} {shared.judgements}")
         if people:
-            answers = judged_items(judge.lines(judgements, options))
-            people = people.of(item.id for item in answers)  # what failed has no judgement
-            figures["corrected"] = corrected_report(answers, people, CorrectedOptions(seed=shared.seed))
+            figures["corrected"] = corrected_by(people, judge.lines(judgements, options), shared.seed)
     figures["elicitation"] = dict(judgements.elicitation)
-    outputs.write(head, Report(figures, partial(_tables, judge)))
+    outputs.write(head, Report(figures, partial(judge_tables, judge)))
 
 
-def _tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
+def corrected_by(people: PeopleLabels, lines: Iterable[Mapping[str, Any]], seed: int) -> dict[str, Any]:
+    """The rates of a judge's lines, corrected by people's labels of them."""
+    answers = judged_items(lines)
+    judged = people.of(item.id for item in answers)  # what failed has no judgement
+    return corrected_report(answers, judged, CorrectedOptions(seed=seed))
+
+
+def judge_tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
+    """The judge's tables, then the rates as people's labels correct them."""
     yield from judge.tables(result)
     if "corrected" in result:
         yield from corrected_tables(result["corrected"])

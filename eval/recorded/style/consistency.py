@@ -22,7 +22,7 @@ from eval.recorded.style.counts import Texts, subject_of
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
-from eval.stats.agreement import AgreementOptions, agreement_report
+from eval.stats.agreement import agreement_report
 from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa
 from eval.stats.proportions import ratio
 from eval.stats.ratings import ratings_of
@@ -128,7 +128,7 @@ def with_each_other(
         ratings = ratings_of(labels, LABELS[kind])
         cluster_of = {name: unit.cluster for name, unit, _ in labelled}
         clusters = [cluster_of[name] for name in ratings.items]
-        report = agreement_report(ratings, AgreementOptions(options.resamples, options.seed), clusters)
+        report = agreement_report(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
         for pair in report["pairs"]:
             kappa = pair["agreement"] and {
                 name: randolph_kappa(value, len(LABELS[kind])) for name, value in pair["agreement"].items()
