@@ -25,23 +25,23 @@ Mask = NDArray[np.bool_]  # (N,)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measures:
     """One system's texts. ``features``: metric -> (N, F), of whose sums the metric is a function; ``stances`` are the
     texts'."""
 
     features: Mapping[str, Floats]
     stances: tuple[str | None, ...] = ()
 
-    def among(self, mask: Mask) -> Measured:
-        return Measured({name: values[mask] for name, values in self.features.items()})
+    def among(self, mask: Mask) -> Measures:
+        return Measures({name: values[mask] for name, values in self.features.items()})
 
 
-def mixed(share: Floats, first: Measured, second: Measured) -> Measured:
+def mixed(share: Floats, first: Measures, second: Measures) -> Measures:
     """Mix, for each request, a share of the first system with the rest of the second: 1 or 0 picks a text, a share in
     between gives the expectation of picking at random. ``share``: (N,)."""
     weight = share[:, None]
     parts = {name: (values, second.features[name]) for name, values in first.features.items()}
-    return Measured({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
+    return Measures({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
 
 
 def mean_of_sums(sums: Floats) -> Floats:
@@ -55,11 +55,11 @@ def macro_f1_of_sums(sums: Floats) -> Floats:
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
 
-def _fold(name: str, of_sums: Callable[[Floats], Floats], bootstrap: Bootstrap, measured: Measured) -> Estimate:
+def _fold(name: str, of_sums: Callable[[Floats], Floats], bootstrap: Bootstrap, measured: Measures) -> Estimate:
     return bootstrap.sums(measured.features[name], of_sums)
 
 
-METRICS: tuple[Metric[Measured], ...] = (
+METRICS: tuple[Metric[Measures], ...] = (
     Metric(
         ROUGE_1,
         "ROUGE-1",
@@ -135,11 +135,11 @@ class Yardstick:
         return cls([case.target for case in cases], bertscore, stances=stances, histories=histories)
 
     @property
-    def metrics(self) -> tuple[Metric[Measured], ...]:
+    def metrics(self) -> tuple[Metric[Measures], ...]:
         measured = {MACRO_F1: bool(self.stances), LIKENESS: self._sounding.is_known}
         return tuple(metric for metric in METRICS if measured.get(metric.name, True))
 
-    def measure(self, texts: Sequence[str]) -> Measured:
+    def measure(self, texts: Sequence[str]) -> Measures:
         rouge = [self._rouge.scores(target, text) for target, text in zip(self._targets, texts, strict=True)]
         values = {
             ROUGE_1: [first for first, _ in rouge],
@@ -150,9 +150,9 @@ class Yardstick:
         if self._sounding.is_known:
             features[LIKENESS] = self._sounding.features(texts)
         if not self.stances:
-            return Measured(features)
+            return Measures(features)
         taken = tuple(stance(text, self._preset) for text in texts)
-        return Measured(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
+        return Measures(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
 
     def _bertscores(self, texts: Sequence[str]) -> list[float]:
         pairs = list(zip(self._targets, texts, strict=True))

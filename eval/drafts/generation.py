@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measured, Yardstick, macro_f1_of_sums
+from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measures, Yardstick, macro_f1_of_sums
 from eval.drafts.stance import STANCES
 from eval.drafts.systems import BASELINE, Case, System, constant, copied
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
@@ -32,18 +32,18 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class ScoredDrafts:
     """The s1 of each request, (N,), and what was written with the documents found."""
 
     top_scores: Floats
-    measured: Measured
+    measured: Measures
 
 
-def _pearson(name: str, bootstrap: Bootstrap, drafts: Foretold) -> Estimate:
+def _pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
     return bootstrap.pearson(drafts.top_scores, drafts.measured.features[name][:, 0])
 
 
-def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: Foretold) -> Estimate:
+def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
     """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
     _, bins = np.unique(equal_bins(drafts.top_scores, BINS), return_inverse=True)  # (N,)
     inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
@@ -57,7 +57,7 @@ def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: Foretold) -> Estima
     return bootstrap.sums((inside[:, :, None] * features[:, None, :]).reshape(len(features), -1), of_bins)
 
 
-CORRELATIONS: tuple[Metric[Foretold], ...] = (
+CORRELATIONS: tuple[Metric[ScoredDrafts], ...] = (
     *(
         Metric(
             name,
@@ -112,7 +112,7 @@ def generation_report(
         row |= counts(drafts)
         top_scores = [shown.top.score for shown in compress(system.shown, together) if shown.top]
         if len(top_scores) == len(usable):
-            row["s1_pearson_r"] = ground.correlations(Foretold(np.array(top_scores), measured[system.name]))
+            row["s1_pearson_r"] = ground.correlations(ScoredDrafts(np.array(top_scores), measured[system.name]))
     if stances:
         taken = {"target": yardstick.stances} | {name: drafts.stances for name, drafts in measured.items()}
         result["stances"] = {name: stance_counts(stances_of) for name, stances_of in taken.items()}
@@ -141,10 +141,10 @@ class Ground:
     """The requests, metrics and systems of a comparison."""
 
     cases: tuple[Case, ...]
-    metrics: tuple[Metric[Measured], ...]
+    metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
 
-    def table(self, measured: Mapping[str, Measured], among: Mask) -> Json:
+    def table(self, measured: Mapping[str, Measures], among: Mask) -> Json:
         """Counts, a row a system, and the paired differences from the best baseline, within a part of the requests."""
         drawn = clusters([case.record for case in compress(self.cases, among)])
         bootstrap = Bootstrap(drawn.names)
@@ -159,11 +159,11 @@ class Ground:
             "differences": differences(self.metrics, measures, measures, baselines),
         }
 
-    def correlations(self, foretold: Foretold) -> Json:
+    def correlations(self, drafts: ScoredDrafts) -> Json:
         """The correlations of one system's s1 with each metric of its drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
-        return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, foretold))
+        return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 
 
 def counts(texts: Sequence[Written]) -> Json:

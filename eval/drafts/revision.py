@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.drafts.comparison import Mask, Measured, Yardstick, mixed
+from eval.drafts.comparison import Mask, Measures, Yardstick, mixed
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
 from eval.report.metric import Figures, Metric, figures, less, to_json
@@ -85,9 +85,9 @@ class RevisedDrafts:
     which is never below a threshold."""
 
     cases: tuple[Case, ...]
-    metrics: tuple[Metric[Measured], ...]
-    drafts: Measured
-    revised: Measured
+    metrics: tuple[Metric[Measures], ...]
+    drafts: Measures
+    revised: Measures
     top_scores: Floats
 
     def among(self, mask: Mask) -> RevisedDrafts:

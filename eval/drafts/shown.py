@@ -15,7 +15,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.drafts.comparison import METRICS, Measured, Yardstick
+from eval.drafts.comparison import METRICS, Measures, Yardstick
 from eval.drafts.generation import complete, counts
 from eval.drafts.systems import Case, System
 from eval.report.metric import figures, less, to_json
@@ -29,13 +29,13 @@ from retriever.models.bertscore import BertScore
 
 def by_count(system: System) -> list[System]:
     """One system that shows the best document, one that shows the best two, and so on up to all."""
-    most = max((len(showing.documents) for showing in system.shown), default=0)
+    most = max((len(selection.documents) for selection in system.shown), default=0)
     return [
         replace(
             system,
             shown=tuple(
-                replace(showing, documents=showing.documents[:count], scores=showing.scores[:count])
-                for showing in system.shown
+                replace(selection, documents=selection.documents[:count], scores=selection.scores[:count])
+                for selection in system.shown
             ),
         )
         for count in range(1, max(most, 1) + 1)
@@ -88,17 +88,17 @@ def shown_report(
 def distances(system: System, most: int) -> Floats:
     """The distance of each shown document's score below the best one; infinite for missing documents: (N, K)."""
     behind = np.full((len(system.shown), most), np.inf)
-    for row, showing in zip(behind, system.shown, strict=True):
-        if showing.top is not None and showing.scores:
-            row[: len(showing.scores)] = showing.top.score - np.asarray(showing.scores)
+    for row, selection in zip(behind, system.shown, strict=True):
+        if selection.top is not None and selection.scores:
+            row[: len(selection.scores)] = selection.top.score - np.asarray(selection.scores)
     return behind
 
 
-def picked(measured: Sequence[Measured], places: NDArray[np.intp]) -> Measured:
+def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
     """The figures of one text per request: the one of the system in its place of ``places``, (N,)."""
     rows = np.arange(len(places))
     names = measured[0].features
-    return Measured({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
+    return Measures({name: np.stack([drafts.features[name] for drafts in measured])[places, rows] for name in names})
 
 
 def shown_tables(result: Json) -> Iterator[Table]:

@@ -44,7 +44,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Selection:
     """``documents`` go into the prompt, best first; ``top`` is the best of all and s1, if a retriever ranked them, and
     ``scores`` are those of the documents."""
 
@@ -63,7 +63,7 @@ class System:
 
     name: str
     kind: str
-    shown: tuple[Shown, ...]
+    shown: tuple[Selection, ...]
     texts: tuple[str, ...] | None = None
     threshold: float | None = None
 
@@ -113,7 +113,7 @@ def retrieved(
         ranking = _ranking(record, scores)
         best = choose(ranking, k, retriever.calibration, so_many=exactly)
         documents = tuple(scored.document for scored in best)
-        shown.append(Shown(documents, ranking[0], tuple(scored.score for scored in best)))
+        shown.append(Selection(documents, ranking[0], tuple(scored.score for scored in best)))
     return System(name, kind, tuple(shown), threshold=retriever.calibration.threshold)
 
 
@@ -124,7 +124,7 @@ def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
     """The request alone (ZSHOT-NP of section 5.1)."""
-    return System(ZERO_SHOT, BASELINE, tuple(Shown() for _ in cases))
+    return System(ZERO_SHOT, BASELINE, tuple(Selection() for _ in cases))
 
 
 def k_shot_system(
@@ -151,7 +151,7 @@ def k_shot_system(
         documents = tuple(islice(others, k))
         if not documents:
             raise InputError(f"--k-shot: {_nothing_to_show(case, everyone, drawn)}", param="k_shot")
-        shown.append(Shown(documents))
+        shown.append(Selection(documents))
     return System(K_SHOT, BASELINE, tuple(shown))
 
 
@@ -207,4 +207,4 @@ def copied(system: System) -> System:
 
 def constant(text: str, size: int) -> System:
     """The same few words for every request."""
-    return System(f"always {text}", TRIVIAL, tuple(Shown() for _ in range(size)), (text,) * size)
+    return System(f"always {text}", TRIVIAL, tuple(Selection() for _ in range(size)), (text,) * size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eval.drafts.comparison import METRICS, Measured
+from eval.drafts.comparison import METRICS, Measures
 from eval.drafts.generation import CORRELATIONS
 from eval.report.metric import Metric
 from eval.report.tables import NOTHING, Json, Table, caption_of, differences_table, figures_table, shown
@@ -52,7 +52,7 @@ def policies_table(result: Json, model: Json, part: Json | None = None) -> Table
     return Table(_caption(result, model, part), ("revised", *columns, "share"), tuple(rows))
 
 
-def _cells(row: Json, metrics: tuple[Metric[Measured], ...]) -> Iterator[str]:
+def _cells(row: Json, metrics: tuple[Metric[Measures], ...]) -> Iterator[str]:
     from_none: dict[str, Any] = next((less for less in row["differences"] if less["against"] == "none"), {})
     for metric in metrics:
         yield shown(row[metric.name], metric.digits)
@@ -63,7 +63,7 @@ def _percent(share: Json | None) -> str:
     return NOTHING if share is None else f"{share['value']:.1%}"
 
 
-def _metrics(row: Json) -> tuple[Metric[Measured], ...]:
+def _metrics(row: Json) -> tuple[Metric[Measures], ...]:
     return tuple(metric for metric in METRICS if metric.name in row)
 
 

@@ -96,9 +96,9 @@ def _mode_row(
     mode: Mode, columns: ModeColumns, items: Sequence[Any], bootstrap: Bootstrap, threshold: float
 ) -> dict[str, Any]:
     from eval.recorded.personalized.report import undefined
-    from eval.stats.certainty import Certain, auroc
+    from eval.stats.certainty import CertainAnswers, auroc
 
-    certain = Certain(columns.correct, columns.certainty, bootstrap)
+    certain = CertainAnswers(columns.correct, columns.certainty, bootstrap)
     high, area = certain.at_least(threshold), auroc(certain)
 
     def share(part: Floats, among: Floats) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED, Claim, claims
 from eval.likeness.figures import auc, equal_error_rate
 from eval.likeness.methods import LIKENESS, Lineup, scores_of
 from eval.likeness.writers import IMPOSTORS, part_of, texts_by_user, writers_of
-from eval.stats.certainty import Certain, brier, calibration_error, reliability
+from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.errors import InputError
 from pearl.likeness.impostors import Impostors, is_same_person
 from pearl.likeness.likeness import Likeness
@@ -117,7 +117,7 @@ def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: Likene
         for method, of_method in scores.items()
     ]
     even = answered & _as_many(kinds, names)
-    certain = Certain((kinds == OWN)[even].astype(float), 100 * ours[even], Bootstrap(names[even]))
+    certain = CertainAnswers((kinds == OWN)[even].astype(float), 100 * ours[even], Bootstrap(names[even]))
     part["calibration"] = {
         name: _rounded(fold(certain)) for name, fold in (("brier", brier), ("ece", calibration_error))
     }
@@ -152,7 +152,7 @@ def _reliability(said: Floats) -> list[Json]:
     """Bins of the probability over all files and lengths, with the share that was true in each."""
     if not len(said):
         return []
-    rows = reliability(Certain(said[:, 0], said[:, 1], Bootstrap(["all"] * len(said), resamples=1)))
+    rows = reliability(CertainAnswers(said[:, 0], said[:, 1], Bootstrap(["all"] * len(said), resamples=1)))
     return [{"said": round(row["certainty"] / 100, DIGITS), "true": row["correct"], "of": row["total"]} for row in rows]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from eval.asking.json_lines import check_fields, check_once, optional_number, optional_string, read_lines
 from eval.recorded.labels import LETTERS, JudgedItem, read_judged
 from eval.report.tables import NOTHING, Json, Table, shown
-from eval.stats.certainty import Certain, sweep
+from eval.stats.certainty import CertainAnswers, sweep
 from eval.stats.proportions import wilson_json
 from eval.stats.ratings import check_rater
 from pearl.errors import InputError
@@ -157,7 +157,7 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
     no answer is wrong."""
     correct = np.array([item.answer == right[item.id] for item in items], float)  # (N,)
     certainty = np.array([item.certainty for item in items], float)  # (N,)
-    certain = Certain(correct, certainty, Bootstrap([item.id for item in items]))
+    certain = CertainAnswers(correct, certainty, Bootstrap([item.id for item in items]))
     high = certain.at_least(threshold)
     row: dict[str, Any] = {"who": who, "unanswered": sum(item.answer is None for item in items)}
     for name, inside in {"all": np.ones(len(items)), "high": high, "low": 1 - high}.items():

@@ -35,7 +35,7 @@ class CalibrationOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class ScoreFit:
     """A model's s1 and the gain of the document it chose, with what a line fitted on other users says of the gain, all
     (N,). ``constant`` is those users' mean gain, ``bins`` are by s1."""
 
@@ -46,14 +46,14 @@ class Calibrated:
     bins: Bins
 
 
-def calibrated(outcomes: Sequence[Outcome], names: Sequence[str], options: CalibrationOptions) -> Calibrated:
+def score_fit(outcomes: Sequence[Outcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
     """``names`` are the clusters of the requests, which stay together when the line is fitted."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])
     folds = folds_of(names, options.folds, options.seed)
     predicted = left_out_predictions(top_scores, gains, folds)
     constant = left_out_predictions(np.zeros_like(gains), gains, folds)
-    return Calibrated(top_scores, gains, predicted, constant, equal_bins(top_scores, options.bins))
+    return ScoreFit(top_scores, gains, predicted, constant, equal_bins(top_scores, options.bins))
 
 
 def folds_of(names: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
@@ -79,7 +79,7 @@ def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Float
     return predicted
 
 
-def _binned_pearson(bootstrap: Bootstrap, model: Calibrated) -> Estimate:
+def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
     """Over the bins' means; the bins are those of all requests, also in the resamples."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
@@ -118,13 +118,13 @@ def _by_bin(bins: Bins, first: Floats, second: Floats) -> Floats:
     return np.hstack((inside, inside * first[:, None], inside * second[:, None]))
 
 
-def _explained(bootstrap: Bootstrap, model: Calibrated) -> Estimate:
+def _explained(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
     errors = (model.gains - model.predicted) ** 2
     of_constant = (model.gains - model.constant) ** 2
     return bootstrap.sums(np.column_stack((errors, of_constant)), lambda sums: 1.0 - sums[:, 0] / sums[:, 1])
 
 
-METRICS: tuple[Metric[Calibrated], ...] = (
+METRICS: tuple[Metric[ScoreFit], ...] = (
     Metric(
         "pearson_r",
         "Pearson r",
@@ -204,7 +204,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
-    models = {name: calibrated(mine, drawn.names, options) for name, mine in choices.outcomes(k=1).items()}
+    models = {name: score_fit(mine, drawn.names, options) for name, mine in choices.outcomes(k=1).items()}
     measured = {name: figures(METRICS, bootstrap, model) for name, model in models.items()}
     return {
         **drawn.to_json(),
@@ -216,7 +216,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
     }
 
 
-def _reliability(bootstrap: Bootstrap, model: Calibrated) -> list[dict[str, Any]]:
+def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
     """A row a bin, the lowest s1 first."""
     rows = []
     for place in np.unique(model.bins):

@@ -10,7 +10,7 @@ import numpy as np
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.outcomes import Outcome, ages, best_outcome, random_outcome, ranked_outcome
 from eval.retrieval.overlap import kept_documents
-from eval.retrieval.scoring import Scored
+from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import Mask
 from pearl.stats import Floats
 
@@ -20,11 +20,11 @@ class Candidates:
     """``kept[i][j]``: whether document j of record i may be chosen; at least one of each record may."""
 
     records: Sequence[GainsRecord]
-    models: Sequence[Scored]
+    models: Sequence[ModelScores]
     kept: Sequence[Sequence[bool]]
 
     @classmethod
-    def of_all(cls, records: Sequence[GainsRecord], models: Sequence[Scored]) -> Candidates:
+    def of_all(cls, records: Sequence[GainsRecord], models: Sequence[ModelScores]) -> Candidates:
         return cls(records, models, [(True,) * len(record.documents) for record in records])
 
     def among(self, mask: Sequence[bool]) -> Candidates:
@@ -32,7 +32,7 @@ class Candidates:
         places = [place for place, wanted in enumerate(mask) if wanted]
         return Candidates(
             [self.records[place] for place in places],
-            [Scored(scored.model, tuple(scored.scores[place] for place in places)) for scored in self.models],
+            [ModelScores(scored.model, tuple(scored.scores[place] for place in places)) for scored in self.models],
             [self.kept[place] for place in places],
         )
 
@@ -62,19 +62,19 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class Remainder:
     """The choices left of records that say their target, and counts of what went."""
 
     left: Candidates
     counts: Mapping[str, float]
 
 
-def set_aside(everything: Candidates, threshold: float) -> SetAside:
+def set_aside(everything: Candidates, threshold: float) -> Remainder:
     """Set aside the documents that repeat at least ``threshold`` of their record's target."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
-    return SetAside(
+    return Remainder(
         Candidates(everything.records, everything.models, kept).among(usable),
         {
             "threshold": threshold,

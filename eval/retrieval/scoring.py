@@ -18,7 +18,7 @@ from retriever.models.encoder import Encoder, Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ModelScores:
     """A model's scores, (C,) for each record, in the order of its documents."""
 
     model: str
@@ -27,7 +27,7 @@ class Scored:
 
 def score_records(
     model: str, retriever: Retriever, records: Sequence[GainsRecord], advance: Callable[[], None] = lambda: None
-) -> Scored:
+) -> ModelScores:
     """Raises InputError that names the model and the record where a score is missing or not a finite number."""
     scored = []
     for number, record in enumerate(records, start=1):
@@ -41,7 +41,7 @@ def score_records(
             )
         scored.append(scores)
         advance()
-    return Scored(model, tuple(scored))
+    return ModelScores(model, tuple(scored))
 
 
 def _scores(retriever: Retriever, record: GainsRecord) -> Floats:

@@ -21,7 +21,7 @@ BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 
 
 @dataclass(frozen=True, slots=True)
-class Certain:
+class CertainAnswers:
     """The counted records: ``correct`` is 1 or 0, ``certainty`` 1 to 100 or NaN, both (N,)."""
 
     correct: Floats
@@ -43,7 +43,7 @@ class Certain:
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
 
 
-def auroc(judged: Certain) -> Estimate:
+def auroc(judged: CertainAnswers) -> Estimate:
     """The chance that a right answer is said with more certainty than a wrong one, equal ones counting a half; NaN
     where all are right, or none."""
     said = judged.said > 0
@@ -63,7 +63,7 @@ def auroc(judged: Certain) -> Estimate:
     return Estimate(float(roc_auc_score(correct, certainty)), judged.bootstrap.sums(features, fold).resampled)
 
 
-def brier(judged: Certain) -> Estimate:
+def brier(judged: CertainAnswers) -> Estimate:
     """The mean squared distance of the certainty, as a probability, from what came of it."""
     said = judged.said > 0
     if not said.any():
@@ -75,7 +75,7 @@ def brier(judged: Certain) -> Estimate:
     return Estimate(float(value), judged.bootstrap.ratio(squared, judged.said).resampled)
 
 
-def calibration_error(judged: Certain) -> Estimate:
+def calibration_error(judged: CertainAnswers) -> Estimate:
     """ECE: over ten bins of equal width, the weighed mean distance of the certainty from the accuracy."""
     if not judged.said.any():
         return _undefined()
@@ -91,7 +91,7 @@ def calibration_error(judged: Certain) -> Estimate:
     return judged.bootstrap.sums(features, fold)
 
 
-def correlation(judged: Certain) -> Estimate:
+def correlation(judged: CertainAnswers) -> Estimate:
     """Pearson's r of the certainty and being right."""
     said = judged.said
     x = np.nan_to_num(judged.certainty) - (np.nanmean(judged.certainty) if said.any() else 0.0)
@@ -100,7 +100,7 @@ def correlation(judged: Certain) -> Estimate:
     return judged.bootstrap.sums(parts, pearson_of_sums)
 
 
-def risk_area(judged: Certain) -> Estimate:
+def risk_area(judged: CertainAnswers) -> Estimate:
     """AURC: the error among the most certain share of the records, averaged over all shares; levels come whole."""
     if not judged.said.any():
         return _undefined()
@@ -121,7 +121,7 @@ def _undefined() -> Estimate:
     return Estimate(float("nan"), np.array([]))
 
 
-FIGURES: dict[str, Callable[[Certain], Estimate]] = {
+FIGURES: dict[str, Callable[[CertainAnswers], Estimate]] = {
     "auroc": auroc,
     "brier": brier,
     "ece": calibration_error,
@@ -136,24 +136,24 @@ def bins_of(certainty: Floats) -> Floats:
     return np.asarray(place[:, None] == np.arange(BINS), float)
 
 
-def reliability(judged: Certain) -> list[dict[str, Any]]:
+def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
     """A row a bin that has records, the least certain first."""
     places = enumerate(bins_of(judged.certainty).T)
     return [_range(judged, inside, 1 + 10 * place, 10 + 10 * place) for place, inside in places if inside.any()]
 
 
-def bands(judged: Certain) -> list[dict[str, Any]]:
+def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
     """A row a verbal band."""
     return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
-def _range(judged: Certain, inside: Floats, low: int, high: int) -> dict[str, Any]:
+def _range(judged: CertainAnswers, inside: Floats, low: int, high: int) -> dict[str, Any]:
     part = judged.part(inside)
     mean = float(judged.certainty[inside > 0].mean()) if inside.any() else None
     return {"low": low, "high": high, **part, "certainty": mean, "interval": _wilson(part)}
 
 
-def sweep(judged: Certain, threshold: float) -> list[dict[str, Any]]:
+def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
     """Coverage and accuracy when the judge abstains below each threshold."""
     rows = []
     for least in sorted({*map(float, SWEEP), threshold}):
@@ -166,7 +166,7 @@ def sweep(judged: Certain, threshold: float) -> list[dict[str, Any]]:
     return rows
 
 
-def risk_coverage(judged: Certain) -> list[dict[str, Any]]:
+def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
     """A point a level of certainty, the highest first: the share that is answered and the share of it that is wrong."""
     points = []
     for level in np.unique(judged.certainty[judged.said > 0])[::-1]:
@@ -176,7 +176,7 @@ def risk_coverage(judged: Certain) -> list[dict[str, Any]]:
     return points
 
 
-def histogram(judged: Certain, ends: tuple[int, int]) -> list[dict[str, Any]]:
+def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
     """A row a bin five wide, right and wrong apart; certainties outside ``ends`` count at them."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)

@@ -81,7 +81,7 @@ def raw_rates(data: LabelledShares) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Resampled:
+class Intervals:
     """Percentile intervals of bootstrap resamples of the labelled items and of the others, each drawn by itself."""
 
     raw: tuple[Interval, ...]
@@ -89,7 +89,7 @@ class Resampled:
     agreement: tuple[Interval | None, ...]  # of the confusion's diagonal
 
 
-def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Resampled:
+def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Intervals:
     """``pseudo`` items, spread over all pairs of labels, stand beside the labelled ones in every resample; without them
     a label that the judge got right each time would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
@@ -103,12 +103,12 @@ def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0
     diagonal = [_interval(exact[i, i], rows[:, i, i]) if np.isfinite(exact[i, i]) else None for i in range(size)]
     raw = tuple(_interval(value, rates[:, i]) for i, value in enumerate(raw_rates(data)))
     if obstacle(data):
-        return Resampled(raw, None, tuple(diagonal))
+        return Intervals(raw, None, tuple(diagonal))
     usable = np.abs(np.linalg.det(np.nan_to_num(rows))) > SINGULAR
     redrawn = _inverted(rows[usable], rates[usable])
     (value,) = _inverted(exact[None], raw_rates(data)[None])
     corrected = tuple(_interval(rate, redrawn[:, i]) for i, rate in enumerate(value))
-    return Resampled(raw, corrected, tuple(diagonal))
+    return Intervals(raw, corrected, tuple(diagonal))
 
 
 def _inverted(rows: Floats, rates: Floats) -> Floats:

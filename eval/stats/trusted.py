@@ -18,7 +18,7 @@ from pearl.stats import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Threshold:
     """The labelled items with at least this ``certainty``, those ``wrong`` among them, the ``bound`` of the error."""
 
     certainty: float
@@ -27,7 +27,7 @@ class Reached:
     bound: float
 
 
-def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Reached]:
+def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Threshold]:
     """Yield the thresholds tested, the last of them the first that fails, if one does. Items without a certainty are
     NaN.
 
@@ -40,13 +40,13 @@ def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, con
         if number < fewest:
             continue
         mistakes = int((reached & wrong).sum())
-        step = Reached(float(level), number, mistakes, upper_bound(mistakes, number, confidence))
+        step = Threshold(float(level), number, mistakes, upper_bound(mistakes, number, confidence))
         yield step
         if step.bound > risk:
             return
 
 
-def trusted_from(steps: list[Reached], risk: float) -> Reached | None:
+def trusted_from(steps: list[Threshold], risk: float) -> Threshold | None:
     """The lowest threshold before the first that fails; None where the first does, or none was tested."""
     held = [step for step in steps if step.bound <= risk]
     return held[-1] if held else None

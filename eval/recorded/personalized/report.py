@@ -15,7 +15,7 @@ from eval.recorded.personalized.preflight import CHECKS
 from eval.recorded.personalized.presets import HISTOGRAMS, RECORDED, WHOLE_SCALE, WRONG
 from eval.recorded.personalized.reading import RecordingVerdicts, disagreements, read_verdicts
 from eval.report.checks import BROKEN, preflight
-from eval.stats.certainty import FIGURES, Certain, bands, histogram, reliability, risk_coverage, sweep
+from eval.stats.certainty import FIGURES, CertainAnswers, bands, histogram, reliability, risk_coverage, sweep
 from eval.stats.proportions import share, wilson_json
 from pearl.stats import Bootstrap, Estimate
 
@@ -88,7 +88,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
         empty = {"correct": 0, "accuracy": None, "high": nothing, "low": nothing, "auroc": None}
         return {**empty, "counted": 0, "accuracies": accuracies, "undefined": {"auroc": "no record is counted"}}
     bootstrap = Bootstrap(read.names, resamples=options.resamples, seed=options.seed)
-    certain = Certain(read.correct, read.certainty, bootstrap)
+    certain = CertainAnswers(read.correct, read.certainty, bootstrap)
     high = certain.at_least(options.threshold)
     whole, above, below = certain.part(high * 0 + 1), certain.part(high), certain.part(1 - high)
     figures = {name: figure(certain) for name, figure in FIGURES.items()}
@@ -130,7 +130,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
     }
 
 
-def undefined(certain: Certain, figures: dict[str, Estimate]) -> dict[str, str]:
+def undefined(certain: CertainAnswers, figures: dict[str, Estimate]) -> dict[str, str]:
     """Why a figure is null."""
     said = certain.said > 0
     if not said.any():

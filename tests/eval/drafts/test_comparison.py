@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.drafts.comparison import METRICS, Measured, Yardstick, macro_f1_of_sums, mixed, stance_features
+from eval.drafts.comparison import METRICS, Measures, Yardstick, macro_f1_of_sums, mixed, stance_features
 from eval.drafts.stance import NTA, YTA
 from pearl.stats import Bootstrap
 
 
-def figure(name: str, measured: Measured) -> float:
+def figure(name: str, measured: Measures) -> float:
     metric = next(metric for metric in METRICS if metric.name == name)
     size = len(measured.features[name])
     return metric.fold(Bootstrap([str(place) for place in range(size)]), measured).value
@@ -70,7 +70,7 @@ def test_likeness_is_over_the_drafts_that_are_long_enough(bertscore):
 
 
 def test_mixing_picks_or_weighs():
-    first, second = (Measured({"rouge1": np.array([[value, 1.0]] * 4)}) for value in (1.0, 0.0))
+    first, second = (Measures({"rouge1": np.array([[value, 1.0]] * 4)}) for value in (1.0, 0.0))
     assert figure("rouge1", mixed(np.array([1.0, 0, 0, 0]), first, second)) == 0.25
     assert figure("rouge1", mixed(np.full(4, 0.3), first, second)) == pytest.approx(0.3)
     assert figure("rouge1", mixed(np.ones(4), first, second).among(np.array([True, False, False, False]))) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.drafts.generation import generation_report
-from eval.drafts.systems import BASELINE, MODEL, Case, Shown, System
+from eval.drafts.systems import BASELINE, MODEL, Case, Selection, System
 from eval.drafts.tables import generation_tables
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
@@ -25,10 +25,10 @@ def case(number: int, target: str) -> Case:
 
 
 CASES = [case(number, target) for number, target in enumerate(TARGETS)]
-SHOWN = (Shown((OLD,), ScoredDocument(OLD, 1.0)),) * len(CASES)
+SHOWN = (Selection((OLD,), ScoredDocument(OLD, 1.0)),) * len(CASES)
 MINE = System("mine", MODEL, SHOWN)
 PLAIN = System("bm25", BASELINE, SHOWN)
-ZERO = System("zero-shot", BASELINE, (Shown(),) * len(CASES))
+ZERO = System("zero-shot", BASELINE, (Selection(),) * len(CASES))
 
 
 def written(*texts: str | None) -> list[Written]:
@@ -100,7 +100,7 @@ def test_stances_with_the_trivial_answers_beside_them(bertscore):
 
 
 def ranked(*scores: float) -> System:
-    return System("mine", MODEL, tuple(Shown((OLD,), ScoredDocument(OLD, score)) for score in scores))
+    return System("mine", MODEL, tuple(Selection((OLD,), ScoredDocument(OLD, score)) for score in scores))
 
 
 def test_whether_s1_says_how_good_a_draft_will_be(bertscore):

@@ -8,7 +8,7 @@ import pytest
 
 from eval.drafts.revision import revision_report
 from eval.drafts.revision_picture import check_metric, curves_figure
-from eval.drafts.systems import MODEL, Case, Shown, System
+from eval.drafts.systems import MODEL, Case, Selection, System
 from eval.drafts.tables import revision_tables
 from eval.report.pictures import draw
 from eval.report.render import markdown
@@ -31,7 +31,7 @@ REVISIONS = [Written("a b"), Written("c d"), Written("x"), Written("x")]
 
 
 def system(threshold: float | None) -> System:
-    shown = tuple(Shown((OLD,), ScoredDocument(OLD, score)) for score in SCORES)
+    shown = tuple(Selection((OLD,), ScoredDocument(OLD, score)) for score in SCORES)
     return System("mine", MODEL, shown, threshold=threshold)
 
 
@@ -117,7 +117,7 @@ def test_nothing_left_is_an_error(bertscore):
 
 
 def test_what_nothing_was_ranked_for_is_never_revised(bertscore):
-    unranked = replace(system(0.5), shown=(Shown(),) * 4)
+    unranked = replace(system(0.5), shown=(Selection(),) * 4)
     result = revision_report(CASES, unranked, DRAFTS, REVISIONS, bertscore, stances=None)
     assert policies(result)["selective"]["share_revised"]["value"] == 0
     assert len(result["curve"]) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.drafts.shown import by_count, distances, shown_report, shown_tables
-from eval.drafts.systems import MODEL, Case, Shown, System
+from eval.drafts.systems import MODEL, Case, Selection, System
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.sets import margins
@@ -25,7 +25,7 @@ SCORES = ((5.0, 1.0, 0.5), (4.0, 1.0, 1.0), (2.0, 1.9, 1.8), (1.0, 0.9))
 
 @pytest.fixture
 def system() -> System:
-    shown = tuple(Shown(DOCUMENTS[: len(each)], ScoredDocument(DOCUMENTS[0], each[0]), each) for each in SCORES)
+    shown = tuple(Selection(DOCUMENTS[: len(each)], ScoredDocument(DOCUMENTS[0], each[0]), each) for each in SCORES)
     return System("mine", MODEL, shown)
 
 
@@ -38,7 +38,7 @@ def test_one_two_and_all_documents(system):
     lots = by_count(system)
     assert [[len(each.documents) for each in lot.shown] for lot in lots] == [[1] * 4, [2] * 4, [3, 3, 3, 2]]
     assert [lot.shown[0].scores for lot in lots] == [(5.0,), (5.0, 1.0), (5.0, 1.0, 0.5)]
-    nothing = System("none", MODEL, (Shown(),) * 2)
+    nothing = System("none", MODEL, (Selection(),) * 2)
     assert by_count(nothing) == [nothing]
 
 
@@ -69,7 +69,7 @@ def test_requests_without_every_draft_are_left_out(system, bertscore):
 
 
 def test_one_document_leaves_nothing_to_choose(bertscore):
-    alone = System("mine", MODEL, (Shown(DOCUMENTS[:1], ScoredDocument(DOCUMENTS[0], 1.0), (1.0,)),) * 4)
+    alone = System("mine", MODEL, (Selection(DOCUMENTS[:1], ScoredDocument(DOCUMENTS[0], 1.0), (1.0,)),) * 4)
     assert margins(distances(alone, 1)) == []
     report = shown_report(CASES, alone, [texts("1111")], bertscore, stances=None)
     assert [point["margin"] for point in report["curve"]] == [None]
@@ -77,5 +77,5 @@ def test_one_document_leaves_nothing_to_choose(bertscore):
 
 def test_distances(system):
     assert np.array_equal(distances(system, 3)[3], [0.0, pytest.approx(0.1), np.inf])
-    unranked = System("none", MODEL, (Shown(),))
+    unranked = System("none", MODEL, (Selection(),))
     assert np.isinf(distances(unranked, 2)).all()

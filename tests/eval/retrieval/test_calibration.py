@@ -6,15 +6,15 @@ from scipy import stats
 
 from eval.retrieval.calibration import (
     CalibrationOptions,
-    calibrated,
     calibration_report,
     folds_of,
     left_out_predictions,
+    score_fit,
 )
 from eval.retrieval.choices import Candidates
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.outcomes import Outcome
-from eval.retrieval.scoring import Scored
+from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import equal_bins
 from pearl.records import Document, Request
 from pearl.stats import Bootstrap
@@ -28,7 +28,7 @@ def one_document_each(gains: list[float], users: list[str], **models: list[float
         for gain, user in zip(gains, users, strict=True)
     ]
     return Candidates.of_all(
-        records, [Scored(name, tuple(np.array([s1]) for s1 in scores)) for name, scores in models.items()]
+        records, [ModelScores(name, tuple(np.array([s1]) for s1 in scores)) for name, scores in models.items()]
     )
 
 
@@ -57,7 +57,7 @@ def test_three_bins_by_hand():
 def test_the_error_and_what_is_explained_by_hand():
     names = ["a", "a", "b", "b"]
     outcomes = [Outcome(s1, gain, 0, 0, 0, 0) for s1, gain in ((0.0, 1.0), (1.0, 3.0), (0.0, 2.0), (1.0, 8.0))]
-    found = calibrated(outcomes, names, OPTIONS)
+    found = score_fit(outcomes, names, OPTIONS)
     # the line of b is 2 + 6 s1, that of a 1 + 2 s1; b's mean gain is 5, a's 2
     assert found.predicted.tolist() == pytest.approx([2.0, 8.0, 1.0, 3.0])
     assert found.constant.tolist() == pytest.approx([5.0, 5.0, 2.0, 2.0])

@@ -10,7 +10,7 @@ from eval.report.metric import Metric
 from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.report import BEST, METRICS, RANDOM, RetrievalOptions, retrieval_report, retrieval_table, wins
-from eval.retrieval.scoring import Scored
+from eval.retrieval.scoring import ModelScores
 from pearl.records import Document, Request
 
 OPTIONS = RetrievalOptions(k=2, resamples=200)
@@ -23,7 +23,7 @@ def record(gains: list[float], user_id: str | None = None, request: str = "a", t
 
 
 def choices(records: list[GainsRecord], **models: list[list[float]]) -> Candidates:
-    scored = [Scored(name, tuple(np.array(scores) for scores in each)) for name, each in models.items()]
+    scored = [ModelScores(name, tuple(np.array(scores) for scores in each)) for name, each in models.items()]
     return Candidates.of_all(records, scored)
 
 

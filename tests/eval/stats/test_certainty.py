@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from eval.stats.certainty import (
     FIGURES,
-    Certain,
+    CertainAnswers,
     auroc,
     bands,
     brier,
@@ -27,7 +27,7 @@ CERTAINTY = [90, 80, 80, 60, 60, 5]
 
 def certain(correct=CORRECT, certainty=CERTAINTY, names=None):
     drawn = Bootstrap(names or [str(i) for i in range(len(correct))], resamples=200)
-    return Certain(np.array(correct, float), np.array(certainty, float), drawn)
+    return CertainAnswers(np.array(correct, float), np.array(certainty, float), drawn)
 
 
 def test_wilsons_interval_has_a_width_where_all_are_right():
