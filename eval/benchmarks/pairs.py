@@ -84,10 +84,10 @@ class Ledger:
 
 def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
     """The fields that say something: not empty, nan, refused or "prefer not to say"."""
-    said = ((name, " ".join(str(value).split())) for name, value in fields if value is not None)
+    stated = ((name, " ".join(str(value).split())) for name, value in fields if value is not None)
     return {
         name: value
-        for name, value in said
+        for name, value in stated
         if value and value.casefold() not in ("nan", "none", "refused") and "prefer not to say" not in value.casefold()
     }
 

@@ -49,5 +49,5 @@ def agreement(
 
     answers = read_ratings(ratings, names_of(labels), names_of(raters))
     figures = agreement_report(answers, resamples=resamples, seed=seed)
-    told = {"labels": labels or None}
-    return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=told)
+    held = {"labels": labels or None}
+    return Report({"file": str(ratings), **figures}, agreement_tables, "Agreement", agreement_figure, options=held)

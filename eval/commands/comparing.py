@@ -106,10 +106,10 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
             ]
             for name, drafts in zip(options.systems, written, strict=True)
         ]
-        items, told = judged(options, at, stand_in, None)
+        items, judge_options = judged(options, at, stand_in, None)
         parts = {
             "drafts": at.writer.estimate(at.fitting)["estimate"],
-            "judgements": judging.estimate(Questions(JUDGE, items.every, told))["estimate"],
+            "judgements": judging.estimate(Questions(JUDGE, items.every, judge_options))["estimate"],
         }
     costs = [part["cost_at_most"] for part in parts.values()]
     return {
@@ -128,14 +128,14 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
         asked = at.writer.ask("drafts", at.fitting)
         replies = asked.replies()
         written = [drafts_of(questions, replies) for questions in at.questions]
-        items, told = judged(options, at, written, drafts)
+        items, judge_options = judged(options, at, written, drafts)
         terms = asking_of(options)
         if terms.cap is not None:
             terms = replace(terms, cap=max(terms.cap - (asked.asked.cost or 0.0), 0.0))
         with bench(terms, console) as judging:
-            outcome = run(JUDGE, items, told, judging)
-            figures = JUDGE.figures(outcome, told)
-            lines = list(JUDGE.lines(outcome, told))
+            outcome = run(JUDGE, items, judge_options, judging)
+            figures = JUDGE.figures(outcome, judge_options)
+            lines = list(JUDGE.lines(outcome, judge_options))
         elicitation = {"drafts": asked.to_json(), "judgements": dict(outcome.elicitation)}
     if judgements:
         write_lines(judgements, lines, called=f"--judgements {judgements}")
@@ -152,7 +152,7 @@ def judged(
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
     chosen = JUDGE.presets.chosen(JUDGE.presets.default)
-    told = AuthorshipOptions(
+    judge_options = AuthorshipOptions(
         preset=JUDGE.presets.default,
         order=chosen["order"],
         unparsed=chosen["unparsed"],
@@ -166,7 +166,7 @@ def judged(
         path = drafts or Path(folder) / "drafts.jsonl"
         lines = items_of(at.cases, options.systems, written, at.writer.model.name)
         write_lines(path, lines, called=f"--drafts {path}")
-        return authorship.load(path, told)
+        return authorship.load(path, judge_options)
 
 
 def head_of(options: CompareOptions, plan: Plan, judge: str) -> Head:

@@ -58,5 +58,5 @@ def experts(
     if model is not None:
         named = (paragraph_scorer(None, model), *map(paragraph_scorer, RIVALS))
         figures["rescored"] = rescored_report(triplets, [scorer for scorer in named if scorer], options)
-    told = {"choose": spelled(chosen)}
-    return Report(figures, expert_tables, "Scores and experts", experts_figure, options=told)
+    held = {"choose": spelled(chosen)}
+    return Report(figures, expert_tables, "Scores and experts", experts_figure, options=held)

@@ -78,5 +78,5 @@ def likeness(options: LikenessFlags) -> Report:
     encoder = load_settings(encoder=options.encoder).encoder
     with Console(stderr=True).status("Reading...") as status:
         figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
-    told = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
-    return Report(figures, likeness_tables, picture=likeness_figure, options=told)
+    held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
+    return Report(figures, likeness_tables, picture=likeness_figure, options=held)

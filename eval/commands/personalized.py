@@ -49,5 +49,5 @@ def personalized(
     chosen = PRESETS.chosen(preset, choose)
     options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)
     figures = personalized_report(records, options)
-    told = {"choose": spelled(chosen)}
-    return Report(figures, personalized_tables, "A personalized judge", personalized_figure, sweep_tables, told)
+    held = {"choose": spelled(chosen)}
+    return Report(figures, personalized_tables, "A personalized judge", personalized_figure, sweep_tables, held)

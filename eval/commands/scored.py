@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
 
-GainsFiles = Annotated[
-    list[Path], typer.Option("--gains", metavar="G.jsonl.gz", help="Requests with their documents and gains.")
-]
+GainsFiles = Annotated[list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains.")]
 Models = Annotated[
     list[str],
     typer.Option(
-        "--model",
         metavar="MODEL",
         help="Retriever to measure, repeatable: an artifact's folder, or one of "
         f"{', '.join(entry.name for entry in ENTRIES)}.",
@@ -32,13 +29,11 @@ Models = Annotated[
 ]
 Baselines = Annotated[
     list[str],
-    typer.Option(
-        "--baseline", metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers."
-    ),
+    typer.Option(metavar="MODEL", help="Artifact to count among the baselines, beside the untrained retrievers."),
 ]
-EncoderName = Annotated[str | None, typer.Option("--encoder", metavar="MODEL", help=ENCODER_OPTION.help)]
-Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Number of bootstrap resamples.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
+EncoderName = Annotated[str | None, typer.Option(metavar="MODEL", help=ENCODER_OPTION.help)]
+Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,5 +51,5 @@ def style(
     options = chosen(preset, choose, resamples=resamples, seed=seed)
     abilities = read_abilities(ability) if ability else {}
     figures = style_report(judgements, human, abilities, options)
-    told = {"choose": spelled(options.to_json())}
-    return Report(figures, style_tables, "Judges of style", style_figure, more_tables, told)
+    held = {"choose": spelled(options.to_json())}
+    return Report(figures, style_tables, "Judges of style", style_figure, more_tables, held)

@@ -45,5 +45,5 @@ class Sounding:
 
     def features(self, texts: Sequence[str]) -> Floats:
         """The probability and 1 for each text, (N, 2); zeros where the text or its history is too short to say."""
-        said = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
-        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in said], np.float64)
+        chances = [person.score(text).probability for person, text in zip(self._people, texts, strict=True)]
+        return np.array([(0.0, 0.0) if chance is None else (chance, 1.0) for chance in chances], np.float64)

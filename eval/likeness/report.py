@@ -148,11 +148,13 @@ def _as_many(kinds: Any, names: Any) -> Any:
     return chosen
 
 
-def _reliability(said: Floats) -> list[Json]:
+def _reliability(certainties: Floats) -> list[Json]:
     """Bins of the probability over all files and lengths, with the share that was true in each."""
-    if not len(said):
+    if not len(certainties):
         return []
-    rows = reliability(CertainAnswers(said[:, 0], said[:, 1], Bootstrap(["all"] * len(said), resamples=1)))
+    rows = reliability(
+        CertainAnswers(certainties[:, 0], certainties[:, 1], Bootstrap(["all"] * len(certainties), resamples=1))
+    )
     return [{"said": round(row["certainty"] / 100, DIGITS), "true": row["correct"], "of": row["total"]} for row in rows]
 
 

@@ -65,7 +65,7 @@ def likeness_figure(result: Json) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
-    by_length, said = figure.subplots(1, 2)
+    by_length, reliability = figure.subplots(1, 2)
     for file in result["files"]:
         curve = [
             (part["words"], row[SAME_DOMAIN])
@@ -78,12 +78,14 @@ def likeness_figure(result: Json) -> Figure:
     by_length.set_xticks(*(2 * [[part["words"] for part in result["files"][0]["lengths"]]]), minor=False)
     by_length.minorticks_off()
     by_length.legend(fontsize=8)
-    said.plot([0, 1], [0, 1], color=GREY, lw=0.8)
+    reliability.plot([0, 1], [0, 1], color=GREY, lw=0.8)
     bins = result["reliability"]
-    said.plot([row["said"] for row in bins], [row["true"] / row["of"] for row in bins], "o-", color=BLUE)
+    reliability.plot([row["said"] for row in bins], [row["true"] / row["of"] for row in bins], "o-", color=BLUE)
     share = max(sum(row["of"] for row in bins), 1)
-    said.bar([row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4)
-    said.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
-    for axes in (by_length, said):
+    reliability.bar(
+        [row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4
+    )
+    reliability.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
+    for axes in (by_length, reliability):
         axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -41,9 +41,9 @@ def _correlation(model: Json) -> str:
 def panels(
     models: Sequence[Json],
     rows: Sequence[Callable[[Axes, Json], None]],
-    said: Callable[[Json], str] = _correlation,
+    label: Callable[[Json], str] = _correlation,
 ) -> Figure:
-    """A column a model, with what is ``said`` of it, a row a way of drawing it."""
+    """A column a model, with its ``label``, a row a way of drawing it."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
@@ -54,7 +54,7 @@ def panels(
             axes.spines[["top", "right"]].set_visible(False)
             axes.label_outer()
     for model, axes in zip(models, grid[0], strict=True):
-        axes.set_title(f"{model['model']}\n{said(model)}", fontsize=10)
+        axes.set_title(f"{model['model']}\n{label(model)}", fontsize=10)
     return figure
 
 

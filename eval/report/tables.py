@@ -83,7 +83,7 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
     names = [row["model"] for row in (part or result)["models"]]
     if len(names) < 2:
         return
-    for figure, digits, said in (
+    for figure, digits, sentence in (
         ("win_rate", 2, "Share of requests on which the row gains more than the column, equal gains counting a half."),
         ("top1_gain", 1, "Paired difference of the top-1 gains, the row's less the column's."),
     ):
@@ -91,7 +91,7 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
             (row, *(shown(pairs[row, column][figure], digits) if row != column else "" for column in names))
             for row in names
         ]
-        yield Table(f"{said} {caption_of(result, part)}", ("model", *names), tuple(rows), result["command"])
+        yield Table(f"{sentence} {caption_of(result, part)}", ("model", *names), tuple(rows), result["command"])
 
 
 def checks_table(findings: Sequence[Json]) -> Iterator[Table]:

@@ -106,8 +106,8 @@ def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bi
     """The mean over bins, weighed by their requests, of the distance of their mean prediction from their mean gain."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
-        number, said, true = np.split(sums, 3, axis=1)
-        return np.asarray(np.abs(said - true).sum(axis=1) / number.sum(axis=1))
+        number, predictions, true = np.split(sums, 3, axis=1)
+        return np.asarray(np.abs(predictions - true).sum(axis=1) / number.sum(axis=1))
 
     return bootstrap.sums(_by_bin(bins, predicted, gains), of_bins)
 

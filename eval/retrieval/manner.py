@@ -106,7 +106,7 @@ def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, R
     """The figures over the authors of histories, given with their kinds, by kind and of all as the kind ``any``."""
     texts = [(kind, [(*author.card, *author.held_back) for author in authors]) for kind, authors in histories]
     return {
-        kind: Reference.of(kind, [lot for its, lot in texts if kind in (its, ANY)])
+        kind: Reference.of(kind, [lot for lot_kind, lot in texts if kind in (lot_kind, ANY)])
         for kind in sorted({ANY, *(kind for kind, _ in texts)})
     }
 

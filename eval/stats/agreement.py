@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eval.stats.coefficients import Agreement, Coefficient, RaterPair, landis_koch
+from eval.stats.coefficients import Agreement, RaterPair
 from eval.stats.ratings import Ratings
 
 TITLES = {
@@ -39,20 +39,12 @@ def agreement_report(
         "items_rated_once": int((number == 1).sum()),
         "raters": list(ratings.raters),
         "labels": ratings.used,
-        "coefficients": {name: _interval(coefficient) for name, coefficient in coefficients.items()},
+        "coefficients": {name: coefficient.to_json() for name, coefficient in coefficients.items()},
         "items_used": {name: coefficient.items for name, coefficient in coefficients.items()},
-        "bands": {name: _band(coefficients[name]) for name in coefficients if name != "raw_agreement"},
+        "bands": {name: coefficients[name].band for name in coefficients if name != "raw_agreement"},
         "undefined": {name: absent.reason for name, absent in coefficients.items() if absent.estimate is None},
         "pairs": [_pair(pair) for pair in pairs],
     }
-
-
-def _interval(coefficient: Coefficient) -> dict[str, float] | None:
-    return None if coefficient.estimate is None else coefficient.estimate.to_json()
-
-
-def _band(coefficient: Coefficient) -> str | None:
-    return None if coefficient.estimate is None else landis_koch(coefficient.estimate.value)
 
 
 def _pair(pair: RaterPair) -> dict[str, Any]:
@@ -60,8 +52,8 @@ def _pair(pair: RaterPair) -> dict[str, Any]:
         "rater": pair.first,
         "against": pair.second,
         "items": pair.kappa.items,
-        "agreement": _interval(pair.agreement),
-        "cohen_kappa": _interval(pair.kappa),
-        "band": _band(pair.kappa),
+        "agreement": pair.agreement.to_json(),
+        "cohen_kappa": pair.kappa.to_json(),
+        "band": pair.kappa.band,
         "reason": pair.kappa.reason or None,
     }

@@ -41,6 +41,13 @@ class Coefficient:
     items: int
     reason: str = ""
 
+    @property
+    def band(self) -> str | None:
+        return None if self.estimate is None else landis_koch(self.estimate.value)
+
+    def to_json(self) -> dict[str, float] | None:
+        return None if self.estimate is None else self.estimate.to_json()
+
 
 @dataclass(frozen=True, slots=True)
 class RaterPair:

@@ -17,15 +17,14 @@ def self_consistency(
     ``clusters`` of items; null with a reason."""
     if not drawn:
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
-    from eval.stats.coefficients import Agreement, landis_koch  # here, for a judge's help needs no statistics
+    from eval.stats.coefficients import Agreement  # here, for a judge's help needs no statistics
     from eval.stats.ratings import ratings_of
 
     ratings = ratings_of(drawn, labels)
     names = [clusters[item] for item in ratings.items]
-    coefficient = Agreement(ratings, resamples=RESAMPLES, seed=seed, clusters=names).randolph()
-    kappa = coefficient.estimate
+    kappa = Agreement(ratings, resamples=RESAMPLES, seed=seed, clusters=names).randolph()
     return {
-        "randolph_kappa": kappa.to_json() if kappa else None,
-        "band": landis_koch(kappa.value) if kappa else None,
-        "undefined": {} if kappa else {"randolph_kappa": coefficient.reason},
+        "randolph_kappa": kappa.to_json(),
+        "band": kappa.band,
+        "undefined": {} if kappa.estimate else {"randolph_kappa": kappa.reason},
     }

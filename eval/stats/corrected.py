@@ -94,8 +94,8 @@ def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0
     a label that the judge got right each time would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
     joint = _drawn_joint(data, pseudo / size**2, resamples, generator)  # (R, K, K)
-    said = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
-    rates = said / said.sum(axis=1, keepdims=True)
+    judged = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
+    rates = judged / judged.sum(axis=1, keepdims=True)
     people = joint.sum(axis=2, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         rows = joint / people  # (R, K, K); NaN without pseudo items where a label was not drawn

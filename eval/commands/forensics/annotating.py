@@ -57,22 +57,12 @@ class Task:
 
     def head(self, options: TraitOptions, judge: str | None) -> Head:
         asking = self.asking
-        asked: dict[str, Any] = {}
+        asked: dict[str, Any] = {"pairs": asking.items, "out": self.out, "rules": self.rules, "words_of": self.words_of}
+        asked |= {"target_model": list(self.targets), "reference_model": list(self.references)}
         if self.judges:
-            asked = {"traits": options.traits, "per_call": options.per_call, "votes": options.votes, **asking.drawing()}
-        return Head.of(
-            "forensics",
-            "annotate",
-            judge=judge,
-            pairs=asking.items,
-            out=self.out,
-            rules=self.rules,
-            words_of=self.words_of,
-            target_model=list(self.targets),
-            reference_model=list(self.references),
-            **asked,
-            seed=asking.seed,
-        )
+            asked |= {"traits": options.traits, "per_call": options.per_call, "votes": options.votes}
+            asked |= asking.drawing()
+        return Head.of("forensics", "annotate", judge=judge, **asked, seed=asking.seed)
 
 
 def run_task(task: Task) -> None:

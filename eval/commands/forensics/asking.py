@@ -27,14 +27,8 @@ class PairsAsked(SharedOptions):
 
     def drawing(self) -> dict[str, Any]:
         """The options that a reply depends on, and which pairs are asked about: for the head of a result."""
-        return {
-            "preset": self.preset,
-            "choose": list(self.choose),
-            "temperature": self.temperature,
-            "top_p": self.top_p,
-            "max_tokens": self.max_tokens,
-            "limit": self.limit,
-        }
+        names = ("preset", "choose", "temperature", "top_p", "max_tokens", "limit")
+        return {name: getattr(self, name) for name in names}
 
 
 def check_out(out: Path) -> None:

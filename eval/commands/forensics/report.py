@@ -44,8 +44,8 @@ def report(
 
     for option, target in (("--html", html), ("--json", json)):
         check_writable(option, target)
-    given = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
-    head = Head.of("forensics", "report", pairs=pairs, html=html, **given, examples=examples)
+    asked = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
+    head = Head.of("forensics", "report", pairs=pairs, html=html, **asked, examples=examples)
     options = ColumnOptions(reference, models, against, by, bootstrap.resampling())
     figures, page = reported(pairs, options, head, examples, title)
     with writing(f"--html {html}"):

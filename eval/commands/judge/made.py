@@ -143,21 +143,10 @@ def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: st
     """The command with every option that its result depends on, and the judge's model."""
     own = dict(_flag(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
-    return Head.of(
-        "judge",
-        judge.name,
-        judge=model,
-        items=shared.items,
-        **own,
-        preset=shared.preset or None,
-        choose=choices,
-        temperature=shared.temperature,
-        top_p=None if shared.top_p == 1 else shared.top_p,
-        max_tokens=shared.max_tokens,
-        seed=shared.seed,
-        limit=shared.limit,
-        human=shared.human,
-    )
+    asked: dict[str, Any] = {"items": shared.items, **own, "preset": shared.preset or None, "choose": choices}
+    asked |= {"temperature": shared.temperature, "top_p": None if shared.top_p == 1 else shared.top_p}
+    asked |= {"max_tokens": shared.max_tokens, "seed": shared.seed, "limit": shared.limit, "human": shared.human}
+    return Head.of("judge", judge.name, judge=model, **asked)
 
 
 def _flag(declared: Parameter, value: object) -> tuple[str, object]:

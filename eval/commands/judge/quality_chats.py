@@ -100,13 +100,13 @@ def _turns(record: QualityPair | ScoredParagraph, rationale: str) -> list[dict[s
     from eval.judges.quality import ASKED, PAIR, POINTS, answer, question
     from retriever.reward.records import QualityPair
 
-    asked, said = question(record), answer(record)
+    request, reply = question(record), answer(record)
     if rationale == INPUT:
-        asked = f"{asked}\n\nThe reasons that an editor gave:\n{record.rationale}"
+        request = f"{request}\n\nThe reasons that an editor gave:\n{record.rationale}"
     elif rationale == OUTPUT:
-        said = f"{record.rationale}\n{said}"
+        reply = f"{record.rationale}\n{reply}"
     return [
         {"role": "system", "content": ASKED[PAIR if isinstance(record, QualityPair) else POINTS]},
-        {"role": "user", "content": asked},
-        {"role": "assistant", "content": said},
+        {"role": "user", "content": request},
+        {"role": "assistant", "content": reply},
     ]
