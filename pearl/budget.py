@@ -26,8 +26,8 @@ class Budget:
         """A function that gives the seconds until this share of the whole has passed; infinity without a limit."""
 
         def seconds() -> float:
-            found = self.seconds_until(share)
-            return math.inf if found is None else found
+            left = self.seconds_until(share)
+            return math.inf if left is None else left
 
         return seconds
 

@@ -121,22 +121,22 @@ class InnerMarks:
         if self.ended:
             return ""
         self._held += text
-        given = ""
-        while found := first_of(self._ends.search(self._held), INSIDE.search(self._held)):
-            before, self._held = self._held[: found.start()], self._held[found.end() :]
+        certain = ""
+        while mark := first_of(self._ends.search(self._held), INSIDE.search(self._held)):
+            before, self._held = self._held[: mark.start()], self._held[mark.end() :]
             line, in_block = self._taken.after(before)
-            if found.re is INSIDE and (in_block or line.count("`") % 2):
-                given += self._taken.take(before + found[0])
+            if mark.re is INSIDE and (in_block or line.count("`") % 2):
+                certain += self._taken.take(before + mark[0])
                 continue
-            given += self._taken.take(before)
-            if found.re is INSIDE and (line.strip() or not (self._marked or found[1].lower() == "request")):
+            certain += self._taken.take(before)
+            if mark.re is INSIDE and (line.strip() or not (self._marked or mark[1].lower() == "request")):
                 continue
             self.ended = True
-            return given
+            return certain
         half = unfinished_mark(self._held)
         keep = (half if half >= HALF_MARK else 0) if final else half
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
-        return given + self._taken.take(ready)
+        return certain + self._taken.take(ready)
 
 
 class Fenced:
@@ -156,18 +156,18 @@ class Fenced:
         if self.ended:
             return ""
         self._held += text
-        given = ""
+        certain = ""
         while self._held and not self.ended:
             line, newline, _ = self._held.partition("\n")
             if not newline and not final and not self._mid_line and MAYBE_FENCE_LINE.fullmatch(line):
                 break
             line += newline
             self._held = self._held[len(line) :]
-            given += self._line(line) if not self._mid_line else self._text(line)
+            certain += self._line(line) if not self._mid_line else self._text(line)
             self._mid_line = not newline
         if final:
             self.ended = True
-        return given
+        return certain
 
     def _line(self, line: str) -> str:
         fence = FENCE_LINE.fullmatch(line)
@@ -225,17 +225,17 @@ class ClosingWords:
             return ""
         self._held += text
         self.ended = final
-        given = ""
+        certain = ""
         while blank := BLANK_LINE.search(self._held):
             addressed = _addressed(self._held[blank.end() :], final=final)
             if addressed is None or addressed:
-                kept = "" if final else self._held[blank.start() :]
-                given, self._held = given + self._held[: blank.start()], kept
-                return given
-            given, self._held = given + self._held[: blank.end()], self._held[blank.end() :]
+                rest = "" if final else self._held[blank.start() :]
+                certain, self._held = certain + self._held[: blank.start()], rest
+                return certain
+            certain, self._held = certain + self._held[: blank.end()], self._held[blank.end() :]
         blanks = 0 if final else len(self._held) - len(self._held.rstrip())
         ready, self._held = self._held[: len(self._held) - blanks], self._held[len(self._held) - blanks :]
-        return given + ready
+        return certain + ready
 
 
 class Stripped:

@@ -45,22 +45,22 @@ def bundled(command: Callable[..., None], hidden: Sequence[Parameter] = ()) -> C
     """
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
-        name: each.annotation for name, each in written.parameters.items() if is_dataclass(each.annotation)
+        name: option.annotation for name, option in written.parameters.items() if is_dataclass(option.annotation)
     }
     flags = [
         flag.replace(kind=Parameter.KEYWORD_ONLY)
-        for name, each in written.parameters.items()
-        for flag in (parameters_of(bundles[name]) if name in bundles else (each,))
+        for name, option in written.parameters.items()
+        for flag in (parameters_of(bundles[name]) if name in bundles else (option,))
     ]
     flags += hidden
 
     @wraps(command)
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         for flag in hidden:
-            del given[flag.name]
+            del values[flag.name]
         for name, bundle in bundles.items():
-            given[name] = bundle(**{flag.name: given.pop(flag.name) for flag in parameters_of(bundle)})
-        command(**given)
+            values[name] = bundle(**{flag.name: values.pop(flag.name) for flag in parameters_of(bundle)})
+        command(**values)
 
     run.__annotations__ = {flag.name: flag.annotation for flag in flags}
     run.__signature__ = written.replace(parameters=flags)  # type: ignore[attr-defined]
@@ -118,9 +118,9 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
-        return {_encodable(key): _encodable(each) for key, each in value.items()}
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_encodable(each) for each in value]
+        return [_encodable(item) for item in value]
     return value
 
 

@@ -90,9 +90,9 @@ def partition(
     usable = [(target, count) for target, count in counted if count >= least]
     if not usable:
         return None
-    kept = tuple(document for _, document in candidates[: max(count for _, count in usable)])
+    reachable = tuple(document for _, document in candidates[: max(count for _, count in usable)])
     return Partition(
-        user_id, kept, tuple(target for target, _ in usable), tuple(count for _, count in usable), temporal
+        user_id, reachable, tuple(target for target, _ in usable), tuple(count for _, count in usable), temporal
     )
 
 

@@ -39,6 +39,6 @@ def private_file(path: Path) -> None:
 
 
 def _close(path: Path, mode: int) -> None:
-    found = path.stat()
-    if found.st_uid == os.geteuid() and found.st_mode & OTHERS:
+    status = path.stat()
+    if status.st_uid == os.geteuid() and status.st_mode & OTHERS:
         path.chmod(mode)

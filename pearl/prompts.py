@@ -132,8 +132,8 @@ def edited_draft(answer: str) -> str | None:
 def listed_questions(answer: str) -> tuple[str, ...]:
     """The questions of an answer that was asked for as a list, at most three."""
     lines = (line.strip() for line in answer.splitlines())
-    found = (re.sub(r"^(?:[-*•]|\d+[.)])\s*", "", line) for line in lines if line.endswith("?"))
-    return tuple(dict.fromkeys(question for question in found if re.search(r"\w", question)))[:3]
+    questions = (re.sub(r"^(?:[-*•]|\d+[.)])\s*", "", line) for line in lines if line.endswith("?"))
+    return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
 
 def _system(brief: Brief) -> Message:
@@ -187,15 +187,15 @@ def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
 
 def _latest_that_fit(brief: Brief, room: int, count: CountTokens) -> tuple[Message, ...]:
     """The last of the prior turns, with their texts as data: the last if it fits, earlier ones up to half the room."""
-    kept: tuple[Message, ...] = ()
+    turns: tuple[Message, ...] = ()
     used = 0
     for exchange in reversed(brief.prior):
         turn = _answered_turn(brief, exchange.request, exchange.text)
         used += _tokens(turn, count)
-        if used > (room // 2 if kept else room):
+        if used > (room // 2 if turns else room):
             break
-        kept = (*turn, *kept)
-    return kept
+        turns = (*turn, *turns)
+    return turns
 
 
 def _documents_that_fit(

@@ -25,12 +25,12 @@ def normal_p(z: float) -> float:
     return math.erfc(abs(z) / math.sqrt(2))
 
 
-def even_p(one: int, other: int) -> float:
+def even_p(first: int, second: int) -> float:
     """The exact two-sided p-value of two counts that chance would make equal, as in a sign test or McNemar's test; 1 if
     both are 0."""
-    n = one + other
+    n = first + second
     ways = tail = 1
-    for k in range(min(one, other)):
+    for k in range(min(first, second)):
         ways = ways * (n - k) // (k + 1)
         tail += ways
     return min(1.0, 2 * tail / (1 << n))

@@ -73,7 +73,7 @@ class ReasoningFilter:
         return text + (self._aside[opened:] if opened >= 0 else "")
 
     def _take(self, *, final: bool) -> str:
-        given, more = "", True
+        certain, more = "", True
         while more:
             if self._depth:
                 more = self._think(final=final)
@@ -81,8 +81,8 @@ class ReasoningFilter:
                 more = self._begin(final=final)
             else:
                 more, text = self._pass(final=final)
-                given += text
-        return given
+                certain += text
+        return certain
 
     def _begin(self, *, final: bool) -> bool:
         """Past unmarked reasoning; False where more text must come to tell."""
@@ -99,15 +99,15 @@ class ReasoningFilter:
 
     def _think(self, *, final: bool) -> bool:
         """Skip to the next mark within reasoning; False if there is none yet."""
-        found = first_of(OPENS.search(self._held), CLOSES.search(self._held))
-        if found is None:
+        mark = first_of(OPENS.search(self._held), CLOSES.search(self._held))
+        if mark is None:
             keep = 0 if final else _unfinished(self._held)
             self._aside += self._held[: len(self._held) - keep]
             self._held = self._held[len(self._held) - keep :]
             return False
-        before, self._held = self._held[: found.start()], self._held[found.end() :]
+        before, self._held = self._held[: mark.start()], self._held[mark.end() :]
         self._aside += before
-        if found.re is CLOSES:
+        if mark.re is CLOSES:
             self._depth -= 1
             self._aside, self._closed_inside = "", True
         elif LINE_OF_MARKS.match(self._aside.rpartition("\n")[2]):
@@ -119,17 +119,17 @@ class ReasoningFilter:
     def _pass(self, *, final: bool) -> tuple[bool, str]:
         """The text to the next mark of reasoning; False where there is none yet."""
         place = 0
-        while found := first_of(OPENS.search(self._held, place), CLOSES.search(self._held, place)):
-            before = self._held[: found.start()]
-            if self._begins_a_line(before) and found[0].lower() != "</details>":
-                self._held = self._held[found.end() :]
+        while mark := first_of(OPENS.search(self._held, place), CLOSES.search(self._held, place)):
+            before = self._held[: mark.start()]
+            if self._begins_a_line(before) and mark[0].lower() != "</details>":
+                self._held = self._held[mark.end() :]
                 text = self._give(before)
-                if found.re is OPENS:
+                if mark.re is OPENS:
                     self._depth, self._aside = 1, ""
                 else:
                     self.leaked |= self._gave
                 return True, text
-            place = found.end()
+            place = mark.end()
         keep = 0 if final else _unfinished(self._held)
         if keep and not self._begins_a_line(self._held[: len(self._held) - keep]):
             keep = 0
@@ -155,8 +155,8 @@ def without_reasoning(answer: str) -> str:
     return text
 
 
-def first_of(*found: re.Match[str] | None) -> re.Match[str] | None:
-    return min(filter(None, found), key=lambda match: match.start(), default=None)
+def first_of(*matches: re.Match[str] | None) -> re.Match[str] | None:
+    return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
 def _unfinished(text: str) -> int:

@@ -212,8 +212,8 @@ class Settings(BaseSettings):
         """The name of the chat model's engine, ``auto`` resolved."""
         if self.llm != AUTO:
             return self.llm
-        given = self.llm_base_url or self.llm_model or self.llm_api_key
-        return ENDPOINT_ENGINE if given else EMBEDDED_ENGINE
+        endpoint_setting = self.llm_base_url or self.llm_model or self.llm_api_key
+        return ENDPOINT_ENGINE if endpoint_setting else EMBEDDED_ENGINE
 
     @property
     def uses_endpoint(self) -> bool:

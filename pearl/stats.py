@@ -72,11 +72,11 @@ class Bootstrap:
 
     def totals(self, features: ArrayLike) -> tuple[Floats, Floats]:
         """The sums of ``features`` (N, F) over the records, and over each resample of them: (F,), (R, F)."""
-        each = np.asarray(features, np.float64)
-        by_cluster = np.zeros((self._size, each.shape[1]))  # (U, F)
-        np.add.at(by_cluster, self._cluster, each)
+        table = np.asarray(features, np.float64)
+        by_cluster = np.zeros((self._size, table.shape[1]))  # (U, F)
+        np.add.at(by_cluster, self._cluster, table)
         resampled = [times.astype(np.float64) @ by_cluster for times in self._parts()]
-        return each.sum(axis=0), np.concatenate(resampled)
+        return table.sum(axis=0), np.concatenate(resampled)
 
     def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
         """A statistic that is a function of sums over the records: ``features`` (N, F), ``function`` (R, F) -> (R,)."""
@@ -109,14 +109,14 @@ class Bootstrap:
     def median(self, values: ArrayLike) -> Estimate:
         """The median of values (N,), the mean of the two middle ones of an even number."""
         ordered = np.argsort(values, kind="stable")
-        each = np.asarray(values, np.float64)[ordered]
+        sorted_values = np.asarray(values, np.float64)[ordered]
 
         def middle(weights: Floats) -> Floats:  # whole numbers, so that places can be counted
             reached = weights[:, ordered].cumsum(axis=1)
             total = reached[:, -1:]
             below = (reached <= np.floor((total - 1) / 2)).sum(axis=1)
             above = (reached <= np.floor(total / 2)).sum(axis=1)
-            return np.asarray((each[below] + each[above]) / 2)
+            return np.asarray((sorted_values[below] + sorted_values[above]) / 2)
 
         return self.weights(middle)
 
@@ -153,15 +153,15 @@ def or_nan(divisor: Floats | float) -> Floats | float:
 
 
 def _centred(values: ArrayLike) -> Floats:
-    each = np.asarray(values, np.float64)
-    return np.asarray(each - each.mean())
+    numbers = np.asarray(values, np.float64)
+    return np.asarray(numbers - numbers.mean())
 
 
 def _weighted_ranks(group: NDArray[np.intp], weights: Floats) -> Floats:
     """The rank of each record where record i stands there ``weights[:, i]`` times; equal ones share the mean."""
     size = int(group.max()) + 1
     together = np.zeros((len(weights), size))
-    for row, each in zip(together, weights, strict=True):
-        row += np.bincount(group, weights=each, minlength=size)
+    for row, resample in zip(together, weights, strict=True):
+        row += np.bincount(group, weights=resample, minlength=size)
     middle = together.cumsum(axis=1) - (together - 1) / 2
     return np.asarray(middle[:, group] - middle.mean(axis=1, keepdims=True))

@@ -80,7 +80,7 @@ class Calibration:
         the second floor, or, in a short history, no document has to do with it. Never without a second floor."""
         if not ranking or (self.ask_below is None and self.ask_unrelated is None):
             return False
-        if len(ranking) < MARGIN_FROM and all(is_unrelated(found) for found in ranking):
+        if len(ranking) < MARGIN_FROM and all(is_unrelated(scored) for scored in ranking):
             return True
         related = relatedness_of(ranking)
         if self.ask_unrelated is not None and related is not None:
@@ -91,15 +91,15 @@ class Calibration:
 UNCALIBRATED = Calibration()
 
 
-def is_unrelated(found: ScoredDocument) -> bool:
+def is_unrelated(scored: ScoredDocument) -> bool:
     """True where it is known that the document has nothing to do with the request."""
-    return found.relatedness is not None and found.relatedness < RELATED_FROM
+    return scored.relatedness is not None and scored.relatedness < RELATED_FROM
 
 
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
     """The mean relatedness of the documents that have most to do with the request; None where it is not known of
     all documents."""
-    known = [found.relatedness for found in ranking if found.relatedness is not None]
+    known = [scored.relatedness for scored in ranking if scored.relatedness is not None]
     if not known or len(known) < len(ranking):
         return None
     return fmean(sorted(known)[-RELATED:])
@@ -202,5 +202,5 @@ def choose(
         if calibration.margin is not None and len(ranking) >= MARGIN_FROM:
             least.append(ranking[0].score - calibration.margin)
         if len(ranking) < MARGIN_FROM:
-            ranking = [found for found in ranking if not is_unrelated(found)]
-    return [found for found in ranking[:k] if all(found.score >= each for each in least)]
+            ranking = [scored for scored in ranking if not is_unrelated(scored)]
+    return [scored for scored in ranking[:k] if all(scored.score >= lowest for lowest in least)]

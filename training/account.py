@@ -54,7 +54,7 @@ def described(
     """The artifact's manifest; ``origins``: of the scores, by the corpora's names."""
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
-    floor, ask_below = floors(scores, gains, [each.domain for each in material.dev])
+    floor, ask_below = floors(scores, gains, [example.domain for example in material.dev])
     worth = worth_on(scores, material.dev, encoder, own=division.asked != division.learned, seed=options.seed)
     return Artifact(
         name=options.out.name,
@@ -112,6 +112,6 @@ def _of_domain(name: str, origin: Origin | None, material: Material, scores: Seq
     return {
         "domain": name,
         "template": None if origin is None else origin.template,
-        "requests": {part: sum(each.domain == name for each in examples) for part, examples in parts.items()},
+        "requests": {part: sum(example.domain == name for example in examples) for part, examples in parts.items()},
         "dev": None if figures is None else asdict(figures),
     }

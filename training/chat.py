@@ -66,10 +66,10 @@ def read_conversations(path: Path) -> list[Turns]:
             raise InputError("the last turn, which is learned, must be the assistant's.", param="messages")
         return [{"role": turn["role"], "content": turn["content"]} for turn in turns]
 
-    found = list(parse_numbered_lines(path, parse))
-    if not found:
+    conversations = list(parse_numbered_lines(path, parse))
+    if not conversations:
         raise InputError(f"{path}: there is no conversation in it.", code="empty_file")
-    return found
+    return conversations
 
 
 def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:

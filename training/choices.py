@@ -98,12 +98,12 @@ CHOICES = (
 def preset_values(preset: str) -> dict[str, Any]:
     """The values of a preset. Raises InputError for an unknown one."""
     known("preset", preset, PRESETS)
-    return {each.name: each.corrected if preset == CORRECTED else each.as_published for each in CHOICES}
+    return {choice.name: choice.corrected if preset == CORRECTED else choice.as_published for choice in CHOICES}
 
 
-def choices_of(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def choices_of(preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a preset with those given instead, None for one that is not. Raises InputError."""
-    values = preset_values(preset) | {name: value for name, value in given.items() if value is not None}
+    values = preset_values(preset) | {name: value for name, value in changes.items() if value is not None}
     values["tau"] = _number("tau", values["tau"], (SEARCH,), least=1e-6)
     values["y0"] = _number("y0", values["y0"], (*QUARTILES, SEARCH))
     values["weight"] = _number("weight", values["weight"], (SEARCH,), least=0.0, most=1.0)
@@ -125,16 +125,16 @@ def _number(name: str, value: Value, words: tuple[str, ...], least: float = -mat
 
 def default_of(name: str) -> str:
     """Both defaults of a choice, for help."""
-    corrected, as_published = next(each.shown for each in CHOICES if each.name == name)
+    corrected, as_published = next(choice.shown for choice in CHOICES if choice.name == name)
     return f"{corrected}; {AS_PUBLISHED} {as_published}"
 
 
 def choices_help(names: Iterable[str]) -> str:
     """The presets' values of some choices and the reasons, for the end of a command's help."""
     lines = [f"Choices of --preset, {CORRECTED} / {AS_PUBLISHED}, and why they differ:"]
-    for each in CHOICES:
-        if each.name in names:
-            line = f"  {each.option}: {' / '.join(each.shown)}. {each.why}"
+    for choice in CHOICES:
+        if choice.name in names:
+            line = f"  {choice.option}: {' / '.join(choice.shown)}. {choice.why}"
             lines += wrap(line, HELP_WIDTH, subsequent_indent=" " * 6)
     return "\n".join(("\b", *lines))
 
@@ -142,9 +142,9 @@ def choices_help(names: Iterable[str]) -> str:
 def choices_markdown() -> str:
     """A table of all choices, for the documentation."""
     lines = [f"| option | {CORRECTED} | {AS_PUBLISHED} | why they differ |", "| --- | --- | --- | --- |"]
-    for each in CHOICES:
-        corrected, as_published = each.shown
-        lines.append(f"| `{each.option}` | {corrected} | {as_published} | {each.why} |")
+    for choice in CHOICES:
+        corrected, as_published = choice.shown
+        lines.append(f"| `{choice.option}` | {corrected} | {as_published} | {choice.why} |")
     return "\n".join(lines) + "\n"
 
 

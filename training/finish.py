@@ -72,10 +72,10 @@ def measured(options: TrainingOptions) -> Artifact:
     arguments = ["retrieval", *_gains(options, TEST), "--encoder", options.encoder]
     for model in (str(options.out), "bm25", "dense", "recent"):
         arguments += ["--model", model]
-    found = _run(arguments, report)
-    own = found["models"][0]
+    measured = _run(arguments, report)
+    own = measured["models"][0]
     figures = {name: own[name] for name in SHOWN if own.get(name)}
-    figures |= {"requests": found["n"], "users": found["users"]}
+    figures |= {"requests": measured["n"], "users": measured["users"]}
     write_manifest(options.out, replace(artifact, figures=figures))
     return read_manifest(options.out)
 
@@ -92,5 +92,5 @@ def _run(arguments: list[str], report: Path) -> dict[str, Any]:
     if done.returncode:
         error = InputError if done.returncode == InputError.exit_status else PearlError
         raise error(f"pearl eval {arguments[0]} failed, for what is said above; the artifact is whole, but without it.")
-    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    return found
+    measured: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    return measured

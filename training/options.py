@@ -95,7 +95,7 @@ class TrainingOptions:
     @property
     def choices(self) -> dict[str, Any]:
         """Every choice of a preset as it was made, by name."""
-        return {each.name: getattr(self, each.name) for each in CHOICES}
+        return {choice.name: getattr(self, choice.name) for choice in CHOICES}
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
         """The options with the choices that scores were made with; ``extent`` is their description's."""

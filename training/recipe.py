@@ -75,16 +75,20 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
         origins = origins_of(corpora, splits, options.work)
         origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
         options = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
-        found = {
-            split: [each for corpus in corpora for each in corpus.scored_before(split, options.work, options.normalize)]
+        examples = {
+            split: [
+                example
+                for corpus in corpora
+                for example in corpus.scored_before(split, options.work, options.normalize)
+            ]
             for split in splits
         }
-        division = Division.of(found, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
+        division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
         artifact = fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console, origins)
-        if division.learned == TEST or not found.get(TEST):
+        if division.learned == TEST or not examples.get(TEST):
             return artifact  # what is learned from is not measured with
-        write_gains_of(found[TEST], TEST, corpora, options)
-        training = artifact.training | {"test_requests": len(found[TEST])}
+        write_gains_of(examples[TEST], TEST, corpora, options)
+        training = artifact.training | {"test_requests": len(examples[TEST])}
         write_manifest(options.out, replace(artifact, training=training))
         return read_manifest(options.out)
 
@@ -101,13 +105,13 @@ def train_retriever(options: TrainingOptions, console: Console) -> Artifact:
     with alone_in(options.work, "work"):
         encoder = _kept(model, options)
         scoring = SplitScoring(corpora, options, budget, console)
-        found = {
+        examples = {
             TRAIN: scoring.examples(TRAIN, 0.0, SCORED_TRAIN, least=1),
             DEV: scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=1),
         }
-        if not any(found.values()):
-            found[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
-        division = Division.of(found, left_unscored(corpora, found, options.work), scoring.way)
+        if not any(examples.values()):
+            examples[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
+        division = Division.of(examples, left_unscored(corpora, examples, options.work), scoring.way)
         write_gains_of(division.dev, DEV, corpora, options)
         origins = {corpus.name: Origin(options.aux, options.template, scoring.way) for corpus in corpora}
         artifact = fit_artifact(corpora, division, encoder, options, budget, console, origins)
@@ -147,7 +151,7 @@ def _read(options: TrainingOptions) -> tuple[list[Corpus], SentenceEncoder, Trai
         window = check_base(options.base, options.frozen_layers, options.lora)
         options = replace(options, max_tokens=min(options.max_tokens, window))
     corpora = [Corpus.read(path) for path in options.histories]
-    documents = [each for corpus in corpora for own in corpus.histories.values() for each in own]
+    documents = [document for corpus in corpora for own in corpus.histories.values() for document in own]
     if not any(document.request for document in documents):
         raise InputError(
             f"--history: none of {len(documents):,} documents has the request that it answered; make requests with "
@@ -181,7 +185,9 @@ def fit_artifact(
     for note in notes:
         _say(note, console)
     histories = histories_of(corpora, division.learned, division.way, options.seed)
-    words = WordWeights.count(f"{each.request or ''} {each.text}" for own in histories.values() for each in own)
+    words = WordWeights.count(
+        f"{document.request or ''} {document.text}" for own in histories.values() for document in own
+    )
     proxies = proxies_of(corpora, division, options)
     scored = [*division.train, *division.dev]
     proxies = embedded(proxies, scored, encoder, budget.until(EMBEDDED_BY), console)
@@ -310,21 +316,21 @@ def _left_out(corpora: Sequence[Corpus], division: Division) -> list[str]:
     """Notes on the domains of several that have no scored request to learn from, or none to choose by."""
     if len(corpora) == 1:
         return []
-    found = []
+    notes = []
     for corpus in corpora:
         users = f"'{corpus.name}' ({len(corpus.histories):,} users)"
         if not any(example.domain == corpus.name for example in division.train):
-            found.append(f"{users} has no scored request to learn from")
+            notes.append(f"{users} has no scored request to learn from")
         if not any(example.domain == corpus.name for example in division.dev):
-            found.append(f"{users} has no scored request to choose by, so its figures are unknown")
-    return found
+            notes.append(f"{users} has no scored request to choose by, so its figures are unknown")
+    return notes
 
 
 def _untimed(corpora: Sequence[Corpus]) -> list[str]:
-    found = {corpus.name: untimed_users(corpus.histories) for corpus in corpora}
+    untimed = {corpus.name: untimed_users(corpus.histories) for corpus in corpora}
     return [
         f"{len(users):,} users of '{name}' have a document without a timestamp ('{users[0]}' is one): which of their "
         "texts are targets and which candidates was chosen at random"
-        for name, users in found.items()
+        for name, users in untimed.items()
         if users
     ]

@@ -83,34 +83,34 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
 
 def read_reply(reply: Reply, text: str) -> Outcome:
     """The request that a reply holds, or why it holds none; nothing is made up in its place."""
-    said = storable(reply.text)
+    text_of_reply = storable(reply.text)
 
     def unusable(problem: str) -> Outcome:
-        return Outcome(None, problem, said)
+        return Outcome(None, problem, text_of_reply)
 
     if reply.finish_reason == REFUSED:
         return unusable(REFUSED)
     if reply.finish_reason == "length":
         return unusable("cut_short")
-    found = _aspects(said)
-    if "Overview" not in found:
+    aspects = _aspects(text_of_reply)
+    if "Overview" not in aspects:
         return unusable("no_overview")
-    if set(found.values()) & set(_aspects(prompt_texts()["answer"]).values()):
+    if set(aspects.values()) & set(_aspects(prompt_texts()["answer"]).values()):
         return unusable("repeats_example")
-    if any(_runs(aspect) & _runs(text) for name, aspect in found.items() if name not in VERBATIM):
+    if any(_runs(aspect) & _runs(text) for name, aspect in aspects.items() if name not in VERBATIM):
         return unusable("copies_text")
-    return Outcome(" ".join(found[name] for name in ASPECTS if name in found), None, said)
+    return Outcome(" ".join(aspects[name] for name in ASPECTS if name in aspects), None, text_of_reply)
 
 
 def _aspects(reply: str) -> dict[str, str]:
     """The aspects that a reply names, each on one line; not those for which it says that there is nothing."""
-    found = {}
+    aspects = {}
     for name in ASPECTS:
         marked = re.search(rf"<\s*(?:Instruction\.)?{name}\s*>(.*?)(?:{MARK}|\Z)", reply, re.IGNORECASE | re.DOTALL)
         aspect = " ".join(marked[1].split()) if marked else ""
         if re.search(r"\w", aspect) and not NOTHING.fullmatch(aspect):
-            found[name] = aspect
-    return found
+            aspects[name] = aspect
+    return aspects
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -122,8 +122,8 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 class RequestReplies:
     """The raw replies of a chat model that is asked for requests, kept in a file; a refusal is kept like a reply."""
 
-    def __init__(self, kept: ReplyStore, model: ChatModel) -> None:
-        self._kept = kept
+    def __init__(self, store: ReplyStore, model: ChatModel) -> None:
+        self._kept = store
         self._model = model
         self._identity = str(getattr(model, "identity", model.name))
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
@@ -165,8 +165,8 @@ async def ask_all(texts: Sequence[str], replies: RequestReplies, advance: Advanc
 
 def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
     """Each once, in order."""
-    found = (document.text for documents in histories.values() for document in documents if not document.request)
-    return list(dict.fromkeys(found))
+    texts = (document.text for documents in histories.values() for document in documents if not document.request)
+    return list(dict.fromkeys(texts))
 
 
 def write_history(histories: Mapping[str, Sequence[Document]], replies: RequestReplies, out: Path) -> Tally:

@@ -80,7 +80,7 @@ class Asked:
         }
 
 
-def survey(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -> Survey:
+def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Survey:
     """Count the questions to ask, one in memory at a time; a question that is asked twice counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
@@ -89,17 +89,17 @@ def survey(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -
         if key in seen:
             continue
         seen.add(key)
-        if key not in kept:
+        if key not in store:
             missing += 1
             most += judge.most(question)
     return Survey(len(seen), len(seen) - missing, most)
 
 
-def check_complete(found: Survey) -> None:
+def check_complete(counts: Survey) -> None:
     """Check that a replay has every reply. Raises InputError where one is missing."""
-    if found.missing:
+    if counts.missing:
         raise InputError(
-            f"--replay: {found.missing:,} of {found.questions:,} replies are not kept; leave it out to ask for them.",
+            f"--replay: {counts.missing:,} of {counts.questions:,} replies are not kept; leave it out to ask for them.",
             param="replay",
             code="missing_replies",
         )
@@ -108,13 +108,13 @@ def check_complete(found: Survey) -> None:
 async def elicit(
     judge: AskedModel,
     questions: Iterable[Question],
-    kept: ReplyStore,
+    store: ReplyStore,
     terms: Terms,
     watch: Watch,
 ) -> Asked:
     """Ask what is not kept. Raises ChatError when the endpoint is down, PearlError at the cap; then, too, all replies
     that came are kept."""
-    run = _Run(judge, _missing(judge, questions, kept), kept, terms, watch)
+    run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
     try:
         return await run.run()
     except* PearlError as group:
@@ -122,13 +122,13 @@ async def elicit(
 
 
 def replies(
-    judge: AskedModel, questions: Iterable[Question], kept: ReplyStore, asked: Asked
+    judge: AskedModel, questions: Iterable[Question], store: ReplyStore, asked: Asked
 ) -> Iterator[Reply | Failed]:
     """Yield the reply or failure of each question, in order."""
     for question in questions:
         key = judge.key(question)
-        found = kept.get(key)
-        yield asked.failed.get(key, Failed("not_asked")) if found is None else found
+        reply = store.get(key)
+        yield asked.failed.get(key, Failed("not_asked")) if reply is None else reply
 
 
 async def generate(
@@ -136,7 +136,7 @@ async def generate(
     identity: str,
     prompts: Sequence[tuple[Message, ...]],
     decoding: Decoding,
-    kept: ReplyStore,
+    store: ReplyStore,
     watch: Watch = UNWATCHED,
     go_on: Callable[[], bool] = lambda: True,
     in_flight: int = 1,
@@ -147,25 +147,25 @@ async def generate(
     """
     writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
     terms = Terms(in_flight, go_on=go_on, refuse_empty=True)
-    return list(replies(writer, questions, kept, await elicit(writer, questions, kept, terms, watch)))
+    return list(replies(writer, questions, store, await elicit(writer, questions, store, terms, watch)))
 
 
 def missing(
-    model: ChatModel, identity: str, prompts: Sequence[tuple[Message, ...]], decoding: Decoding, kept: ReplyStore
+    model: ChatModel, identity: str, prompts: Sequence[tuple[Message, ...]], decoding: Decoding, store: ReplyStore
 ) -> int:
     """The number of different prompts without a kept text."""
-    return survey(_writer(model, identity, decoding), [Question(prompt) for prompt in prompts], kept).missing
+    return survey(_writer(model, identity, decoding), [Question(prompt) for prompt in prompts], store).missing
 
 
 def _writer(model: ChatModel, identity: str, decoding: Decoding) -> AskedModel:
     return AskedModel(asking(model), identity, decoding, len)  # its tokens are not paid for
 
 
-def _missing(judge: AskedModel, questions: Iterable[Question], kept: ReplyStore) -> Iterator[tuple[bytes, Question]]:
+def _missing(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Iterator[tuple[bytes, Question]]:
     seen: set[bytes] = set()
     for question in questions:
         key = judge.key(question)
-        if key not in seen and key not in kept:
+        if key not in seen and key not in store:
             yield key, question
         seen.add(key)
 
@@ -182,11 +182,11 @@ class _Run:
     """A run in which workers take questions from one iterator and another task commits the replies."""
 
     def __init__(
-        self, judge: AskedModel, todo: Iterator[tuple[bytes, Question]], kept: ReplyStore, terms: Terms, watch: Watch
+        self, judge: AskedModel, todo: Iterator[tuple[bytes, Question]], store: ReplyStore, terms: Terms, watch: Watch
     ) -> None:
         self._judge = judge
         self._todo = todo
-        self._kept = kept
+        self._kept = store
         self._terms = terms
         self._watch = watch
         self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)

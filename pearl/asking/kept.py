@@ -38,7 +38,7 @@ class Question:
 
 def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
     """The same for the same question to the same model, and for nothing else. ``model`` names it and its rules."""
-    said = [
+    parts = [
         SCHEMA_VERSION,
         model,
         [decoding.max_tokens, decoding.temperature, decoding.top_p, list(decoding.stop), list(decoding.choices)],
@@ -46,7 +46,7 @@ def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
         [[message.role, message.content] for message in question.messages],
     ]
     # lone surrogates cannot be encoded; as escapes they can
-    return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest()
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
 
 
 class ReplyStore:

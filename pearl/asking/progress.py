@@ -69,10 +69,10 @@ class ProgressLine:
         self._console.print(f"{self._label}: {what}", soft_wrap=True, highlight=False)
 
     def _rest(self, now: float) -> str:
-        each = (now - self._started) / self._done  # several are under way at once
-        pace = f"{each:.1f} s each" if each >= 1 or not each else f"{1 / each:.1f} per s"
-        said = f"{pace}, {duration(each * (self._total - self._done))} left"
-        return said + (f", {self._failed} failed" if self._failed else "")
+        call_s = (now - self._started) / self._done  # several are under way at once
+        pace = f"{call_s:.1f} s each" if call_s >= 1 or not call_s else f"{1 / call_s:.1f} per s"
+        rest = f"{pace}, {duration(call_s * (self._total - self._done))} left"
+        return rest + (f", {self._failed} failed" if self._failed else "")
 
 
 @contextmanager

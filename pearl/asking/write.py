@@ -112,8 +112,8 @@ async def _answers(
     fitting = [prompt.messages for prompt in prompts if prompt is not None]
     asked = desk.model, desk.identity, fitting, decoding, desk.kept
     watch = desk.watch(label, missing(*asked))
-    found = iter(await generate(*asked, watch, desk.budget.until(share), desk.in_flight))
-    return [Failed(ContextExceeded.default_code) if prompt is None else next(found) for prompt in prompts]
+    replies = iter(await generate(*asked, watch, desk.budget.until(share), desk.in_flight))
+    return [Failed(ContextExceeded.default_code) if prompt is None else next(replies) for prompt in prompts]
 
 
 def draft_of(answer: Reply | Failed) -> Written:

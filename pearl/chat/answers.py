@@ -31,18 +31,18 @@ def read_piece(value: object, part: str) -> Piece:
     if not isinstance(choices, list | None):
         raise unreadable()
     # we ask for one answer; of several the first is it
-    mine = [each for each in map(_fields, choices or ()) if each.get("index") in (0, None)][:1]
+    mine = [candidate for candidate in map(_fields, choices or ()) if candidate.get("index") in (0, None)][:1]
     choice = mine[0] if mine else {}
-    said = _fields(choice.get(part))
+    message = _fields(choice.get(part))
     finish = choice.get("finish_reason")
     thought = _fields(_fields(fields.get("usage")).get("completion_tokens_details")).get("reasoning_tokens")
     return Piece(
-        _text(said.get("content")),
+        _text(message.get("content")),
         finish if isinstance(finish, str) and finish else None,
         _usage(fields.get("usage")),
-        choices="choices" in fields if part == "delta" else bool(said),
-        refused=bool(said.get("refusal")),
-        reasons=any(said.get(name) for name in REASONING_FIELDS) or _count(thought) > 0,
+        choices="choices" in fields if part == "delta" else bool(message),
+        refused=bool(message.get("refusal")),
+        reasons=any(message.get(name) for name in REASONING_FIELDS) or _count(thought) > 0,
     )
 
 
@@ -62,8 +62,8 @@ def _text(content: object) -> str:
     return content or ""
 
 
-def _usage(given: object) -> Usage | None:
-    usage = _fields(given)
+def _usage(value: object) -> Usage | None:
+    usage = _fields(value)
     return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))) if usage else None
 
 

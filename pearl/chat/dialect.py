@@ -59,9 +59,9 @@ class Dialect:
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
             **({"stream": True, "stream_options": {"include_usage": True}} if stream else {}),
         }
-        said = [{"role": message.role, "content": message.content} for message in messages]
+        turns = [{"role": message.role, "content": message.content} for message in messages]
         taken = {name: value for name, value in wanted.items() if name not in self.refused}
-        return {"model": model, "messages": said, **taken}
+        return {"model": model, "messages": turns, **taken}
 
     def after(self, complaint: Complaint, sent: Mapping[str, Any]) -> Dialect | None:
         """The dialect without the parameters that the complaint refuses; None if it refuses none that were sent."""

@@ -87,19 +87,21 @@ def complaint_of(error: BaseException | None) -> Complaint:
         if isinstance(value, str) and not value.lstrip().startswith("<"):
             sentences.append(value)
         elif isinstance(value, list) and depth < DEPTH:
-            for each in value[:DEPTH]:
-                read(each, depth + 1)
+            for item in value[:DEPTH]:
+                read(item, depth + 1)
         elif isinstance(value, dict) and depth < DEPTH:
             place = [step for step in _listed(value.get("loc")) if isinstance(step, str)]
-            fields.update(place, (given for given in (value.get("param"),) if isinstance(given, str)))
-            kinds.update(given for name in ("code", "type") if isinstance(given := value.get(name), str))
+            fields.update(place, (name for name in (value.get("param"),) if isinstance(name, str)))
+            kinds.update(kind for name in ("code", "type") if isinstance(kind := value.get(name), str))
             if place:
                 sentences.append(f"{'.'.join(place)}:")
             for name in ("error", "message", "msg", "detail", "errors"):
                 read(value.get(name), depth + 1)
 
     read(error.body, 0)
-    sentence = "".join(each if each.isprintable() else " " for each in " ".join(sentences)[: 4 * SENTENCE_CHARACTERS])
+    sentence = "".join(
+        character if character.isprintable() else " " for character in " ".join(sentences)[: 4 * SENTENCE_CHARACTERS]
+    )
     sentence = " ".join(sentence.split())
     if len(sentence) > SENTENCE_CHARACTERS:
         sentence = sentence[: SENTENCE_CHARACTERS - 1] + "…"
@@ -113,12 +115,12 @@ def _listed(value: object) -> list[Any]:
 def _explain(error: openai.APIStatusError, messages: Sequence[Message]) -> ChatError | ContextExceeded:
     complaint, status = complaint_of(error), error.status_code
     words = _quotable(complaint.sentence, messages)
-    said = f" It says: {words}" if words else ""
+    quotation = f" It says: {words}" if words else ""
     wait = asked_to_wait(error)
     if status == 429:
         again = "wait and try again."
         return ChatRateLimited(
-            f"The model's endpoint is over its rate limit; {again}{said}", retry_after=max(1.0, wait or 1.0)
+            f"The model's endpoint is over its rate limit; {again}{quotation}", retry_after=max(1.0, wait or 1.0)
         )
     if 400 <= status < 500 and complaint.too_long:
         return ContextExceeded("The prompt does not fit the model's context; lower PEARL_LLM_CONTEXT_TOKENS.")
@@ -128,7 +130,7 @@ def _explain(error: openai.APIStatusError, messages: Sequence[Message]) -> ChatE
         return ChatError("The model's endpoint refused our key; check PEARL_LLM_API_KEY.", code="llm_key_refused")
     if status in (404, 501):  # 501: it has no such route, so the same again would not help
         return ChatError(
-            f"The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.{said}",
+            f"The endpoint does not know this model or path; check PEARL_LLM_MODEL and PEARL_LLM_BASE_URL.{quotation}",
             code="llm_not_found",
         )
     if 300 <= status < 400:
@@ -140,20 +142,22 @@ def _explain(error: openai.APIStatusError, messages: Sequence[Message]) -> ChatE
     if 400 <= status < 500 and status not in PASSING:
         return ChatRejected(
             f"The model's endpoint rejected this request with status {status}; change the request, or look in the "
-            f"endpoint's log for what it does not take.{said}"
+            f"endpoint's log for what it does not take.{quotation}"
         )
-    return ChatError(f"The model's endpoint answered with status {status}; try again later.{said}", retry_after=wait)
+    return ChatError(
+        f"The model's endpoint answered with status {status}; try again later.{quotation}", retry_after=wait
+    )
 
 
 def _quotable(sentence: str, messages: Sequence[Message]) -> str:
     """The endpoint's sentence in quotation marks; nothing where it quotes the prompt, which no error may hold."""
     if not sentence:
         return ""
-    said = sentence.casefold()
-    pieces = [said[at : at + QUOTED_CHARACTERS] for at in range(len(said) - QUOTED_CHARACTERS + 1)]
+    folded = sentence.casefold()
+    pieces = [folded[at : at + QUOTED_CHARACTERS] for at in range(len(folded) - QUOTED_CHARACTERS + 1)]
     for message in messages:
         text = " ".join(message.content.split()).casefold()
-        if (text and text in said) or any(piece in text for piece in pieces):
+        if (text and text in folded) or any(piece in text for piece in pieces):
             return ""
     return f'"{sentence}"'
 
@@ -162,12 +166,12 @@ def asked_to_wait(error: BaseException | None) -> float | None:
     """Seconds that the answer's ``retry-after`` asks for, which may be a date; None where it does not ask."""
     if not isinstance(error, openai.APIStatusError):
         return None
-    given = error.response.headers.get("retry-after", "")
+    header = error.response.headers.get("retry-after", "")
     try:
-        seconds = float(given)
+        seconds = float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(given).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except (ValueError, OverflowError):
             return None
     return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None

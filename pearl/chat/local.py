@@ -35,8 +35,8 @@ class LocalChatModel:
         files = [path for path in sorted(Path(self._model).glob("*")) if path.is_file()]
         if not files:
             return self._model
-        found = "; ".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
-        return f"{self._model} ({sha256(found.encode()).hexdigest()[:12]})"
+        listing = "; ".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
+        return f"{self._model} ({sha256(listing.encode()).hexdigest()[:12]})"
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:

@@ -64,30 +64,30 @@ def select(
     }
     before = by_text[draft]
     scores = tuple(None if text is None else by_text[text] for text in texts)
-    scored = {place: found for place, found in enumerate(scores) if found is not None}
-    reasons = {place: _drop(found, before, balance) for place, found in scored.items()}
-    kept = [place for place, reason in reasons.items() if reason is None]
+    scored = {place: candidate for place, candidate in enumerate(scores) if candidate is not None}
+    reasons = {place: _drop(candidate, before, balance) for place, candidate in scored.items()}
+    eligible = [place for place, reason in reasons.items() if reason is None]
     compared = before.likeness is not None
-    best = max(kept, key=lambda place: _value(scored[place], balance, compared), default=None)
+    best = max(eligible, key=lambda place: _value(scored[place], balance, compared), default=None)
     if best is not None and _value(scored[best], balance, compared) <= _value(before, balance, compared):
         best = None
-    control = random.Random(seed).choice(kept) if kept else None
+    control = random.Random(seed).choice(eligible) if eligible else None
     dropped = {place: reason for place, reason in reasons.items() if reason is not None}
     return Selection(before, scores, dropped, best, control)
 
 
-def _drop(found: TextScores, draft: TextScores, balance: Balance) -> str | None:
-    if found.quality < draft.quality:
+def _drop(candidate: TextScores, draft: TextScores, balance: Balance) -> str | None:
+    if candidate.quality < draft.quality:
         return BELOW
     if draft.likeness is None:
         return None
-    unlikely = found.likeness is None or found.likeness < draft.likeness - balance.margin
+    unlikely = candidate.likeness is None or candidate.likeness < draft.likeness - balance.margin
     return LESS_LIKELY if unlikely else None
 
 
-def _value(found: TextScores, balance: Balance, compared: bool) -> float:
+def _value(scores: TextScores, balance: Balance, compared: bool) -> float:
     """Quality and likeness in one number; quality alone where the likeness of the draft is not known."""
-    quality = (found.quality - LOWEST) / (HIGHEST - LOWEST)
-    if not compared or found.likeness is None:
+    quality = (scores.quality - LOWEST) / (HIGHEST - LOWEST)
+    if not compared or scores.likeness is None:
         return quality
-    return (1 - balance.weight) * quality + balance.weight * found.likeness
+    return (1 - balance.weight) * quality + balance.weight * scores.likeness

@@ -63,7 +63,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
     around it: no doubled spaces or stops, and a space where one of the span's own would be lost.
     """
     refused: list[RefusedEdit] = []
-    found: list[PlacedEdit] = []
+    placeable: list[PlacedEdit] = []
     boundaries: set[int] = set()
     for number, edit in enumerate(edits):
         starts = occurrences(draft, edit.span) if edit.span else []
@@ -73,13 +73,13 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
             if not {starts[0], starts[0] + len(edit.span)} <= boundaries:
                 reason = INSIDE
         if reason is None:
-            found.append(PlacedEdit(starts[0], edit.span, edit.rewrite, edit.category))
+            placeable.append(PlacedEdit(starts[0], edit.span, edit.rewrite, edit.category))
         else:
             refused.append(RefusedEdit(edit, reason))
-    found.sort(key=lambda placed: placed.start)
-    overlapping = _overlapping(found)
+    placeable.sort(key=lambda placed: placed.start)
+    overlapping = _overlapping(placeable)
     refused += [RefusedEdit(SpanEdit(it.span, it.rewrite, it.category), OVERLAPS) for it in overlapping]
-    placed = [edit for edit in found if edit not in overlapping]
+    placed = [edit for edit in placeable if edit not in overlapping]
     if tidy:
         placed = _tidied(draft, placed)
     return Execution(replaced(draft, placed), tuple(placed), tuple(refused))
@@ -120,19 +120,19 @@ def _refusal(edit: SpanEdit, before: Sequence[SpanEdit], times: int) -> str | No
         return UNCHANGED
     if times != 1:
         return SEVERAL if times else MISSING
-    return REPEATED if any((one.span, one.rewrite) == (edit.span, edit.rewrite) for one in before) else None
+    return REPEATED if any((earlier.span, earlier.rewrite) == (edit.span, edit.rewrite) for earlier in before) else None
 
 
 def _overlapping(placed: Sequence[PlacedEdit]) -> list[PlacedEdit]:
     """The edits, in the order of the draft, whose spans share a character with another one's."""
-    found: list[PlacedEdit] = []
+    overlapping: list[PlacedEdit] = []
     reach: PlacedEdit | None = None  # the edit that reaches farthest so far
     for edit in placed:
         if reach is not None and edit.start < reach.end:
-            found += [reach, edit]
+            overlapping += [reach, edit]
         if reach is None or edit.end > reach.end:
             reach = edit
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(overlapping))
 
 
 def _tidied(draft: str, placed: Sequence[PlacedEdit]) -> list[PlacedEdit]:

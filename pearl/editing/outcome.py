@@ -11,14 +11,14 @@ from pearl.editing.edits import replaced
 from pearl.records import Editing
 
 
-def editing_of(draft: str, found: Sequence[Candidate], chosen: Selection) -> Editing:
+def editing_of(draft: str, candidates: Sequence[Candidate], chosen: Selection) -> Editing:
     """The record of what was asked for, dropped and chosen; its edits are those of the chosen candidate."""
-    execution = None if chosen.best is None else found[chosen.best].execution
+    execution = None if chosen.best is None else candidates[chosen.best].execution
     return Editing(
-        candidates=len(found),
-        failed=failures(found),
+        candidates=len(candidates),
+        failed=failures(candidates),
         dropped=dict(Counter(chosen.dropped.values())),
-        refused=refused_edits(found),
+        refused=refused_edits(candidates),
         chosen=execution is not None,
         draft=chosen.draft,
         choice=chosen.scores_of_choice,
@@ -27,10 +27,10 @@ def editing_of(draft: str, found: Sequence[Candidate], chosen: Selection) -> Edi
     )
 
 
-def only_edit(draft: str, found: Candidate) -> Editing:
+def only_edit(draft: str, candidate: Candidate) -> Editing:
     """The record of one candidate that is taken unseen, without a reward model."""
-    placed = () if found.execution is None else found.execution.placed
-    return Editing(1, failures([found]), {}, refused_edits([found]), bool(placed), None, None, draft, placed)
+    placed = () if candidate.execution is None else candidate.execution.placed
+    return Editing(1, failures([candidate]), {}, refused_edits([candidate]), bool(placed), None, None, draft, placed)
 
 
 def edited_text(editing: Editing) -> str:

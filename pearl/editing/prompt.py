@@ -61,8 +61,8 @@ Messages = tuple[Message, ...]
 def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) -> Messages:
     """Messages that ask for edits of the draft, with ``example`` behind a question that is answered."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
-    told = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
-    task, asked = TASK.format(categories=categories, told=told), DRAFT.format(draft=fenced(draft))
+    standing = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
+    task, asked = TASK.format(categories=categories, told=standing), DRAFT.format(draft=fenced(draft))
     turns: Messages = (Message("user", task + asked),)
     if example:
         answered = Message("assistant", reply_of(EXAMPLE_EDITS, execute(EXAMPLE, EXAMPLE_EDITS).text))

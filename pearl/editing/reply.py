@@ -90,9 +90,9 @@ def read_reply(reply: str) -> EditorReply:
 def _read(part: str, patterns: Sequence[re.Pattern[str]]) -> tuple[NumberedSpan, ...]:
     """The spans of a part, in the first kind of quotation marks that finds any."""
     for pattern in patterns:
-        found = tuple(
+        spans = tuple(
             NumberedSpan(int(match["number"]), match["span"], match["said"]) for match in pattern.finditer(part)
         )
-        if found:
-            return found
+        if spans:
+            return spans
     return ()

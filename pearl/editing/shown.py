@@ -28,11 +28,11 @@ def editing_lines(editing: Editing) -> Iterator[str]:
         yield f"Edits not executed: {number}, {REASONS[reason]}."
 
 
-def _scores(found: TextScores | None) -> str:
-    if found is None:
+def _scores(scores: TextScores | None) -> str:
+    if scores is None:
         return ""
-    likeness = "" if found.likeness is None else f", likeness {found.likeness:.2f}"
-    return f"quality {found.quality:.2f}{likeness}"
+    likeness = "" if scores.likeness is None else f", likeness {scores.likeness:.2f}"
+    return f"quality {scores.quality:.2f}{likeness}"
 
 
 def _counts(counted: Mapping[str, int]) -> str:

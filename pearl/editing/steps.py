@@ -78,8 +78,8 @@ async def candidate_in_steps(say: Say, draft: str, instructions: str, seed: int)
 
 def sentences(draft: str) -> list[str]:
     """The sentences of a draft that occur once and have an edit's length, in order; one may run over several lines."""
-    found = [part.strip() for part in SENTENCE_END.split(draft)]
-    fit = (part for part in found if LEAST_WORDS <= len(part.split()) <= MOST_WORDS)
+    sentences = [part.strip() for part in SENTENCE_END.split(draft)]
+    fit = (part for part in sentences if LEAST_WORDS <= len(part.split()) <= MOST_WORDS)
     return [part for part in fit if len(occurrences(draft, part)) == 1][:MOST_SENTENCES]
 
 
@@ -90,13 +90,13 @@ def _find(spans: Sequence[str]) -> tuple[Message, ...]:
 
 
 def _rewrite(span: str, category: str, instructions: str) -> tuple[Message, ...]:
-    told = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
+    standing = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
     turns = [
         message
         for edit in EXAMPLES
         for message in (Message("user", f"{edit.category}: {edit.span}"), Message("assistant", edit.rewrite))
     ]
-    return Message("system", REWRITE + told), *turns, Message("user", f"{category}: {_line(span)}")
+    return Message("system", REWRITE + standing), *turns, Message("user", f"{category}: {_line(span)}")
 
 
 def _kept_share(edit: SpanEdit) -> float:

@@ -106,8 +106,8 @@ class Impostors:
 
         def stream(tokens: list[Tokens], order: int, discount: float) -> Stream:
             grams = Grams.of(tokens, order)
-            kept = authors if least_authors > 1 else None
-            return Stream(order, discount, NgramModel.fit(grams, REFERENCE_DISCOUNT, kept, least_authors))
+            counted_authors = authors if least_authors > 1 else None
+            return Stream(order, discount, NgramModel.fit(grams, REFERENCE_DISCOUNT, counted_authors, least_authors))
 
         return cls(
             name,
@@ -140,7 +140,7 @@ class Impostors:
 
         arrays = load_file(path)
         with safe_open(path, "np") as file:
-            told = file.metadata()
+            metadata = file.metadata()
 
         def stream(name: str, order: int, discount: float) -> Stream:
             levels = (Level(*(arrays[f"{name}.{k}.{part}"] for part in PARTS)) for k in range(order))
@@ -148,11 +148,11 @@ class Impostors:
 
         return cls(
             path.stem,
-            Masking(frozenset(told["vocabulary"].split("\n"))),
+            Masking(frozenset(metadata["vocabulary"].split("\n"))),
             stream("words", WORDS_ORDER, WORDS_DISCOUNT),
             stream("characters", CHARACTERS_ORDER, CHARACTERS_DISCOUNT),
-            int(told["authors"]),
-            kind=told["kind"],
+            int(metadata["authors"]),
+            kind=metadata["kind"],
         )
 
 

@@ -38,9 +38,9 @@ class Masking:
         used, texts_with, authors = Counter[str](), Counter[str](), Counter[str]()
         for theirs in texts.values():
             words = [[token.lower() for token in TOKEN.findall(text) if token[0].isalpha()] for text in theirs]
-            used.update(word for each in words for word in each)
-            texts_with.update(word for each in words for word in set(each))
-            authors.update({word for each in words for word in each})
+            used.update(word for of_text in words for word in of_text)
+            texts_with.update(word for of_text in words for word in set(of_text))
+            authors.update({word for of_text in words for word in of_text})
         known = (
             word
             for word, _ in used.most_common()

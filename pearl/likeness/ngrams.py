@@ -35,8 +35,10 @@ class Grams:
     @classmethod
     def of(cls, texts: Sequence[Tokens], order: int) -> Grams:
         padding = np.zeros(order - 1, np.uint64)
-        tokens = np.concatenate([part for each in texts for part in (padding, each, [END])], dtype=np.uint64)
-        lengths = np.array([len(each) + 1 for each in texts])  # with the end
+        tokens = np.concatenate(
+            [part for tokens_of_text in texts for part in (padding, tokens_of_text, [END])], dtype=np.uint64
+        )
+        lengths = np.array([len(tokens_of_text) + 1 for tokens_of_text in texts])  # with the end
         text = np.repeat(np.arange(len(texts)), lengths)
         places = np.arange(len(text)) + (text + 1) * (order - 1)
         alone = _mix((tokens + np.uint64(1)) * MULTIPLIER)
@@ -44,7 +46,7 @@ class Grams:
         for _ in range(order - 1):
             before = np.concatenate((np.zeros(1, np.uint64), full[-1][:-1]))
             full.append(_mix(before * MULTIPLIER + alone))
-        return cls(tuple((each >> np.uint64(32)).astype(np.uint32) for each in full), places, text)
+        return cls(tuple((hashes >> np.uint64(32)).astype(np.uint32) for hashes in full), places, text)
 
     def at(self, length: int) -> Hashes:
         """The n-gram that ends at each predicted place, (P,)."""
@@ -86,21 +88,21 @@ class NgramModel:
     def fit(cls, grams: Grams, discount: float, authors: NDArray[np.intp] | None = None, least: int = 1) -> NgramModel:
         """The model of texts. With the author of each text, only n-grams of at least so many authors are kept."""
         order = len(grams.hashes)
-        found = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
+        distinct = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
         levels = []
-        for k, (known, first, counts) in enumerate(found, start=1):
+        for k, (known, first, counts) in enumerate(distinct, start=1):
             places = grams.places[first]
             if k < order:
-                longer = grams.places[found[k][1]]
+                longer = grams.places[distinct[k][1]]
                 ends = np.searchsorted(known, grams.hashes[k - 1][longer])
                 counts = np.bincount(ends, minlength=len(known))
-            kept = counts > 0
+            common = counts > 0
             if authors is not None:
-                kept &= _authors_of(known, grams.at(k), authors[grams.text]) >= least
-            contexts, place = np.unique(grams.before(k - 1, places[kept]), return_inverse=True)
-            some = counts[kept].astype(np.float32)
+                common &= _authors_of(known, grams.at(k), authors[grams.text]) >= least
+            contexts, place = np.unique(grams.before(k - 1, places[common]), return_inverse=True)
+            some = counts[common].astype(np.float32)
             totals = np.bincount(place, weights=some).astype(np.float32)
-            levels.append(Level(known[kept], some, contexts, totals, np.bincount(place).astype(np.float32)))
+            levels.append(Level(known[common], some, contexts, totals, np.bincount(place).astype(np.float32)))
         return cls(tuple(levels), discount)
 
     def probabilities(self, grams: Grams, base: Floats | float) -> Floats:
@@ -110,7 +112,7 @@ class NgramModel:
         for k, level in enumerate(self.levels, start=1):
             count = _lookup(level.grams, level.counts, grams.at(k))
             before = grams.before(k - 1)
-            total, kinds = (_lookup(level.contexts, each, before) for each in (level.totals, level.kinds))
+            total, kinds = (_lookup(level.contexts, figures, before) for figures in (level.totals, level.kinds))
             seen = np.maximum(count - self.discount, 0.0) + self.discount * kinds * result
             result = np.where(total > 0, seen / np.maximum(total, 1.0), result)
         return result

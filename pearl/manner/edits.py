@@ -53,14 +53,14 @@ def edit_between(draft: str, sent: str) -> Edit:
     before, after = Writing(draft), Writing(sent)
     if not before.words and draft.strip() == sent.strip():
         return Edit(1, 0, 0, 1, 0, 0, 0)
-    kept = LCSseq.similarity(before.lower_words, after.lower_words)
+    words_kept = LCSseq.similarity(before.lower_words, after.lower_words)
     old, new = _sentences(before), _sentences(after)
     same = LCSseq.similarity(old, new)
     changed = _changed(*_unmatched(old, new))
     return Edit(
-        kept,
-        len(after.words) - kept,
-        len(before.words) - kept,
+        words_kept,
+        len(after.words) - words_kept,
+        len(before.words) - words_kept,
         same,
         changed,
         len(new) - same - changed,

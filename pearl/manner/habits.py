@@ -58,12 +58,12 @@ class Habit:
     examples: tuple[Example, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"rate": self.rate.to_json(), "examples": [asdict(each) for each in self.examples]}
+        return asdict(self) | {"rate": self.rate.to_json(), "examples": [asdict(example) for example in self.examples]}
 
 
 def occasions(documents: Sequence[Document]) -> int:
     """The number of days on which the texts were written; texts without a time are one day."""
-    return len({None if each.timestamp is None else each.timestamp // DAY_S for each in documents})
+    return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
 
 
 def lacking(documents: Sequence[Document]) -> str | None:
@@ -85,12 +85,12 @@ def habits(documents: Sequence[Document], yardstick: Yardstick) -> list[Habit]:
     texts = [document.text for document in documents]
     counts = Counts.of(texts)
     newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
-    found = [
+    trait_habits = [
         _habit_of(trait, rate, recent, yardstick.traits[trait.name], documents, writings)
         for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
         if rate is not None and trait.name in yardstick.traits
     ]
-    return [*filter(None, found), *_word_habits(documents, writings, yardstick)]
+    return [*filter(None, trait_habits), *_word_habits(documents, writings, yardstick)]
 
 
 def _habit_of(
@@ -142,17 +142,17 @@ def _contradicts(recent: Interval, rate: Interval, bounds: Bounds, more: bool) -
 def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], yardstick: Yardstick) -> list[Habit]:
     own = yardstick.comparable(word_counts(document.text for document in documents))
     uses = distinctive_words(own, yardstick.words)
-    found: list[Habit] = []
+    word_habits: list[Habit] = []
     recent = {word for writing in writings[-2 * NEWEST :] for word in writing.lower_words}
     for use in uses:
-        if use.z < LEAST_Z or len(found) == MOST_WORDS:
+        if use.z < LEAST_Z or len(word_habits) == MOST_WORDS:
             break
         if use.word == OTHER_WORDS or use.word not in recent or use.other_rate > MOST_USUAL:
             continue
         shown, days, examples = _evidence(documents, writings, partial(_has, use.word), partial(_around, use.word))
         if shown >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
-            found.append(_word_habit(use, sum(own.values()), shown, days, examples))
-    return found
+            word_habits.append(_word_habit(use, sum(own.values()), shown, days, examples))
+    return word_habits
 
 
 def _word_habit(use: WordUse, total: float, shown: int, days: int, examples: tuple[Example, ...]) -> Habit:

@@ -58,14 +58,14 @@ def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> l
     changed = [at for at in range(len(TRAITS)) if raised[at] + lowered[at]]
     p_values = [even_p(int(raised[at]), int(lowered[at])) for at in changed]
     bootstrap = Bootstrap([str(number) for number in range(len(pairs))], resamples=resamples)
-    found = []
+    changed_traits = []
     for at, p_value, corrected in zip(changed, p_values, holm(p_values), strict=True):
-        rates = [bootstrap.ratio(scales[at] * each.found[:, at], each.bases[:, at]) for each in (sent, drafts)]
+        rates = [bootstrap.ratio(scales[at] * counts.found[:, at], counts.bases[:, at]) for counts in (sent, drafts)]
         difference = (rates[0] - rates[1]).interval
         if difference is None:
             continue
         trait, ups, downs = TRAITS[at], int(raised[at]), int(lowered[at])
         unit = f"share of {trait.unit.name}" if trait.unit.share else trait.unit.name
         shown = (rates[1].value, rates[0].value, difference, unit, ups, downs, p_value, corrected)
-        found.append(Push(trait.name, trait.label, *shown))
-    return sorted(found, key=lambda push: (push.p_value, push.name))
+        changed_traits.append(Push(trait.name, trait.label, *shown))
+    return sorted(changed_traits, key=lambda push: (push.p_value, push.name))

@@ -42,8 +42,8 @@ class Counts:
             return [None] * len(self.traits)
         resampled = self.resampled(resamples=resamples, seed=seed)
         return [
-            _interval(trait, int(found), int(base), resampled[:, at])
-            for at, (trait, found, base) in enumerate(
+            _interval(trait, int(places), int(base), resampled[:, at])
+            for at, (trait, places, base) in enumerate(
                 zip(self.traits, self.found.sum(axis=0), self.bases.sum(axis=0), strict=True)
             )
         ]
@@ -54,19 +54,19 @@ class Counts:
         _, sums = bootstrap.totals(np.hstack((self.found, self.bases)))
         return self._rates(sums[:, : len(self.traits)], sums[:, len(self.traits) :])
 
-    def _rates(self, found: Floats, bases: Floats) -> Floats:
+    def _rates(self, places: Floats, bases: Floats) -> Floats:
         scales = np.array([trait.unit.scale for trait in self.traits])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(scales * found / np.where(bases > 0, bases, np.nan))
+            return np.asarray(scales * places / np.where(bases > 0, bases, np.nan))
 
 
-def _interval(trait: Trait, found: int, base: int, resampled: Floats) -> Interval | None:
-    counted = wilson(min(found, base), base)
+def _interval(trait: Trait, places: int, base: int, resampled: Floats) -> Interval | None:
+    counted = wilson(min(places, base), base)
     if counted is None or trait.unit is SHARE_OF_TEXTS:
         return counted
     scale = trait.unit.scale
-    if not found:
+    if not places:
         return Interval(0.0, 0.0, scale * counted.high)
-    value = scale * found / base
+    value = scale * places / base
     low, high = np.nanpercentile(resampled, (2.5, 97.5))
     return Interval(value, min(float(low), value), max(float(high), value))

@@ -56,7 +56,7 @@ class Reference:
             kind,
             len(authors),
             sum(map(len, authors)),
-            sum(each.total() for each in counts),
+            sum(of_author.total() for of_author in counts),
             {trait.name: _spread(rates[:, at]) for at, trait in enumerate(TRAITS)},
             {word: _spread(uses[:, at]) for at, word in enumerate(common)},
         )
@@ -86,9 +86,10 @@ class Reference:
 
 def word_rates(counts: Sequence[Mapping[str, int]], vocabulary: Sequence[str]) -> Floats:
     """Uses per 100 words, (N, V)."""
-    totals = [max(sum(each.values()), 1) for each in counts]
+    totals = [max(sum(of_author.values()), 1) for of_author in counts]
     rows = [
-        [100 * each.get(word, 0) / total for word in vocabulary] for each, total in zip(counts, totals, strict=True)
+        [100 * of_author.get(word, 0) / total for word in vocabulary]
+        for of_author, total in zip(counts, totals, strict=True)
     ]
     return np.array(rows, np.float64).reshape(len(counts), len(vocabulary))
 

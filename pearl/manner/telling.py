@@ -13,9 +13,9 @@ TRAIT_WEIGHT = 2.0  # of a trait against a word: there are fewer of them
 
 def likeness_of_manner(card: Floats, texts: Floats) -> float:
     """The cosine of two sets of standardised rates (F,), from -1 to 1."""
-    one, other = (_weighted(rates) for rates in (card, texts))
-    length = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / length if length else 0.0
+    own, others = (_weighted(rates) for rates in (card, texts))
+    length = float(np.linalg.norm(own) * np.linalg.norm(others))
+    return float(own @ others) / length if length else 0.0
 
 
 def _weighted(rates: Floats) -> Floats:

@@ -30,8 +30,8 @@ class Template:
 
 @cache
 def template_names() -> tuple[str, ...]:
-    found = (entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
-    return tuple(sorted(name for name in found if not name.startswith("_")))
+    stems = (entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
+    return tuple(sorted(name for name in stems if not name.startswith("_")))
 
 
 @cache

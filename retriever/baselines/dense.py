@@ -92,7 +92,7 @@ class DenseIndex:
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
         if self._index is None:
             return np.zeros(self._size, np.float32)
-        found, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)
+        cosines, positions = self._index.search(self._encoder.encode_request(request.text), self._index.ntotal)
         scores = np.empty(self._index.ntotal, np.float32)
-        scores[positions[0]] = found[0]
+        scores[positions[0]] = cosines[0]
         return scores

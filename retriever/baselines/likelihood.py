@@ -71,4 +71,4 @@ class LikelihoodIndex:
         target = tuple(self._model.encode(request.text, REQUEST_TOKENS))
         if not target:
             return np.zeros(self._size, np.float32)
-        return np.array([found.mean for found in self._memory.likelihoods(target)], np.float32)
+        return np.array([likelihood.mean for likelihood in self._memory.likelihoods(target)], np.float32)

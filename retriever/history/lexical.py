@@ -56,6 +56,6 @@ class BM25Index:
         scores = np.bincount(hits.documents, times[hits.places] * weights, self.postings.size)
         return scores.astype(np.float32)
 
-    def _idf(self, found: Places) -> NDArray[np.float64]:
+    def _idf(self, documents: Places) -> NDArray[np.float64]:
         """The inverse document frequency of words found in this many documents."""
-        return np.asarray(np.log(self.postings.size - found + 0.5) - np.log(found + 0.5))
+        return np.asarray(np.log(self.postings.size - documents + 0.5) - np.log(documents + 0.5))

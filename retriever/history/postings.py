@@ -57,10 +57,10 @@ class Postings:
         """Terms that are given twice are found twice."""
         wanted = terms & ~self._low
         starts = np.searchsorted(self._pairs, wanted)
-        found = np.searchsorted(self._pairs, wanted | self._low) - starts
-        pairs = ranges(starts, found)
+        counts = np.searchsorted(self._pairs, wanted | self._low) - starts
+        pairs = ranges(starts, counts)
         documents = (self._pairs[pairs] & self._low).astype(np.intp)
-        return Hits(np.repeat(np.arange(len(found)), found), documents, self._counts[pairs], found, self.size)
+        return Hits(np.repeat(np.arange(len(counts)), counts), documents, self._counts[pairs], counts, self.size)
 
     def pairs(self) -> tuple[Terms, Places]:
         """Each term of each document once, and the document, (P,) each."""

@@ -85,7 +85,7 @@ class Readings:
 def area_hashes(requests: Sequence[str]) -> Terms:
     """The hash of each request's area, 0 if it names none."""
     areas = [area(request) for request in requests]
-    return np.where([bool(found) for found in areas], word_hashes(areas), np.uint64(0))
+    return np.where([bool(named) for named in areas], word_hashes(areas), np.uint64(0))
 
 
 def area(request: str) -> str:

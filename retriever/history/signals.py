@@ -109,9 +109,9 @@ class SignalIndex:
         self._order = oldest_first(documents)
         self._documents = [documents[place] for place in self._order]
         self._readings = self._read(previous)
-        times = [math.nan if each.timestamp is None else each.timestamp for each in self._documents]
+        times = [math.nan if document.timestamp is None else document.timestamp for document in self._documents]
         self._times = np.array(times)  # (C,)
-        self._has_request = np.array([bool(each.request) for each in self._documents], np.float32)
+        self._has_request = np.array([bool(document.request) for document in self._documents], np.float32)
         self._log_words = np.log1p(self._readings.words.lengths)
         self._beginnings = [request[:COMPARED_LETTERS] for request in self._readings.requests]
         self._texts = BM25Index(self._readings.words)
@@ -128,7 +128,7 @@ class SignalIndex:
         if previous is not None:
             readings = previous._readings
             embedded = readings.embedded
-            rows = {content(each): row for row, each in enumerate(previous._documents) if embedded[row]}
+            rows = {content(document): row for row, document in enumerate(previous._documents) if embedded[row]}
         new = {content(document): document for document in self._documents if content(document) not in rows}
         if new:
             fresh = Readings.of(list(new.values()), self._encoder, self._weights)
@@ -157,16 +157,16 @@ class SignalIndex:
         """The better of the request's cosines with each text and with its own request, (C,), in the documents' order;
         NaN where an embedding is not there yet."""
         vector = self._vector(request)  # (E,)
-        found = np.empty(len(self._order), np.float32)
-        found[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
-        return found
+        cosines = np.empty(len(self._order), np.float32)
+        cosines[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
+        return cosines
 
     def _signals(self, request: Request, vector: Floats) -> Floats:
         """(C, S); NaN where a signal needs an embedding that is not there yet."""
-        found = self._likeness(request, vector) | self._age(request)
-        likeness = found["letters_request"] + np.nan_to_num(found["cosine_request"])
+        signals = self._likeness(request, vector) | self._age(request)
+        likeness = signals["letters_request"] + np.nan_to_num(signals["cosine_request"])
         copies = self._copies.copies(likeness.astype(np.float32))
-        found |= {
+        signals |= {
             "similar_copies": copies.similar,
             "recent_copies": copies.recent,
             "most_copied": copies.most,
@@ -187,14 +187,14 @@ class SignalIndex:
             if name in of_all:
                 row[:] = of_all[name]
             elif name.endswith("_below_best"):
-                own = found[name.removesuffix("_below_best")]
+                own = signals[name.removesuffix("_below_best")]
                 row[:] = own - _best(own)
             elif name == "log_gap_above_least":
-                row[:] = found["log_gap"] - found["log_gap"].min()
+                row[:] = signals["log_gap"] - signals["log_gap"].min()
             elif name.startswith("best_"):
-                row[:] = _best(found[name.removeprefix("best_")])
+                row[:] = _best(signals[name.removeprefix("best_")])
             else:
-                row[:] = found[name]
+                row[:] = signals[name]
         columns = np.empty((len(self._order), len(NAMES)), np.float32)
         columns[self._order] = rows.T
         return columns
@@ -202,7 +202,7 @@ class SignalIndex:
     def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
         """Likeness of the request to each text and to the request that the text answered."""
         asked = words(request.text)
-        hashed, said, own = word_hashes(asked), " ".join(asked), self._readings
+        hashed, joined, own = word_hashes(asked), " ".join(asked), self._readings
         times = Counter(asked)  # (Q,)
         different, counts = word_hashes(times), np.array(list(times.values()))
         weights = self._weights.of(list(times))
@@ -218,8 +218,8 @@ class SignalIndex:
             "overlap_request": shared / weight,
             "covered_request": shared / np.maximum(own.request_weights, 1e-6),
             "same_area": self._same_area(request),
-            "trigrams_request": self._shared_triples(said),
-            "letters_request": self._alike_by_letters(said),
+            "trigrams_request": self._shared_triples(joined),
+            "letters_request": self._alike_by_letters(joined),
             "prefix_words": np.log1p(own.request_words.common_beginnings(hashed).astype(np.float32)),
             "suffix_words": np.log1p(own.request_words.common_ends(hashed).astype(np.float32)),
         }
@@ -228,19 +228,19 @@ class SignalIndex:
         wanted = area_hashes([request.text])
         return np.asarray((self._readings.areas == wanted) & (wanted != 0), np.float32)
 
-    def _shared_triples(self, said: str) -> Floats:
+    def _shared_triples(self, asked: str) -> Floats:
         """The runs of three letters that the request and the documents' own share, of those of either, (C,)."""
-        wanted = np.unique(letter_triples([said])[0])
+        wanted = np.unique(letter_triples([asked])[0])
         shared = self._letters.find(wanted).terms()
         either = len(wanted) + self._different_letters - shared
         return np.asarray(shared / np.maximum(either, 1), np.float32)
 
-    def _alike_by_letters(self, said: str) -> Floats:
+    def _alike_by_letters(self, asked: str) -> Floats:
         """Likeness, letter by letter, of the request to the documents' own requests, 0 to 1, (C,)."""
-        if not said:  # else the library would find it the same as the request of a document without one
+        if not asked:  # else the library would find it the same as the request of a document without one
             return np.zeros(len(self._order), np.float32)
-        found = process.cdist([said[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
-        return np.asarray(found / np.float32(100), np.float32)
+        ratios = process.cdist([asked[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
+        return np.asarray(ratios / np.float32(100), np.float32)
 
     def _age(self, request: Request) -> dict[str, Floats]:
         """The time from each text to the request, and the number of texts written since."""

@@ -55,8 +55,8 @@ def better_in(
 ) -> float:
     """The share of resamples of users in which ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
     bootstrap = Bootstrap(users, seed=seed)
-    one, other = (qualities(bootstrap, each, gains) for each in (scores, others))
-    return float((one > other).mean())
+    own, theirs = (qualities(bootstrap, compared, gains) for compared in (scores, others))
+    return float((own > theirs).mean())
 
 
 def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
@@ -123,7 +123,7 @@ def floors(
     """
     top, _ = best_of(scores, gains)
     kind = np.asarray(kinds)
-    seconds = [np.sort(top[kind == each]) for each in np.unique(kind)]
+    seconds = [np.sort(top[kind == of_kind]) for of_kind in np.unique(kind)]
     return (
         floor_of(np.concatenate(scores), np.concatenate(gains)),
         min(float(own[int(ASKED * len(own))]) for own in seconds),

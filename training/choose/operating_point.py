@@ -122,14 +122,14 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
 
 def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | None) -> tuple[str | None, dict[str, Any]]:
     """The chat model of an earlier choice of theta and the artifact's account of it, one without a name for any."""
-    kept: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}
+    curves: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}
     if THETA.name in training:
-        kept[None] = training[THETA.name]
-    if chat_model is None and len(kept) == 1:
-        return next(iter(kept.items()))
-    account = kept.get(chat_model, kept.get(None))
+        curves[None] = training[THETA.name]
+    if chat_model is None and len(curves) == 1:
+        return next(iter(curves.items()))
+    account = curves.get(chat_model, curves.get(None))
     if account is None or chat_model is None:
-        names = ", ".join(f"'{name}'" for name in kept if name is not None)
+        names = ", ".join(f"'{name}'" for name in curves if name is not None)
         raise InputError(
             f"{folder}: keeps curves of theta for {names or 'no chat model'}; name one of them with --chat-model, or a "
             "report with --revision.",

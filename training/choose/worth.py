@@ -42,19 +42,19 @@ class Worth:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why not to use it, each a clause; empty where nothing speaks against it."""
-        found = []
+        clauses = []
         if not self.own:
-            found.append("nothing was left to choose by but what it was trained on")
+            clauses.append("nothing was left to choose by but what it was trained on")
         if self.requests < LEAST_REQUESTS:
-            found.append(
+            clauses.append(
                 f"{self.requests} scored request{'s' * (self.requests != 1)} to choose by, fewer than {LEAST_REQUESTS}"
             )
         if self.better_in < SURE:
-            found.append(
+            clauses.append(
                 f"not surely better than {self.baseline} on dev: {self.top1_gain:.1f} nats and "
                 f"{self.baseline_top1_gain:.1f}, better in {self.better_in:.0%} of resamples"
             )
-        return tuple(found)
+        return tuple(clauses)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,10 +64,10 @@ def worth_on(scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder,
     """Compare with the baselines on dev's requests; ``scores`` are those of each request's candidates, (C,) each."""
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
-    others = {
-        retriever.name: best_of([retriever.index(each.documents).scores(each.request) for each in dev], gains)[1]
-        for retriever in (BM25Retriever(), DenseRetriever(encoder), RecentRetriever())
-    }
+    others = {}
+    for retriever in (BM25Retriever(), DenseRetriever(encoder), RecentRetriever()):
+        own_scores = [retriever.index(example.documents).scores(example.request) for example in dev]
+        _, others[retriever.name] = best_of(own_scores, gains)
     best = max(others, key=lambda name: float(others[name].mean()))
     bootstrap = Bootstrap(clusters_of(dev), seed=seed)
     more = bootstrap.mean((chosen - others[best]).astype(np.float64))

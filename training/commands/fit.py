@@ -65,9 +65,9 @@ def fit(
     for name in selection.given():
         if groups is not None:
             raise InputError(f"--{name}: is what --groups was selected with; leave one of them out.", param=name)
-    given = asdict(fitting) | asdict(choices)
-    names = [each.name for each in CHOICES if each.name in given]
-    chosen = choices_of(preset, {name: given.pop(name) for name in names})
+    values = asdict(fitting) | asdict(choices)
+    names = [choice.name for choice in CHOICES if choice.name in values]
+    chosen = choices_of(preset, {name: values.pop(name) for name in names})
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),
@@ -79,7 +79,7 @@ def fit(
         keep_cross_encoder=keep_cross_encoder,
         preset=preset,
         **{name: chosen[name] for name in names},
-        **given,
+        **values,
         **asdict(selection.options(run.seed)),
         device=run.device,
     )

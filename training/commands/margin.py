@@ -37,9 +37,9 @@ def margin(
 
     check_writable("--json", json)
     chosen = set_margin(model, shown, metric)
-    said = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
+    choice = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
     typer.echo(
-        f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} with all documents; "
+        f"{choice}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} with all documents; "
         f"{chosen.extent:.1f} shown",
         err=True,
     )

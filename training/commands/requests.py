@@ -51,8 +51,8 @@ def requests(
     console = Console(stderr=True)
     model = make_chat_model(settings, in_flight=max_in_flight)
     file = out.with_suffix(".replies")
-    with alone_with(file, "out"), open_replies(file, "out") as kept:
-        replies = RequestReplies(kept, model)
+    with alone_with(file, "out"), open_replies(file, "out") as store:
+        replies = RequestReplies(store, model)
         with progress_of("asking", len(texts), console) as advance:
             advance(sum(replies.find(text) is not None for text in texts), False)
             in_flight = calls_at_once(settings, max_in_flight)

@@ -31,7 +31,7 @@ EXAMPLES = """Examples:
   pearl train retriever --history h.jsonl.gz --y0 median --max-tokens 256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
 
-""" + choices_help({each.name for each in CHOICES})
+""" + choices_help({choice.name for choice in CHOICES})
 
 
 @bundled
@@ -67,8 +67,8 @@ def retriever(
     from training.recipe import train_retriever
 
     check_metric(metric)
-    given = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
-    chosen = choices_of(preset, {each.name: given.pop(each.name) for each in CHOICES})
+    values = asdict(auxiliary) | asdict(scored) | asdict(fitting) | asdict(choices)
+    chosen = choices_of(preset, {choice.name: values.pop(choice.name) for choice in CHOICES})
     if chosen["candidates"] in (1, 2):
         raise InputError(f"--candidates {chosen['candidates']}: give at least 3, or 0 for all.", param="candidates")
     targets = chosen.pop("targets")
@@ -86,7 +86,7 @@ def retriever(
         preset=preset,
         plans=PLANS | {TRAIN: replace(PLANS[TRAIN], targets=targets)},
         **chosen,
-        **given | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
+        **values | {"budget_minutes": minutes * TRAINED if minutes and llm else minutes},
         **asdict(selection.options(run.seed)),
         device=run.device,
     )

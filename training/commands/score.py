@@ -66,9 +66,9 @@ def score(
     if gains is not None:
         check_file("gains", gains)
     check_split(split)
-    given = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
+    values = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
     own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}
-    chosen = choices_of(preset or CORRECTED, own | {name: value for name, value in given.items() if value is not None})
+    chosen = choices_of(preset or CORRECTED, own | {name: value for name, value in values.items() if value is not None})
     prompts = auxiliary_template(auxiliary.template)
     histories = read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)

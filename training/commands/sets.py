@@ -97,5 +97,5 @@ def sets(
     with alone_in(folder, "out"):
         with progress_of("measuring", sum(unit.size for unit in units), console) as advance:
             score_units(units, lambda: SetScorer(scorer), folder, description, advance)
-        found = write_sets(units, folder, out)
-    console.print(f"{found:,} sets of {len(units):,} requests in {out}")
+        written = write_sets(units, folder, out)
+    console.print(f"{written:,} sets of {len(units):,} requests in {out}")

@@ -40,9 +40,9 @@ def threshold(
 
     check_writable("--json", json)
     chosen = set_threshold(model, revision, metric, chat_model)
-    said = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
+    choice = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     typer.echo(
-        f"{said}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "
+        f"{choice}: {metric} {chosen.value:.4f} at best, {chosen.unchanged:.4f} without revision; "
         f"{chosen.extent:.0%} of the drafts revised",
         err=True,
     )

@@ -35,11 +35,13 @@ class Division:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS) -> Division:
+    def of(
+        cls, examples: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS
+    ) -> Division:
         """A division of each split's examples; ``unscored``: splits for which the budget ended too early; ``way``: how
         they were made. Raises InputError for none.
         """
-        learned = next((split for split in SPLITS if found.get(split)), None)
+        learned = next((split for split in SPLITS if examples.get(split)), None)
         if learned is None:
             raise InputError(
                 "There is no scored request to learn from: no user has enough documents, or the budget ended before "
@@ -50,8 +52,8 @@ class Division:
         if learned != TRAIN:
             why = f"{OVER[way]} of the training split" if TRAIN in unscored else NOTHING_TO_LEARN_FROM[way]
             notes.append(f"{why}: learned from those of '{learned}'")
-        dev = found.get(DEV, []) if learned == TRAIN else []
+        dev = examples.get(DEV, []) if learned == TRAIN else []
         if not dev:
             why = f"{OVER[way]} to choose by" if learned == TRAIN and DEV in unscored else NOTHING_TO_CHOOSE_BY[way]
             notes.append(f"{why}: y0, tau and early stopping were chosen on {SAME[way]}")
-        return cls(learned, DEV if dev else learned, found[learned], dev or found[learned], way, tuple(notes))
+        return cls(learned, DEV if dev else learned, examples[learned], dev or examples[learned], way, tuple(notes))

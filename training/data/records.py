@@ -65,7 +65,7 @@ class Group:
 def clusters_of(examples: Sequence[Example]) -> list[str]:
     """The cluster of each example for resampling: its user, or its request if all are of one user."""
     users = [example.user_id for example in examples]
-    return users if len(set(users)) > 1 else [f"{each.user_id} {each.request_id}" for each in examples]
+    return users if len(set(users)) > 1 else [f"{example.user_id} {example.request_id}" for example in examples]
 
 
 def check_gains(examples: Sequence[Example], called: str) -> None:

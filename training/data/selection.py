@@ -43,9 +43,9 @@ class Selection:
 
 def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
     """Algorithm 1. Raises InputError for a gain that is not a number."""
-    kept = select_requests(examples, options.share)
-    groups = select_groups(kept, positives=options.positives, negatives=options.negatives, seed=options.seed)
-    return Selection(kept, groups)
+    requests = select_requests(examples, options.share)
+    groups = select_groups(requests, positives=options.positives, negatives=options.negatives, seed=options.seed)
+    return Selection(requests, groups)
 
 
 def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
@@ -62,12 +62,12 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
                 "number; score it again.",
                 code="not_finite",
             )
-    kept = set()
+    keys = set()
     for domain in {example.domain for example in examples}:
         own = [example for example in examples if example.domain == domain]
         ranked = sorted(own, key=lambda example: (-float(example.gains.max()), *example.key))
-        kept |= {example.key for example in ranked[: math.ceil(len(own) * share)]}
-    return [example for example in examples if example.key in kept]
+        keys |= {example.key for example in ranked[: math.ceil(len(own) * share)]}
+    return [example for example in examples if example.key in keys]
 
 
 def select_groups(

@@ -17,7 +17,7 @@ def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping
     """The way to split the histories: by users, or by time if a split has no user with a request and ``least``
     documents before it."""
     for split in SPLITS:
-        users = [each for own in histories for each in users_of(own, split).items()]
+        users = [entry for own in histories for entry in users_of(own, split).items()]
         if not any(partition(user, own, way=ROLLING, least=least[split], seed=seed) for user, own in users):
             return BY_TIME
     return BY_USERS
@@ -34,8 +34,8 @@ def written_in(
     """The documents to learn from in a split: all texts of its users, or by time all texts until its end."""
     if way == BY_USERS or split is None:
         return users_of(histories, split)
-    found: dict[str, Sequence[Document]] = {}
+    written: dict[str, Sequence[Document]] = {}
     for user, documents in histories.items():
         _, end = PARTS[split].places(len(documents))
-        found[user] = in_order(user, documents, seed)[:end]
-    return found
+        written[user] = in_order(user, documents, seed)[:end]
+    return written

@@ -157,13 +157,13 @@ def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path)
 
 def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path) -> set[str]:
     """The splits without a score though somebody has enough documents: the budget ended before."""
-    found = set()
+    unscored = set()
     for split in splits:
         read = [read_scores(scores_file(folder, corpus.name, split)) for corpus in corpora]
         enough = any("options" in description for _, description in read)
         if enough and not any(table.num_rows for table, _ in read):
-            found.add(split)
-    return found
+            unscored.add(split)
+    return unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
     Raises InputError where two were scored by different models or split in different ways, and where one was scored
     with two templates: no gain then compares with the others.
     """
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     models: dict[str, str] = {}
     for corpus in corpora:
         prompts = set()
@@ -195,13 +195,13 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             prompts.add(json.dumps(description.get("template"), sort_keys=True))
             models.setdefault(json.dumps([description.get(name) for name in ALIKE], sort_keys=True), corpus.name)
             way = str(options.get("way", BY_USERS))
-            found.setdefault(corpus.name, Origin(str(description["model"]), str(options["template"]), way, options))
+            origins.setdefault(corpus.name, Origin(str(description["model"]), str(options["template"]), way, options))
         if len(models) > 1:
             raise _scored_otherwise(folder, tuple(dict.fromkeys(models.values())), "another auxiliary model")
         if len(prompts) > 1:
             raise _scored_otherwise(folder, (corpus.name,), "another template in each split")
-    by_time = [name for name, origin in found.items() if origin.way == BY_TIME]
-    if by_time and len(by_time) < len(found):
+    by_time = [name for name, origin in origins.items() if origin.way == BY_TIME]
+    if by_time and len(by_time) < len(origins):
         name = by_time[0]
         users = next(len(corpus.histories) for corpus in corpora if corpus.name == name)
         raise InputError(
@@ -210,7 +210,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             param="history",
             code="other_split",
         )
-    return found
+    return origins
 
 
 def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputError:

@@ -52,14 +52,14 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
     """
     tables, descriptions = zip(*(read_scores(path) for path in paths), strict=True)
     _check_alike(paths, descriptions)
-    found = [
+    scored = [
         [
-            replace(each, domain=description.get("history_sha256", ""))
-            for each in scored_requests(table, options.normalize)
+            replace(example, domain=description.get("history_sha256", ""))
+            for example in scored_requests(table, options.normalize)
         ]
         for table, description in zip(tables, descriptions, strict=True)
     ]
-    requests = _all_requests(paths, found)
+    requests = _all_requests(paths, scored)
     selection = select(requests, options)
     if not selection.groups:
         raise InputError(
@@ -97,15 +97,15 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
                 )
 
 
-def _all_requests(paths: Sequence[Path], found: Sequence[list[Example]]) -> list[Example]:
+def _all_requests(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[Example]:
     """The requests of all files. Ids tell one user's documents apart within one file only, so a user has one file."""
     seen: dict[str, Path] = {}
-    for path, requests in zip(paths, found, strict=True):
+    for path, requests in zip(paths, of_files, strict=True):
         for user in {request.user_id for request in requests}:
             if user in seen:
                 raise InputError(f"{path}: holds user '{user}', and so does {seen[user]}.", code="user_twice")
             seen[user] = path
-    return [request for requests in found for request in requests]
+    return [request for requests in of_files for request in requests]
 
 
 def write_groups(made: GroupFile, out: Path) -> None:
@@ -153,18 +153,18 @@ def selection_among(made: GroupFile, examples: Sequence[Example], corpora: Seque
         for corpus in corpora
         if example.user_id.startswith(f"{corpus}:")
     }
-    groups, kept = [], set()
+    groups, keys = [], set()
     for group in made.groups:
         example = known.get((group.user_id, group.request_id))
         places = {} if example is None else {document.id: place for place, document in enumerate(example.documents)}
         if example is None or not all(document.id in places for document in group.documents):
             raise _other_scores(path, group, "is not among the requests to train on")
-        found = example.group([places[document.id] for document in group.documents])
-        if not np.allclose(found.gains, group.gains, rtol=0.0, atol=CLOSE):
+        chosen = example.group([places[document.id] for document in group.documents])
+        if not np.allclose(chosen.gains, group.gains, rtol=0.0, atol=CLOSE):
             raise _other_scores(path, group, "has other gains")
-        groups.append(found)
-        kept.add(example.key)
-    return Selection([example for example in examples if example.key in kept], groups)
+        groups.append(chosen)
+        keys.add(example.key)
+    return Selection([example for example in examples if example.key in keys], groups)
 
 
 def _other_scores(path: Path, group: Group, problem: str) -> InputError:

@@ -58,13 +58,13 @@ class SplitScoring:
             seed=options.seed,
             way=self.way,
         )
-        found: list[Example] = []
+        examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
             left = self._budget.left(since + (until - since) * number / len(corpora))
-            found += corpus.scored(
+            examples += corpus.scored(
                 extent, lambda: self._model, options.work, left, self._console, options.normalize, least
             )
-        return found
+        return examples
 
 
 def write_gains_of(

@@ -79,22 +79,22 @@ def likenesses(example: Example, encoder: Encoder, weights: WordWeights) -> NDAr
     wanted = words(example.target)[:TARGET_WORDS]
     pairs, triples = _ngrams(wanted)
     vectors = encoder.encode_documents([example.target, *(document.text for document in example.documents)])
-    found = np.zeros((len(example.documents), LIKENESSES))
+    likenesses = np.zeros((len(example.documents), LIKENESSES))
     for row, document in enumerate(example.documents):
-        said = words(document.text)[:DOCUMENT_WORDS]
-        own_pairs, own_triples = _ngrams(said)
-        shared = frozenset(wanted).intersection(said)
+        own_words = words(document.text)[:DOCUMENT_WORDS]
+        own_pairs, own_triples = _ngrams(own_words)
+        shared = frozenset(wanted).intersection(own_words)
         new = shared - asked
-        found[row] = (
+        likenesses[row] = (
             len(pairs & own_pairs),
             len(triples & own_triples),
             weights.sum(shared),
             weights.sum(new),
             len(new),
             vectors[0] @ vectors[row + 1],
-            len(set(said)),
+            len(set(own_words)),
         )
-    return found
+    return likenesses
 
 
 def _ngrams(text: Sequence[str]) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:

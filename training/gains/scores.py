@@ -72,14 +72,14 @@ def read_table(path: Path) -> pa.Table:
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
     """The file's requests with their gains in nats, or nats a token; their documents are known by id alone."""
     check_normalize(normalize)
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
     for row in table.to_pylist():
         gain = row["log_p_with"] - row["log_p_without"]
         if normalize == MEAN:
             gain /= row["target_tokens"]
         request = row["user_id"], row["request_id"]
-        found.setdefault(request, {})[row["document_id"]] = gain
+        gains_of.setdefault(request, {})[row["document_id"]] = gain
         tokens[request] = row["target_tokens"]
     return [
         Example(
@@ -90,7 +90,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
             gains=np.array(list(gains.values()), np.float64),
             target_tokens=tokens[key],
         )
-        for key, gains in found.items()
+        for key, gains in gains_of.items()
     ]
 
 

@@ -43,11 +43,11 @@ def few_shot_examples(
     texts = sorted({document.text for documents in writers.values() for document in documents})
     draw = random.Random(f"{options.seed}:examples")
     drawn = draw.sample(texts, min(options.examples, len(texts)))
-    kept = [text for text in drawn if text not in targets]
+    examples = [text for text in drawn if text not in targets]
     # drawn a second time, so that examples which are no targets are the same whatever the targets are
-    others = [text for text in texts if text not in targets and text not in kept]
-    kept += draw.sample(others, min(len(drawn) - len(kept), len(others)))
-    return tuple(kept or drawn)
+    others = [text for text in texts if text not in targets and text not in examples]
+    examples += draw.sample(others, min(len(drawn) - len(examples), len(others)))
+    return tuple(examples or drawn)
 
 
 def prepared(
@@ -91,9 +91,16 @@ class Scorer:
             keys.append((document.id, mine))
         rows = []
         for (document_id, mine), scored in zip(keys, self.model.likelihoods(groups), strict=True):
-            for request_id, found in zip(mine, scored, strict=True):
+            for request_id, likelihood in zip(mine, scored, strict=True):
                 rows.append(
-                    (unit.user_id, request_id, document_id, found.total, without[request_id].total, found.tokens)
+                    (
+                        unit.user_id,
+                        request_id,
+                        document_id,
+                        likelihood.total,
+                        without[request_id].total,
+                        likelihood.tokens,
+                    )
                 )
         self.check_finite((number for row in rows for number in row[3:5]), unit.user_id)
         columns = list(zip(*rows, strict=True))
@@ -115,13 +122,13 @@ class Scorer:
 
     def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
         """log p(t given q) of a user's requests."""
-        known = {id: found for id, (user, found) in self._without.items() if user == user_id}
+        known = {id: likelihood for id, (user, likelihood) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)
         group = Group(tuple(tuple(self.model.encode(text)) for text in prompts), tuple(targets[id] for id in missing))
         if missing:  # all begin with the same examples
             known |= zip(missing, self.model.likelihoods([group])[0], strict=True)
-        self._without = {id: (user_id, found) for id, found in known.items()}
+        self._without = {id: (user_id, likelihood) for id, likelihood in known.items()}
         return known
 
     def check_finite(self, likelihoods: Iterable[float], user_id: str) -> None:
@@ -142,14 +149,14 @@ def describe(
     model: AuxiliaryModel, template: AuxiliaryTemplate, options: ScoringOptions, history: str
 ) -> dict[str, object]:
     """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
-    told = asdict(options)
+    fields = asdict(options)
     if options.way == BY_USERS:
-        del told["way"]  # as earlier versions had it, whose scores are these
+        del fields["way"]  # as earlier versions had it, whose scores are these
     return {
         "model": model.name,
         "fingerprint": model.fingerprint,
         "template": asdict(template),
-        "options": told,
+        "options": fields,
         "history_sha256": history,
     }
 

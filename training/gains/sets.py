@@ -76,8 +76,8 @@ def plan_sets(
                 f"{number:06d}-{place:04d}",
                 part.user_id,
                 target,
-                tuple(each.document for each in best),
-                tuple(each.score for each in best),
+                tuple(scored.document for scored in best),
+                tuple(scored.score for scored in best),
             )
 
 
@@ -97,9 +97,11 @@ class SetScorer:
             [scorer.prompts([unit.documents[place] for place in places], [request])[0] for places in group]
             for group in groups
         ]
-        found = scorer.model.likelihoods([Group(tuple(mine), (target,) * len(mine)) for mine in prompts])
+        likelihoods = scorer.model.likelihoods([Group(tuple(mine), (target,) * len(mine)) for mine in prompts])
         without = scorer.without(unit.user_id, {unit.target.id: target}, {unit.target.id: request})[unit.target.id]
-        scorer.check_finite([without.total, *(each.total for mine in found for each in mine)], unit.user_id)
+        scorer.check_finite(
+            [without.total, *(likelihood.total for mine in likelihoods for likelihood in mine)], unit.user_id
+        )
         rows = [
             {
                 "user_id": unit.user_id,
@@ -109,7 +111,7 @@ class SetScorer:
                 "log_p_without": without.total,
                 "target_tokens": likelihood.tokens,
             }
-            for group, scored in zip(groups, found, strict=True)
+            for group, scored in zip(groups, likelihoods, strict=True)
             for places, likelihood in zip(group, scored, strict=True)
         ]
         return pa.Table.from_pylist(rows, SCHEMA)

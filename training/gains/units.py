@@ -71,7 +71,7 @@ def plan_units(histories: dict[str, list[Document]], options: ScoringOptions) ->
     ]
     return [
         unit
-        for place, number, piece in sorted(pieces, key=lambda each: each[:2])
+        for place, number, piece in sorted(pieces, key=lambda numbered: numbered[:2])
         for unit in _units(f"{number:06d}-{place:04d}", piece, options)
     ]
 

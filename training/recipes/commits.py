@@ -51,19 +51,19 @@ def main() -> None:
         help="budget for everything; writes an artifact from what is done by then",
     )
     parser.add_argument("--drafted", type=int, default=200, help="draft at most this many test requests")
-    given = parser.parse_args()
-    if given.budget_minutes < LEAST_MINUTES:
-        parser.error(f"--budget-minutes {given.budget_minutes:g}: it takes {LEAST_MINUTES} at least")
-    budget = Budget(given.budget_minutes)
-    work, out = given.work, given.out.resolve()
-    histories = {name: given.data / f"{name}.jsonl.gz" for name in CORPORA}
+    options = parser.parse_args()
+    if options.budget_minutes < LEAST_MINUTES:
+        parser.error(f"--budget-minutes {options.budget_minutes:g}: it takes {LEAST_MINUTES} at least")
+    budget = Budget(options.budget_minutes)
+    work, out = options.work, options.out.resolve()
+    histories = {name: options.data / f"{name}.jsonl.gz" for name in CORPORA}
     both = [part for path in histories.values() for part in ("--history", path)]
     fitted = ["--work", work]
     os.chdir(ROOT)  # names in the results are relative to the repository
     RESULTS.mkdir(parents=True, exist_ok=True)
 
     # the artifact that ships
-    minutes = ("--budget-minutes", given.budget_minutes * TRAINED)
+    minutes = ("--budget-minutes", options.budget_minutes * TRAINED)
     pearl("train", "retriever", *both, *fitted, "--template", "commit", *minutes, "--llm", "embedded", "--out", out)
 
     # its ablations and baselines, from the same scores
@@ -71,7 +71,7 @@ def main() -> None:
     for name, loss in (("first-stage", "calibrated"), ("plain-kl", "kl"), ("distill", "distill")):
         pearl("train", "fit", *both, *fitted, "--first-stage-only", "--loss", loss, "--out", models / name)
     # with the cross-encoder, whatever dev made of it: python -m benchmarks cascade
-    minutes = ("--budget-minutes", given.budget_minutes * COMPARED)
+    minutes = ("--budget-minutes", options.budget_minutes * COMPARED)
     pearl("train", "fit", *both, *fitted, *minutes, "--keep-cross-encoder", "--out", models / "two-stages")
     # last: with more time than the warm start had it is trained again, and so would be what starts from it
     pearl("train", "fit", *both, *fitted, *minutes, "--loss", "relevance", "--out", models / "relevance-ce")
@@ -94,7 +94,7 @@ def main() -> None:
     pearl("eval", "calibration", *all_of_them, *compared, *calibration)
 
     # what the embedded model writes with it: drafts as the service writes them, up to 300 words, with its margin
-    written = ["--template", "commit", "--limit", given.drafted, "--generations", work / "generations.sqlite"]
+    written = ["--template", "commit", "--limit", options.drafted, "--generations", work / "generations.sqlite"]
     drafted = [*named(shipped), *baselines, *named(*BESIDE), "--k-shot"]
     minutes = ("--budget-minutes", budget.minutes_until(DRAFTED))
     pearl("eval", "generation", *all_of_them, *drafted, *written, *minutes, "--json", RESULTS / "generation.json")

@@ -50,9 +50,9 @@ DOMAINS = (
 LEAST = {"train": 8, "dev": 8, "test": 12}  # candidates of a request
 
 
-def pearl(*arguments: object) -> None:
+def pearl(*words: object) -> None:
     """Run a command as a user does; the recipe ends where one fails."""
-    line = [str(argument) for argument in arguments]
+    line = [str(word) for word in words]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
     subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
 
@@ -79,9 +79,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--work", type=Path, default=Path("work/domains"))
     parser.add_argument("--fit-minutes", type=float, default=12, help="budget of each fit, for embedding and fitting")
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.chdir(ROOT)  # names in the results are relative to the repository
-    work, data = given.work, given.data
+    work, data = options.work, options.data
 
     # equation 1, for each domain with the template that goes with it
     for domain in DOMAINS:
@@ -92,36 +92,36 @@ def main() -> None:
                 continue
             extent: list[object] = ["--targets", targets, "--least-candidates", LEAST[split], "--candidates", 12]
             extent += [] if users is None else ["--users", users]
-            told = ["--history", data / domain.file, "--template", domain.template, "--partition", "rolling", *extent]
-            pearl("train", "score", *told, "--split", split, "--out", out, "--gains", gains)
+            words = ["--history", data / domain.file, "--template", domain.template, "--partition", "rolling", *extent]
+            pearl("train", "score", *words, "--split", split, "--out", out, "--gains", gains)
 
     # on all of them, and on all but one
-    minutes = ("--budget-minutes", given.fit_minutes)
+    minutes = ("--budget-minutes", options.fit_minutes)
     for left_out in (None, *DOMAINS):
         learned = [domain for domain in DOMAINS if domain is not left_out]
         name = ALL if left_out is None else f"without-{left_out.name}"
         if (work / "models" / name / "artifact.json").exists():
             continue
-        told = [part for domain in learned for part in ("--history", data / domain.file)]
+        words = [part for domain in learned for part in ("--history", data / domain.file)]
         for split in ("train", "dev", "test") if left_out is None else ("train", "dev"):
-            told += [part for domain in learned for part in ("--scores", work / f"{domain.name}-{split}.parquet")]
-        told += ["--work", work / "fit", "--proxies", PROXIES, "--first-stage-only", *minutes]
-        pearl("train", "fit", *told, "--out", work / "models" / name)
+            words += [part for domain in learned for part in ("--scores", work / f"{domain.name}-{split}.parquet")]
+        words += ["--work", work / "fit", "--proxies", PROXIES, "--first-stage-only", *minutes]
+        pearl("train", "fit", *words, "--out", work / "models" / name)
 
     # each domain's test users, with the model of all domains, the one that never saw it, and every baseline
     for domain in DOMAINS:
         models = [work / "models" / ALL, work / "models" / f"without-{domain.name}", *BASELINES]
-        told = [part for model in models for part in ("--model", model)]
+        words = [part for model in models for part in ("--model", model)]
         gains = work / f"{domain.name}-test.jsonl.gz"
-        pearl("eval", "retrieval", "--gains", gains, *told, "--json", report_of(work, domain))
+        pearl("eval", "retrieval", "--gains", gains, *words, "--json", report_of(work, domain))
         # the cosines under the larger encoder, which needs its extra: pip install 'pearl[mpnet]'
-        told = ["--encoder", MPNET, *(part for model in COSINES for part in ("--model", model))]
-        pearl("eval", "retrieval", "--gains", gains, *told, "--json", report_of(work, domain, MPNET))
-    found = []
+        words = ["--encoder", MPNET, *(part for model in COSINES for part in ("--model", model))]
+        pearl("eval", "retrieval", "--gains", gains, *words, "--json", report_of(work, domain, MPNET))
+    reports = []
     for domain in DOMAINS:
         own, mpnet = (json.loads(report_of(work, domain, encoder).read_text()) for encoder in ("", MPNET))
-        found.append({"domain": domain.name, **compact(own), MPNET: compact(mpnet)})
-    write_json(str(RESULTS / "domains.json"), {"domains": found})
+        reports.append({"domain": domain.name, **compact(own), MPNET: compact(mpnet)})
+    write_json(str(RESULTS / "domains.json"), {"domains": reports})
     subprocess.run([sys.executable, "docs/generate.py"], check=True)
 
 

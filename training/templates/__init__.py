@@ -57,9 +57,9 @@ def auxiliary_template(name: str) -> AuxiliaryTemplate:
 
 
 def _check_slots(source: Path, field: str, text: str, needed: set[str], more: set[str]) -> None:
-    found = set(SLOT.findall(text))
-    for slot in sorted(needed - found):
+    slots = set(SLOT.findall(text))
+    for slot in sorted(needed - slots):
         raise InputError(f"{source}: '{field}' lacks the slot {{{slot}}}.", param=field)
-    for slot in sorted(found - needed - more):
+    for slot in sorted(slots - needed - more):
         known = ", ".join(f"{{{name}}}" for name in sorted(needed | more))
         raise InputError(f"{source}: '{field}' has no slot {{{slot}}}; there are {known}.", param=field)
