@@ -27,7 +27,7 @@ from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import Encoder, encoder_option
-from retriever.models.files import carried_files, check_carried
+from retriever.models.files import carried_files, check_carried, manifest_content
 
 FORMAT = 1
 MANIFEST = "artifact.json"
@@ -144,20 +144,11 @@ def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectat
 
 def read_manifest(folder: Path) -> Artifact:
     """The manifest of an artifact's folder. Raises InputError if the folder is no artifact or has another format."""
-    try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
-            code="not_an_artifact",
-        ) from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / MANIFEST}: cannot be read: {error}", code="damaged_file") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(
-            f"{folder}: the artifact's format is not {FORMAT}; train it again with this version.",
-            code="other_format",
-        )
+    missing = InputError(
+        f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
+        code="not_an_artifact",
+    )
+    content = manifest_content(folder / MANIFEST, FORMAT, missing)
     try:
         records: dict[str, Any] = {
             "signals": tuple(content["signals"]),
@@ -172,7 +163,7 @@ def read_manifest(folder: Path) -> Artifact:
         if content.get("helps") is not None:
             records["helps"] = Helps(**content["helps"])
         artifact = Artifact(**content | records)  # JSON knows lists and objects alone
-    except (TypeError, KeyError) as error:
+    except (AttributeError, TypeError, KeyError) as error:
         raise InputError(
             f"{folder / MANIFEST}: does not have the fields of this version: {error}", code="damaged_file"
         ) from error

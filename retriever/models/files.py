@@ -1,11 +1,13 @@
 """Digests: of the weights behind a model's name, so that results of other weights are not taken for theirs, and of the
-files that an artifact carries."""
+files that an artifact carries; and the manifest that lists these."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
@@ -29,11 +31,11 @@ def model_fingerprint(name: str) -> str:
 
 def folder_digest(folder: Path) -> str:
     """One digest of a model's configuration, vocabulary and weights."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
-        found.update(f"{path.relative_to(folder).as_posix()}:".encode())
-        found.update(bytes.fromhex(file_digest(path)))
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}:".encode())
+        digest.update(bytes.fromhex(file_digest(path)))
+    return digest.hexdigest()
 
 
 def file_digest(path: Path) -> str:
@@ -63,6 +65,23 @@ def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str],
     foreign = sorted(there.keys() - files.keys())
     if foreign:
         raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")
+
+
+def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, Any]:
+    """The object in an artifact's manifest. Raises ``missing`` if there is no such file, InputError if it cannot be
+    read or has another format."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise missing from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}", code="damaged_file") from error
+    if not isinstance(content, dict) or content.get("format") != format:
+        raise InputError(
+            f"{path.parent}: the artifact's format is not {format}; train it again with this version.",
+            code="other_format",
+        )
+    return content
 
 
 def _commit(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
-from retriever.models.files import carried_files, check_carried
+from retriever.models.files import carried_files, check_carried, manifest_content
 
 FORMAT = 1
 KIND = "reward"
@@ -74,26 +74,18 @@ def write_reward(folder: Path, artifact: RewardArtifact) -> None:
 
 def read_reward(folder: Path) -> RewardArtifact:
     """The manifest of a reward model whose files are all there. Raises InputError for anything else."""
-    try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{folder}: is not a reward model: it has no {MANIFEST}. Name '{EMBEDDED}' or a folder that "
-            "'pearl train reward' wrote.",
-            param="model",
-            code="not_an_artifact",
-        ) from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / MANIFEST}: cannot be read: {error}", code="damaged_file") from error
-    if not isinstance(content, dict) or content.get("kind") != KIND:
+    missing = InputError(
+        f"{folder}: is not a reward model: it has no {MANIFEST}. Name '{EMBEDDED}' or a folder that "
+        "'pearl train reward' wrote.",
+        param="model",
+        code="not_an_artifact",
+    )
+    content = manifest_content(folder / MANIFEST, FORMAT, missing)
+    if content.get("kind") != KIND:
         raise InputError(
             f"{folder}: holds another artifact, not a reward model; name a folder that 'pearl train reward' wrote.",
             param="model",
             code="not_an_artifact",
-        )
-    if content.get("format") != FORMAT:
-        raise InputError(
-            f"{folder}: the artifact's format is not {FORMAT}; train it again with this version.", code="other_format"
         )
     try:
         artifact = RewardArtifact(**content | {"layers": tuple(content["layers"])})

@@ -133,6 +133,7 @@ def with_another_json(folder: Path) -> None:
             "signals that this version does not compute",
         ),
         (lambda folder: change(folder, signals=None), "damaged_file", "the fields of this version"),
+        (lambda folder: change(folder, thresholds=[1.0]), "damaged_file", "the fields of this version"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

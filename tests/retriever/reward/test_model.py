@@ -124,7 +124,8 @@ class TestUnusableFolders:
         ("content", "message"),
         [
             ("{", "cannot be read"),
-            ("[]", "holds another artifact"),
+            ("[]", "format is not 1"),
+            ('{"kind": "retriever", "format": 1}', "holds another artifact"),
             ('{"kind": "reward", "format": 0}', "format is not 1"),
             ('{"kind": "reward", "format": 1, "layers": [1]}', "does not have the fields"),
         ],
