@@ -53,44 +53,42 @@ class AskedRound:
         return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
 
 
+@dataclass(frozen=True, slots=True)
 class Bench:
     """Open it with :func:`bench`."""
 
-    def __init__(
-        self, asking: Asking, model: AskedModel, store: ReplyStore, console: Console, runner: asyncio.Runner
-    ) -> None:
-        self.model = model
-        self._asking = asking
-        self._store = store
-        self._console = console
-        self._runner = runner
+    asking: Asking
+    model: AskedModel
+    store: ReplyStore
+    console: Console
+    runner: asyncio.Runner
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """The highest number of calls, tokens and money that asking would take."""
-        return {"estimate": survey(self.model, questions, self._store).to_json(self._asking.prices)}
+        return {"estimate": survey(self.model, questions, self.store).to_json(self.asking.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
         """The kept reply of each question, without a call."""
-        return replies(self.model, questions, self._store, Asked())
+        return replies(self.model, questions, self.store, Asked())
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
-        cap = self._asking.cap
+        cap = self.asking.cap
         left = None if cap is None else max(cap - (before.asked.cost or 0.0), 0.0)
         model = replace(self.model, decoding=decoding or self.model.decoding)
-        return Bench(replace(self._asking, cap=left), model, self._store, self._console, self._runner)
+        return replace(self, asking=replace(self.asking, cap=left), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""
-        surveyed, how, asked = survey(self.model, questions, self._store), self._asking, Asked()
+        surveyed, how, asked = survey(self.model, questions, self.store), self.asking, Asked()
         if how.replay:
             check_complete(surveyed)
         if surveyed.missing:
             terms = Terms(how.in_flight, how.prices, how.cap, refuse_empty=how.refuse_empty)
-            with watched(self._console) as watch:
+            with watched(self.console) as watch:
                 watching = watch(label, surveyed.missing)
-                asked = self._runner.run(elicit(self.model, questions, self._store, terms, watching))
-        return AskedRound(surveyed, asked, partial(replies, self.model, questions, self._store, asked))
+                asked = self.runner.run(elicit(self.model, questions, self.store, terms, watching))
+        return AskedRound(surveyed, asked, partial(replies, self.model, questions, self.store, asked))
 
 
 @contextmanager

@@ -36,7 +36,7 @@ _NOT = re.compile(r"(?:\bnot|n[’']t|\bnever|\brather than|\binstead of)[ ,]+(?
 
 
 class _Visible(dict[int, int | None]):
-    """Each character's number to itself, or to None if nobody sees it; a category is looked up once."""
+    """Each character's number to itself, or to None if it is invisible; a category is looked up once."""
 
     def __missing__(self, number: int) -> int | None:
         unseen = chr(number) not in "\n\t" and unicodedata.category(chr(number)) in ("Cf", "Cc")

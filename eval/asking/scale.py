@@ -237,20 +237,16 @@ def _spelled(value: Any) -> str:
     return str(value) if isinstance(value, (str, int)) else ""
 
 
-def _words(**patterns: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple(
-        (name.replace("_", " "), re.compile(rf"\b{pattern}", re.IGNORECASE)) for name, pattern in patterns.items()
-    )
+def _words(patterns: Mapping[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((word, re.compile(rf"\b{pattern}", re.IGNORECASE)) for word, pattern in patterns.items())
 
 
 _NO = r"no\b(?!\s+(?!(?:it|this|that|the|i|is|there)\b)[a-z])"  # and not the one of "no rhymes"
 _EXHIBITS = r"\s+exhibits?(?:\s+(?:the|this)\s+(?:writing\s+)?style)?\b"
-YES_NO = Scale(0, 1, _words(No=_NO, Yes=r"yes\b"))
-EXHIBITS = Scale(
-    *(1, 3),
-    _words(
-        Does_not_exhibit=rf"(?:does\s+not|doesn['’]t){_EXHIBITS}",
-        Somewhat_exhibits=rf"somewhat{_EXHIBITS}",
-        Clearly_exhibits=rf"clearly{_EXHIBITS}",
-    ),
-)
+YES_NO = Scale(0, 1, _words({"No": _NO, "Yes": r"yes\b"}))
+EXHIBIT_WORDS = {
+    "Does not exhibit": rf"(?:does\s+not|doesn['’]t){_EXHIBITS}",
+    "Somewhat exhibits": rf"somewhat{_EXHIBITS}",
+    "Clearly exhibits": rf"clearly{_EXHIBITS}",
+}
+EXHIBITS = Scale(1, 3, _words(EXHIBIT_WORDS))

@@ -99,8 +99,8 @@ proposed one (P), the other the baseline (B)."""
 
 @dataclass(frozen=True, slots=True)
 class AuthorshipItem:
-    """``texts`` are the proposed system's and the baseline's; ``owner`` is whose text the reference is, that of an item
-    that does not say is nobody else's; ``generators``: what wrote the texts, None where the line does not say."""
+    """``texts`` are the proposed system's and the baseline's; ``owner`` names the user who wrote the reference, or the
+    line if the file does not say; ``generators``: what wrote the texts, None where the line does not say."""
 
     line: int
     id: str
@@ -147,7 +147,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
         )
 
     lines = read_items(path, FIELDS, parse)
-    assert systems is not None  # there is a line, and a line names two where nobody has
+    assert systems is not None  # there is a line, and its candidates name two where no option does
     items = tuple(item for item in lines.parsed if not failed[item.line])
     if not items:
         raise InputError(f"{path}: no line has a draft of both {systems[0]} and {systems[1]}.", param="candidates")
@@ -204,7 +204,7 @@ CHECKS: Sequence[Check[Sequence[AuthorshipItem]]] = (
     repeat_check("same_reference", NOTE, "One reference for several items.", lambda item: folded(item.reference)),
 )
 
-# the prompt: the texts are data, and each stands between marks of its own, which are broken where a text holds them
+# the prompt: the texts are data, each between its marks, which are broken where a text holds them
 
 _MARKS = ("reference_post", "post_one", "post_two")
 _FENCES = Fences(_MARKS)

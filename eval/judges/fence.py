@@ -13,5 +13,5 @@ class Fences:
         self._mark = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(marks)})\b)", re.IGNORECASE)
 
     def around(self, mark: str, text: str) -> str:
-        """The text between ``<mark>`` and ``</mark>``, each on a line of its own."""
+        """The text between ``<mark>`` and ``</mark>``, each on its own line."""
         return f"<{mark}>\n{self._mark.sub('< ', text.strip())}\n</{mark}>"

@@ -138,8 +138,8 @@ class SecondRound(Generic[ItemT, OptionsT]):
     """A question after a reply: ``ask`` returns it, or None where there is none to ask.
 
     ``name`` stands in the JSON, ``label`` beside the progress. ``replaces``: the second reply counts in place of the
-    first, else beside it. ``times``: such rounds at most, each after what the one before came to; the question may be
-    the same, and is then a draw of its own.
+    first, else beside it. ``times``: at most this many rounds, each after the replies of the one before; the same
+    question asked again is another draw.
     """
 
     name: str

@@ -99,9 +99,10 @@ class PairColumns:
     def in_both_orders(self) -> OrderPairs:
         """The runs that were asked, and answered, in both orders."""
         by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
-        for place, run, code, cluster in zip(self.place, self.run, self.code, self.cluster, strict=True):
+        runs = zip(self.place.tolist(), self.run.tolist(), self.cluster, strict=True)
+        for run, code in zip(runs, self.code.tolist(), strict=True):
             if code != NOTHING:
-                by_run[int(place), int(run), cluster].append(int(code))
+                by_run[run].append(code)
         pairs = {run: codes for run, codes in by_run.items() if len(codes) == 2}
         return OrderPairs(
             np.array([first != second for first, second in pairs.values()], bool),

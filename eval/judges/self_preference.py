@@ -18,7 +18,7 @@ from eval.judges.judge import Judgement
 from eval.report.tables import Json, Table, shown
 from pearl.stats import Bootstrap, Estimate, Floats
 
-Generators = tuple[str | None, str | None]  # of the first text and the second, None where nobody says
+Generators = tuple[str | None, str | None]  # of the first text and the second, None where the item does not say
 
 
 class AuthoredItem(Item, Protocol):

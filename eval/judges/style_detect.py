@@ -16,7 +16,7 @@ import numpy as np
 from typer import Option
 
 from eval.asking.choices import Choice, Preset, Presets
-from eval.asking.json_lines import check_fields, optional_id, optional_string, read_lines
+from eval.asking.json_lines import check_fields, check_once, optional_id, optional_string, read_lines
 from eval.asking.lines import folded
 from eval.asking.scale import EXHIBITS, YES_NO, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
@@ -123,7 +123,7 @@ LABELS: Mapping[int, tuple[str, ...]] = {2: (ABSENT, PRESENT), 3: ("not", "somew
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectOptions:
-    """``ways``: the schemes, each with who the judge is told to be, None for an expert."""
+    """``ways``: the schemes, each with the persona that the judge is told to be, None for an expert."""
 
     preset: str = PRESETS.default
     style_shown: str = DEFINITION
@@ -192,9 +192,8 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
         text = check_text(value["text"], param="text")
         about = {name: known_as for name in ABOUT if (known_as := optional_id(value, name)) is not None}
         for style in styles:
-            if (before := lines.setdefault((identity, style), number)) != number:
-                message = f"'{identity}' with the style '{style}' is on line {before} already."
-                raise InputError(message, param="id", code="duplicate_id")
+            what = f"'{identity}' with the style '{style}' is"
+            check_once(lines, (identity, style), number, what, param="id", code="duplicate_id")
         definitions = {style: definition or STYLES[style] for style in styles}
         return [StyleItem(number, identity, task, *style, text, about) for style in definitions.items()]
 
@@ -386,19 +385,19 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
     """Labels of the draws; of the items, by the majority of theirs; and how far an item's draws agree."""
     names, votes = LABELS[options.labels], [cast for _, cast in _votes(draws, options)]
     majorities = [majority(cast, options.even, names) for cast in votes]
-    given = [_label(draw, options.labels) or "" for draw in draws]
-    labels, texts = np.array(given), [draw.trial.item.id for draw in draws]  # (N,)
+    drawn = [_label(draw, options.labels) or "" for draw in draws]
+    labels, texts = np.array(drawn), [draw.trial.item.id for draw in draws]  # (N,)
     unread = np.array([isinstance(draw.verdict, Invalid) for draw in draws], float)
     replied = np.array([not isinstance(draw.verdict, Failed) for draw in draws], float)
     bootstrap = Bootstrap(texts, seed=options.seed)
     units = [f"{draw.trial.place} {draw.trial.way[1] or ''}" for draw in draws]
     ratings = {
-        (unit, str(draw.trial.run)): label for unit, draw, label in zip(units, draws, given, strict=True) if label
+        (unit, str(draw.trial.run)): label for unit, draw, label in zip(units, draws, drawn, strict=True) if label
     }
     reasons = verdict_counts(draws)
     return {
         "n": len(draws),
-        "draw_labels": {label: given.count(label) for label in names},
+        "draw_labels": {label: drawn.count(label) for label in names},
         **{name: reasons[name] for name in ("invalid", "failed")},
         "present": bootstrap.ratio((labels != names[0]) & (labels != ""), labels != "").to_json(),
         "invalid_share": bootstrap.ratio(unread, replied).to_json(),

@@ -1,15 +1,10 @@
 """Pairs of texts for the style ranking judge, from texts that were written for personas, three styles each, and scored
 for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
 
-Texts that name a style of their persona are dropped, of those that are left so many different ones are kept, and of
-these the one that follows its persona most and the one that follows it least; without a persona two at random. All
-pairs of one generator's texts for one request are formed: 12 texts of six personas make 66. An item is a pair and the
-``persona`` whose styles it is judged by; ``persona_a`` and ``persona_b`` are those its texts were written for.
-
-The texts are JSON Lines, optionally gzipped: ``{"id"?, "task", "request", "text", "generator"?, "persona"?, "styles"?:
-[name, ...], "scores"?: {style: number}}``; ``persona`` is one of PERSONAS, or brings its ``styles``, and a text without
-one was written for nobody. The scores may come from judgements of ``pearl judge style-detect`` instead, whose items
-have the ids of the texts.
+Texts that name a style of their persona are dropped. Of the others some that differ are kept, and of these the one that
+follows its persona most and the one that follows it least; without a persona two at random. All pairs of one
+generator's texts for one request are formed: 12 texts of six personas make 66. An item is a pair and the ``persona``
+whose styles it is judged by; ``persona_a`` and ``persona_b`` are those its texts were written for.
 """
 
 from __future__ import annotations
@@ -70,7 +65,7 @@ def _parse(value: dict[str, Any], number: int, *, judged: Scores | None, persona
     name = optional_id(value) or f"line {number}"
     persona = optional_id(value, "persona")
     styles = _styles(value, persona, personas)
-    scores = _scores(value.get("scores")) if judged is None else judged.get(name, {})
+    scores = _scores(value) if judged is None else judged.get(name, {})
     return Response(
         name,
         check_task(value["task"]),
@@ -107,12 +102,11 @@ def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judge
     return fmean(scores[style] for style in styles) if styles else 0.0
 
 
-def _scores(value: Any) -> dict[str, float]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise InputError(f"must be an object, not {json_type(value)}.", param="scores", code="wrong_type")
-    return {check_style(style, param="scores"): _number(score, f"scores.{style}") for style, score in value.items()}
+def _scores(value: Mapping[str, Any]) -> dict[str, float]:
+    scores = {} if value.get("scores") is None else value["scores"]
+    if not isinstance(scores, dict):
+        raise InputError(f"must be an object, not {json_type(scores)}.", param="scores", code="wrong_type")
+    return {check_style(style, param="scores"): _number(score, f"scores.{style}") for style, score in scores.items()}
 
 
 def _number(value: Any, param: str) -> float:
@@ -211,11 +205,11 @@ def _chosen(
     by_persona: dict[str | None, list[Response]] = defaultdict(list)
     for response in group:
         by_persona[response.persona].append(response)
-    for mine in by_persona.values():
-        silent = [response for response in mine if not names_style(response.text, response.styles)]
+    for written in by_persona.values():
+        silent = [response for response in written if not names_style(response.text, response.styles)]
         unlike = [silent[place] for place in distinct([response.text for response in silent], options, encode)]
         two = extremes(unlike) if unlike and unlike[0].styles else chance.sample(unlike, min(2, len(unlike)))
-        counts["dropped_naming_a_style"] += len(mine) - len(silent)
+        counts["dropped_naming_a_style"] += len(written) - len(silent)
         counts["dropped_as_similar"] += len(silent) - len(unlike)
         counts["personas_with_fewer_than_two"] += len(two) < 2
         counts["personas_all_alike"] += len(two) == 2 and bool(two[0].styles) and two[0].score == two[1].score
@@ -252,7 +246,7 @@ def _lines(
 
 
 def steered_pairs(group: Sequence[Response], chance: random.Random) -> Iterator[tuple[Response, Response]]:
-    """Each text that was steered by a prompt, beside one that was written for nobody, in random order."""
+    """Each text that was steered by a prompt, beside one written without styles, in random order."""
     plain = [response for response in group if not response.styles]
     steered = [response for response in group if response.styles and response.prompt]
     for place, response in enumerate(steered if plain else ()):

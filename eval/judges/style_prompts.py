@@ -117,21 +117,15 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
         raise InputError("must be 'ab' or 'ba'.", param="order", code="invalid_value")
     answer = {"A": first[0], "B": first[1]}.get(value["verdict"])
     generator = optional_id(value, "generator") or optional_id(value, f"generator_{side}")
+    several = isinstance(value.get("style"), list) and len(value["style"]) > 1
     return Comparison(
         check_id(value["task"], param="task"),
         generator or "",
         prompts[0] or prompts[1] or "",
         check_id(value["item"], param="item"),
-        _rate(value),
+        DEFAULT if value["scheme"] in UNSTYLED else ALL if several else SINGLE,
         None if answer is None else answer == side,
     )
-
-
-def _rate(value: dict[str, Any]) -> str:
-    if value["scheme"] in UNSTYLED:
-        return DEFAULT
-    style = value.get("style")
-    return ALL if isinstance(style, list) and len(style) > 1 else SINGLE
 
 
 def prompts_table(result: Json) -> Table:

@@ -206,9 +206,10 @@ def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
     text_a, text_b = FENCES.around("output_a", first), FENCES.around("output_b", second)
     data = prompts.DATA.format(mark="output_a" if options.way.pairs else "response")
     if options.way.justified:
-        one, two = (f"{item.task.upper()} ONE", f"{item.task.upper()} TWO") if styled else ("OPTION A", "OPTION B")
-        system = prompts.VALIDATION[styled].format(task=item.task, one=one, two=two, data=data)
-        parts += [f"{one}:\n{text_a}", f"{two}:\n{text_b}"]
+        noun = item.task.upper()
+        label_a, label_b = (f"{noun} ONE", f"{noun} TWO") if styled else ("OPTION A", "OPTION B")
+        system = prompts.VALIDATION[styled].format(task=item.task, one=label_a, two=label_b, data=data)
+        parts += [f"{label_a}:\n{text_a}", f"{label_b}:\n{text_b}"]
         parts.append("Give your reasons first, and your decision on the last line.")
     elif options.way.pairs:
         wanted = "writing styles" if styled else "instruction"

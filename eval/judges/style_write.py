@@ -135,7 +135,7 @@ def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], Writ
 
 
 def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[Trial[WritingRequest]]:
-    """``way``: the persona and the prompt; nobody is told of no styles, and so by one prompt."""
+    """``way``: the persona and the prompt; for nobody there are no styles, and so one prompt."""
     ways = [(name, prompt) for name in options.persona for prompt in options.prompt if name != NOBODY]
     ways += [(NOBODY, DEFAULT)] if NOBODY in options.persona else []
     for place, item in enumerate(items):

@@ -244,7 +244,7 @@ def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOpti
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
-    """Every pair. Raises InputError for one without its texts, which nobody can judge."""
+    """Every pair. Raises InputError for one without its texts."""
     for pair in data.pairs:
         if not all(text.strip() for text in pair.texts):
             raise InputError(
