@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.verdict import Failed, Given, certainty_of, is_correct
-from eval.judges.judge import Judgement, Judgements, verdict_counts
+from eval.judges.judge import Judgement, Judgements, grouped, verdict_counts
 from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Json, Table, shown
@@ -71,15 +71,11 @@ class ModeColumns:
         )
 
 
-def ablation(
-    judgements: Judgements[Any], modes: Sequence[Mode], unparsed: str, threshold: float, seed: int
-) -> dict[str, Any]:
+def ablation(judgements: Judgements[Any], unparsed: str, threshold: float, seed: int) -> dict[str, Any]:
     """The first mode, and each of the others less it. Intervals are by bootstrap over personas, for all modes on the
     same resamples; McNemar's test is over items, of which each is better or worse by most of its judgements."""
-    by_mode = {
-        mode: ModeColumns.of([judged for judged in judgements.every if judged.trial.way == mode], mode, unparsed)
-        for mode in modes
-    }
+    by_way = grouped(judgements.every, lambda trial: trial.way)
+    by_mode = {mode: ModeColumns.of(of_mode, mode, unparsed) for mode, of_mode in by_way.items()}
     (first, full), *others = by_mode.items()
     items, clusters = judgements.items.every, [judgement.trial.item.cluster for judgement in full.judgements]
     bootstrap = Bootstrap(clusters, seed=seed)

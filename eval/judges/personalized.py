@@ -323,7 +323,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
         "pairs_of_orders": len(pairs.changed),
         "self_preference": preference_of(judgements.names, options.ability, first, columns.taken, golds, bootstrap),
         "files": [{"file": judgements.items.about["file"], **recording_report(read, recorded, checked)}],
-        "ablation": ablation(judgements, options.modes, options.unparsed, options.threshold, options.seed)
+        "ablation": ablation(judgements, options.unparsed, options.threshold, options.seed)
         if len(options.modes) > 1
         else None,
         "fields": judgements.items.about["fields"],

@@ -27,7 +27,7 @@ def report(*by_mode, personas=("x", "x", "y"), preset="corrected"):
     judged = tuple(Judgement(trial, JUDGE.verdict(reply, trial, options)) for trial, reply in said)
     found = Items(tuple(items), len(items), {})
     judgements = Judgements(found, (), Round(judged, lambda: replies), None, "mock", frozenset(), {})
-    return ablation(judgements, MODES, options.unparsed, options.threshold, options.seed)
+    return ablation(judgements, options.unparsed, options.threshold, options.seed)
 
 
 def test_only_trials_that_count_in_both_are_compared():
