@@ -37,10 +37,10 @@ NAME = "scoring"
 TITLE = "Scoring pairs of request and document with the auxiliary model"
 OPTIONS = ScoringOptions("commit", targets=4, candidates=20, least_candidates=20, users=2)
 QUICK_OPTIONS = replace(
-    OPTIONS, targets=2, candidates=3, users=1, target_tokens=24, document_tokens=32, request_tokens=16
+    OPTIONS, targets=1, candidates=3, users=1, target_tokens=12, document_tokens=16, request_tokens=12
 )
 REPETITIONS, QUICK_REPETITIONS = 3, 1
-SIZES, QUICK_SIZES = (8, 32, 128), (2, 4)  # documents of a history
+SIZES, QUICK_SIZES = (8, 32, 128), (1, 2)  # documents of a history
 PLAIN_BATCH = 8
 
 Pair = tuple[str, str]  # ids of request and document

@@ -91,7 +91,7 @@ def test_an_answer_held_to_labels(model):
 
 def test_the_same_draw_of_the_same_seed(model):
     def drawn(seed: int) -> str:
-        return asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=16, temperature=0.9, seed=seed))).text
+        return asyncio.run(complete(model, ENDLESS, Decoding(max_tokens=8, temperature=0.9, seed=seed))).text
 
     first, *others = map(drawn, (3, 3, 0, 1, 2))
     assert others[0] == first
@@ -182,8 +182,8 @@ def test_leaving_early_stops_the_generation(model):
 def test_leaving_while_the_prompt_is_read_stops_the_reading(model):
     writer = Writer(model._weights, 1024, alone=True)
     prompt = model._weights.tokens("word " * 900)
-    assert list(writer.write(prompt, None, lambda: writer.position > 300)) == []
-    assert 300 < writer.position < 600
+    assert list(writer.write(prompt, None, lambda: writer.position > 0)) == []
+    assert 0 < writer.position < 300
 
 
 def test_a_cancelled_call_gives_its_turn_away(model):

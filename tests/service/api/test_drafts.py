@@ -214,7 +214,7 @@ def test_of_a_few_texts_those_that_have_nothing_to_do_with_the_request_are_not_s
 
 
 def test_the_embedded_models_know_what_a_few_texts_have_to_do_with_a_request(house: Any) -> None:
-    ann = house(encoder=SentenceEncoder(), retriever="embedded").as_user("ann")
+    ann = house(encoder=SentenceEncoder(), retriever="embedded", retrieval_budget_ms=60_000).as_user("ann")
     texts = [document for document in sample_documents() if document.voice == "email"][:3]
     posted = [{"id": each.id, "text": each.text, "request": each.request} for each in texts]
     assert ann.post("/v1/documents", {"documents": posted}).status_code == 201
@@ -228,7 +228,7 @@ def test_the_embedded_models_know_what_a_few_texts_have_to_do_with_a_request(hou
 
 def test_the_papers_underspecified_request_ends_in_a_question(house: Any) -> None:
     """The example of section 5.3 of papers/pearl.txt over two texts that have nothing to do with it, as PEARL ships."""
-    pearl = house(encoder=SentenceEncoder(), retriever="embedded")
+    pearl = house(encoder=SentenceEncoder(), retriever="embedded", retrieval_budget_ms=60_000)
     pearl.add("ann", "The council approved the bridge budget on Tuesday.", "Sales grew in two regions last quarter.")
     pearl.model.replies += ["- What do you do after work?", "A draft.", "A draft."]
     ann = pearl.as_user("ann")
