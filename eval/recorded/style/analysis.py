@@ -15,7 +15,7 @@ import numpy as np
 
 from eval.recorded.style.breakdowns import NULL
 from eval.recorded.style.choices import StyleOptions
-from eval.recorded.style.counts import Texts, subject_of
+from eval.recorded.style.counts import Texts
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import People, Subject
@@ -52,7 +52,7 @@ def levels_of_raters(units: Sequence[Unit], people: People, options: StyleOption
         votes = np.array([[unit.votes(options).get(label, 0) for label in labels] for unit in among], float)
         won = (unit.label(options) for unit in among)
         level = tuple(None if label is None else labels.index(label) for label in won)
-        yield RaterLevels(judge, scheme, labels, tuple(map(subject_of, among)), votes, level)
+        yield RaterLevels(judge, scheme, labels, tuple(unit.subject for unit in among), votes, level)
 
 
 def _won(votes: Floats) -> int | None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from eval.recorded.style.ability import UNKNOWN, Abilities
 from eval.recorded.style.choices import LEARNED, StyleOptions
-from eval.recorded.style.counts import subject_of
 from eval.recorded.style.judged import StyleJudgements, Unit
 from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
@@ -72,8 +71,8 @@ def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[Sty
     }
     for check, holds in faults.items():
         yield from _of(check, [name for name, units in groups.items() if holds(units)])
-    yield from _of("few_draws", [_shown(subject_of(unit)) for units in groups.values() for unit in _fewer(units)])
-    yield from _of("half_draws", [_shown(subject_of(unit)) for unit in judged.units if unit.half_draws])
+    yield from _of("few_draws", [_shown(unit.subject) for units in groups.values() for unit in _fewer(units)])
+    yield from _of("half_draws", [_shown(unit.subject) for unit in judged.units if unit.half_draws])
 
 
 def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
@@ -100,7 +99,7 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
 
 def check_matched(judged: StyleJudgements, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
     """Report subjects that only judges or only people rated, and judges that tell less apart than people."""
-    seen = {subject_of(unit) for unit in judged.units}
+    seen = {unit.subject for unit in judged.units}
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
     yield from _of("not_judged", [_shown(subject) for subject in people.ratings if subject not in seen])
     detected = [unit for unit in judged.units if unit.key.kind == DETECTION]

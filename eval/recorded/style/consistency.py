@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eval.recorded.style.choices import StyleOptions
-from eval.recorded.style.counts import Texts, subject_of
+from eval.recorded.style.counts import Texts
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
@@ -119,9 +119,7 @@ def with_each_other(
             for unit in judged
             if (label := unit.label(options)) is not None
         ]
-        labels = {
-            (name, PEOPLE): gold for name, unit, _ in labelled if (gold := people.get(subject_of(unit))) is not None
-        }
+        labels = {(name, PEOPLE): gold for name, unit, _ in labelled if (gold := people.get(unit.subject)) is not None}
         labels |= {(name, unit.key.judge): label for name, unit, label in labelled}
         if not labels:
             continue

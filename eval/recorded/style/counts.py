@@ -96,7 +96,7 @@ def columns_of(
     kind: str, units: Sequence[Unit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
     """The labels of judges beside those of people. None where people say nothing of any."""
-    rated = [unit for unit in units if people.get(subject_of(unit)) is not None]
+    rated = [unit for unit in units if people.get(unit.subject) is not None]
     said = [unit.label(options) for unit in rated]
     return columns_with(kind, LABELS[kind], AVERAGES[kind], rated, said, people, options) if rated else None
 
@@ -111,7 +111,7 @@ def columns_with(
     options: StyleOptions,
 ) -> Columns:
     """Units that people have labelled, and what was said of each, None where nothing was."""
-    golds = [people[subject_of(unit)] or "" for unit in units]
+    golds = [people[unit.subject] or "" for unit in units]
     return Columns(
         kind=kind,
         labels=labels,
@@ -121,10 +121,6 @@ def columns_with(
         gold=np.array([labels.index(gold) for gold in golds], np.intp),
         texts=Texts([unit.cluster for unit in units], options),
     )
-
-
-def subject_of(unit: Unit) -> Subject:
-    return Subject(unit.key.kind, unit.key.item, unit.key.style)
 
 
 def mean_of(estimates: Iterable[Estimate]) -> Estimate:

@@ -12,6 +12,7 @@ from eval.asking.json_lines import read_lines
 from eval.recorded.style.choices import TIES, StyleOptions
 from eval.recorded.style.labels import RANKING, TIE, draw_label, mean_scores, scored_label, winner
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
+from eval.recorded.style.people import Subject
 from pearl.errors import InputError
 
 TRIGRAM_WORDS = 3  # a reply of no more words is an answer without a reason
@@ -34,6 +35,10 @@ class Unit:
     same_reply: bool
     levels: Mapping[str, int]
     scores: tuple[float, ...]
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.key.kind, self.key.item, self.key.style)
 
     @property
     def cluster(self) -> str:

@@ -11,7 +11,7 @@ from eval.recorded.style import analysis, checks, consistency
 from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, reflections
 from eval.recorded.style.choices import StyleOptions
-from eval.recorded.style.counts import columns_of, subject_of
+from eval.recorded.style.counts import columns_of
 from eval.recorded.style.judged import StyleJudgements, Unit, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import NOBODY, People, Subject, read_people
@@ -56,14 +56,14 @@ def _plain(judged: StyleJudgements, kind: str) -> list[Unit]:
 
 def _judgements(judged: StyleJudgements, labels: Labels) -> dict[str, Any]:
     """Account for every line: units, rated or not, verdicts, and fields passed over."""
-    rated = sum(subject_of(unit) in labels for unit in judged.units)
+    rated = sum(unit.subject in labels for unit in judged.units)
     return {
         "lines": judged.lines,
         "lines_without_label": sum(unit.unused for unit in judged.units),
         "units": len(judged.units),
         "units_rated_by_people": rated,
         "units_not_rated": len(judged.units) - rated,
-        "units_without_vote_of_people": sum(labels.get(subject_of(unit), "") is None for unit in judged.units),
+        "units_without_vote_of_people": sum(labels.get(unit.subject, "") is None for unit in judged.units),
         "units_of_a_judge_told_to_be_somebody": sum(unit.key.judge_persona is not None for unit in judged.units),
         "verdicts": [
             {"kind": kind, "judge": judge, "scheme": scheme, "verdicts": dict(sorted(counts.items()))}
@@ -74,7 +74,7 @@ def _judgements(judged: StyleJudgements, labels: Labels) -> dict[str, Any]:
 
 
 def _people(people: People, labels: Labels, judged: StyleJudgements) -> dict[str, Any]:
-    seen = {subject_of(unit) for unit in judged.units}
+    seen = {unit.subject for unit in judged.units}
     counts = Counter((subject.kind, label or "no_label") for subject, label in labels.items())
     return {
         "lines": people.lines,
@@ -91,7 +91,7 @@ def _people(people: People, labels: Labels, judged: StyleJudgements) -> dict[str
 def _agreement(judged: StyleJudgements, people: People, labels: Labels, options: StyleOptions) -> dict[str, Rows]:
     plain = {kind: units for kind in LABELS if (units := _plain(judged, kind))}
     own = [row for kind, units in plain.items() for row in consistency.self_consistency(kind, units, options)]
-    seen = {subject_of(unit): unit for unit in judged.units}
+    seen = {unit.subject: unit for unit in judged.units}
     return {
         "self_consistency": own,
         "self_consistency_over_judges": list(consistency.over_judges(own)),
@@ -123,7 +123,7 @@ def _compared(judged: StyleJudgements, labels: Labels, abilities: Abilities, opt
 def _analysed(judged: StyleJudgements, people: People, options: StyleOptions) -> dict[str, Any]:
     detected = _plain(judged, DETECTION)
     raters = list(analysis.levels_of_raters(detected, people, options))
-    personas = {subject_of(unit): unit.about.persona for unit in detected}
+    personas = {unit.subject: unit.about.persona for unit in detected}
     return {
         "style_correlations": [row for rated in raters for row in analysis.correlations(rated, options)],
         "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas, options)],

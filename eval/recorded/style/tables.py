@@ -162,14 +162,14 @@ def judges_table(result: Json) -> Table:
 def three_labels_table(result: Json) -> Table:
     """A row a judge and scheme: F1 over not, somewhat and very, and which the judge gives for each of people's."""
     columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "macro F1": "f1"}
-    columns |= {f"people: {label}": given(label) for label in THREE}
+    columns |= {f"people: {label}": judged_labels(label) for label in THREE}
     columns |= {"accuracy": "accuracy", "less the best rule": less_best}
     rows = [{**row, **row["group"]} for row in result["three_labels"] if row["by"] == ["judge"]]
     bounds = "learned on other texts" if result["choices"]["bins"] == LEARNED else "as recorded"
     return table(f"Three labels, bounds {bounds}: the judge's {', '.join(THREE)} for each of people's.", rows, columns)
 
 
-def given(label: str) -> Cell:
+def judged_labels(label: str) -> Cell:
     return lambda row: " / ".join(f"{row['confusion'][label][judged]:,}" for judged in THREE)
 
 

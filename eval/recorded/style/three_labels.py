@@ -18,7 +18,7 @@ import numpy as np
 
 from eval.recorded.style.breakdowns import breakdowns
 from eval.recorded.style.choices import LEARNED, StyleOptions
-from eval.recorded.style.counts import columns_with, subject_of
+from eval.recorded.style.counts import columns_with
 from eval.recorded.style.f1 import MACRO, f1
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import DETECTION, THREE, majority
@@ -33,7 +33,7 @@ Golds: TypeAlias = Mapping[Subject, str | None]
 
 def three_labels(units: Sequence[Unit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Rows like those of two labels, of judgements that have three labels or, where bounds are learned, scores."""
-    rated = [unit for unit in units if people.get(subject_of(unit)) is not None]
+    rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
     votes: list[Mapping[str, int]] = [unit.levels for unit in known]
@@ -66,7 +66,7 @@ def learned_votes(units: Sequence[Unit], people: Golds) -> Iterator[Mapping[str,
 def best_bounds(units: Sequence[Unit], people: Golds) -> Bounds:
     """The two bounds with the highest F1 of the draws; of equal ones the lowest."""
     scores = np.array([score for unit in units for score in unit.scores])  # (N,)
-    golds = [THREE.index(people[subject_of(unit)] or "") for unit in units for _ in unit.scores]
+    golds = [THREE.index(people[unit.subject] or "") for unit in units for _ in unit.scores]
     bounds = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BOUNDS), method="nearest"))  # (B,)
     of_gold = np.eye(len(THREE))[golds]  # (N, K)
     below = (scores[:, None] <= bounds).astype(float).T @ of_gold  # (B, K)

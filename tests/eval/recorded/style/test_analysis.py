@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from eval.recorded.style.analysis import by_persona, correlations, levels_of_raters, spearman
-from eval.recorded.style.counts import subject_of
 from eval.recorded.style.people import NOBODY, read_people
 from eval.recorded.style.trigrams import of_judges, of_people
 
@@ -71,7 +70,7 @@ def test_labels_given_a_persona(read, detected, write_lines, corrected):
     rows = [
         row
         for said in levels_of_raters(units, people, corrected)
-        for row in by_persona(said, {subject_of(unit): unit.about.persona for unit in units}, corrected)
+        for row in by_persona(said, {unit.subject: unit.about.persona for unit in units}, corrected)
     ]
     found = {(row["of"], row["persona"]): row for row in rows}
     # draws: two of four present; the fourth text was not judged, so nobody says for whom it was written
