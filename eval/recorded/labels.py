@@ -98,12 +98,11 @@ def _meant(label: str, says: Set[str]) -> str | None:
 
 def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
-    lines = [
-        {**value, "file": str(path), "line": number, "id": value.get("id") or name}
-        for path in paths
-        for number, value in parse_numbered_lines(path, lambda value, number: (number, value))
-        for name in [f"line {number}" if len(paths) == 1 else f"{path}:{number}"]
-    ]
+    lines = []
+    for path in paths:
+        for number, value in parse_numbered_lines(path, lambda value, number: (number, value)):
+            place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
+            lines.append({**value, "file": str(path), "line": number, "id": value.get("id") or place})
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
     return judged_items(lines)

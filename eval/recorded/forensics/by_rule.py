@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from eval.recorded.forensics.pairs import TRAIT, AnnotatedPairs, Annotator, Pair, Vote, short_id
 from pearl.errors import InputError
@@ -42,30 +43,22 @@ def rule_annotator(name: str, does: str, measures: str) -> Annotator:
 def with_rules(data: AnnotatedPairs, traits: tuple[Trait, ...] = PAIR_TRAITS) -> AnnotatedPairs:
     """The data set with an annotator for each trait."""
     annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in traits]
-    sides = [Counts.of([pair.texts[side] for pair in data.pairs], traits) for side in (0, 1)]
-    found_a, found_b = (side.found for side in sides)  # (N, F)
-    base_a, base_b = (side.bases for side in sides)
-    # whole numbers, so that rates which are the same are found to be
-    ahead = np.sign(found_a * base_b - found_b * base_a)
-    rated = (base_a > 0) & (base_b > 0)
-    neither = (found_a == 0) & (found_b == 0)
-    pairs = []
-    for number, pair in enumerate(data.pairs):
-        rows = zip(annotators, ahead[number], rated[number], neither[number], strict=True)
-        pairs.append(
-            pair.with_votes(
-                {trait.id: _vote(float(sign), bool(is_rated), bool(none)) for trait, sign, is_rated, none in rows}
-            )
-        )
+    a, b = (Counts.of([pair.texts[side] for pair in data.pairs], traits) for side in (0, 1))
+    votes = _votes(a.found, a.bases, b.found, b.bases)  # (N, F)
+    pairs = [
+        pair.with_votes({annotator.id: Vote(vote) for annotator, vote in zip(annotators, row, strict=True)})
+        for pair, row in zip(data.pairs, votes.tolist(), strict=True)
+    ]
     return data.with_annotators({annotator.id: annotator for annotator in annotators}, tuple(pairs))
 
 
-def _vote(ahead: float, rated: bool, neither: bool) -> Vote:
-    if not rated:
-        return Vote.NOT_APPLICABLE
-    if neither:
-        return Vote.NEITHER
-    return Vote.A if ahead > 0 else Vote.B if ahead < 0 else Vote.BOTH
+def _votes(found_a: ArrayLike, base_a: ArrayLike, found_b: ArrayLike, base_b: ArrayLike) -> NDArray[np.str_]:
+    """The words of votes, from the times a trait is found in either text and what its rates are of: whole numbers, so
+    that equal rates are told to be equal."""
+    ahead = np.multiply(found_a, base_b) - np.multiply(found_b, base_a)
+    rated, has = np.minimum(base_a, base_b) > 0, np.maximum(found_a, found_b) > 0
+    votes = (Vote.NOT_APPLICABLE, Vote.NEITHER, Vote.A, Vote.B)
+    return np.select([~rated, ~has, ahead > 0, ahead < 0], list(map(str, votes)), str(Vote.BOTH))
 
 
 def diction(pairs: Iterable[Pair], reference: str) -> Diction:
@@ -102,8 +95,7 @@ def with_words_of(data: AnnotatedPairs, reference: Annotator) -> AnnotatedPairs:
     pairs = []
     for pair in data.pairs:
         (found_a, base_a), (found_b, base_b) = (traits[_half(pair)].counts(Writing(text)) for text in pair.texts)
-        vote = _vote(found_a * base_b - found_b * base_a, min(base_a, base_b) > 0, found_a == found_b == 0)
-        pairs.append(pair.with_votes({annotator.id: vote}))
+        pairs.append(pair.with_votes({annotator.id: Vote(str(_votes(found_a, base_a, found_b, base_b)))}))
     return data.with_annotators({annotator.id: annotator}, tuple(pairs))
 
 

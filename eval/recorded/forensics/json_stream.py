@@ -48,12 +48,10 @@ class _Cursor:
                 raise self._fault("has no name for a field")
             name = self._value()
             self._expect(":")
-            if name in streamed and self._next() == "[":
-                for _ in self._items("[", "]"):
-                    line = self._here()
-                    yield line, name, self._value()
-            else:
-                line = self._here()
+            many = name in streamed and self._next() == "["
+            for _ in self._items("[", "]") if many else (None,):
+                self._next()
+                line = self._count_lines()
                 yield line, name, self._value()
         if self._next():
             raise self._fault("goes on after the object; is it JSON Lines? Name it .jsonl then")
@@ -119,10 +117,6 @@ class _Cursor:
         self._line += self._held.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
-
-    def _here(self) -> int:
-        self._next()
-        return self._count_lines()
 
     def _fault(self, what: str) -> InputError:
         return InputError(f"{self._path}:{self._count_lines()}: {what}.", code="invalid_json")
