@@ -25,7 +25,7 @@ DEFAULT_RATE_LIMIT = "600/minute"
 class Settings(BaseSettings):
     """The configuration of one process. Build it with :func:`load_settings` for readable errors."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, allow_inf_nan=False)
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("pearl", appauthor=False)),

@@ -66,6 +66,8 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM", "gpt"),
         ("PEARL_LLM_TIMEOUT_S", "0"),
         ("PEARL_LLM_TIMEOUT_S", "soon"),
+        ("PEARL_DATABASE_TIMEOUT_S", "inf"),  # no clock of the system counts so far
+        ("PEARL_RETRIEVAL_BUDGET_MS", "inf"),
         ("PEARL_LLM_MAX_RETRIES", "-1"),
         ("PEARL_LLM_CONTEXT_TOKENS", "12"),
         ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
