@@ -86,9 +86,9 @@ class CalibratedRetriever(Retriever):
         return SignalIndex(documents, self._encoder, self._parts.words, previous)
 
     def scores(
-        self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept: KeptIds, clock: Clock
+        self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept_ids: KeptIds, clock: Clock
     ) -> Scores:
-        """(C,); ``kept``: the tokens of documents that were read before, to which others come."""
+        """(C,); ``kept_ids``: the tokens of documents that were read before, to which others come."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
@@ -97,7 +97,7 @@ class CalibratedRetriever(Retriever):
             return first
 
         def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
-            return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept)
+            return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept_ids)
 
         most = min(cascade.most, len(first))
         with clock.stage("cross_encoder_ms"), cross_encoder.turn(most, clock) as has_turn:

@@ -165,12 +165,12 @@ def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
 
 def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor, at_once: int = 64) -> Tensor:
     """log p of each wanted token, (N,), in float32; (at_once, V) logits in memory at a time."""
-    found = []
+    parts = []
     for start in range(0, len(wanted), at_once):
         logits = head(hidden[start : start + at_once]).float()
         chosen = logits.gather(1, wanted[start : start + at_once].unsqueeze(1)).squeeze(1)
-        found.append(chosen - logits.logsumexp(1))
-    return torch.cat(found)
+        parts.append(chosen - logits.logsumexp(1))
+    return torch.cat(parts)
 
 
 def sums(values: Tensor, rows: Tensor, count: int) -> list[float]:

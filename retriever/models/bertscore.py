@@ -60,13 +60,13 @@ class BertScore:
 
     def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:
         """One a pair; 0 where either text is blank, which the library cannot encode."""
-        found = [0.0] * len(targets)
+        scores = [0.0] * len(targets)
         filled = [place for place in range(len(targets)) if targets[place].strip() and drafts[place].strip()]
         if filled:
             alike = self._f1([targets[place] for place in filled], [drafts[place] for place in filled])
             for place, score in zip(filled, alike, strict=True):
-                found[place] = round(score, DIGITS)
-        return found
+                scores[place] = round(score, DIGITS)
+        return scores
 
     def _f1(self, targets: list[str], drafts: list[str]) -> list[float]:
         from bert_score.utils import bert_cos_score_idf

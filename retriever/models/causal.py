@@ -73,7 +73,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         results: list[list[Likelihood]] = [[] for _ in groups]
         self.check_fits(max((_longest(group) for group in groups), default=0))
         if self._packed is not None:
-            return [found for some in _packs(groups) for found in self._score_packed(self._packed, some)]
+            return [likelihoods for some in _packs(groups) for likelihoods in self._score_packed(self._packed, some)]
         for batch in _batches(groups):
             for index, scored in zip(batch, self._score([groups[index] for index in batch]), strict=True):
                 results[index] = scored
@@ -109,17 +109,17 @@ class CausalAuxiliary(TransformersAuxiliary):
         wanted = torch.tensor([token for target in targets for token in target])
         hidden = packed.hidden(pack)[places]
         totals = sums(log_probabilities(self._model.get_output_embeddings(), hidden, wanted), rows, len(targets))
-        found = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
-        return [[next(found) for _ in group.targets] for group in groups]
+        likelihoods = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
+        return [[next(likelihoods) for _ in group.targets] for group in groups]
 
     def _score(self, groups: list[Group]) -> list[list[Likelihood]]:
         """Groups with as many prompts each: their shared beginnings, then everything behind them."""
         shared = [group.shared() for group in groups]
-        each = len(groups[0].prompts)
+        group_size = len(groups[0].prompts)
         beginning = self._beginning([group.prompts[0][:length] for group, length in zip(groups, shared, strict=True)])
         if beginning.cache is not None:
-            beginning.cache.batch_repeat_interleave(each)
-        beginning = Beginning(beginning.cache, beginning.mask.repeat_interleave(each, dim=0))  # (B, P)
+            beginning.cache.batch_repeat_interleave(group_size)
+        beginning = Beginning(beginning.cache, beginning.mask.repeat_interleave(group_size, dim=0))  # (B, P)
         suffixes, targets, starts = [], [], []
         for group, length in zip(groups, shared, strict=True):
             for prompt, target in zip(group.prompts, group.targets, strict=True):
@@ -127,8 +127,8 @@ class CausalAuxiliary(TransformersAuxiliary):
                 targets.append(target)
                 starts.append(len(prompt) - length)
         totals = self._continue(suffixes, targets, starts, beginning)
-        found = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
-        return [found[start : start + each] for start in range(0, len(found), each)]
+        likelihoods = [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
+        return [likelihoods[start : start + group_size] for start in range(0, len(likelihoods), group_size)]
 
     def _beginning(self, prefixes: list[Tokens]) -> Beginning:
         tokens, mask = padded(prefixes, self._model.device)  # (D, P)
@@ -162,8 +162,8 @@ class CausalAuxiliary(TransformersAuxiliary):
             device=tokens.device,
         )
         wanted = torch.tensor([token for target in targets for token in target], device=tokens.device)
-        found = log_probabilities(self._model.get_output_embeddings(), hidden[rows, columns], wanted)
-        return sums(found, rows, len(targets))
+        log_p = log_probabilities(self._model.get_output_embeddings(), hidden[rows, columns], wanted)
+        return sums(log_p, rows, len(targets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,10 @@ class Memory:
             suffixes: list[Tokens] = [(self._prompts[index][-1], *target) for index in batch]
             with self._lock:
                 beginning = self._kept[number] if number < len(self._kept) else self._compute(batch)
-                found = self._model._continue(suffixes, [target] * len(batch), [1] * len(batch), beginning)
+                batch_totals = self._model._continue(suffixes, [target] * len(batch), [1] * len(batch), beginning)
                 if beginning.cache is not None:
                     beginning.cache.crop(-len(suffixes[0]))
-            for index, total in zip(batch, found, strict=True):
+            for index, total in zip(batch, batch_totals, strict=True):
                 totals[index] = total
         return [Likelihood(total, len(target)) for total in totals]
 

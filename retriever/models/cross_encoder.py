@@ -88,12 +88,12 @@ class CrossEncoderModel:
         return logits
 
     def read(
-        self, request: Request, parts: Iterable[Sequence[Document]], kept: KeptIds
+        self, request: Request, parts: Iterable[Sequence[Document]], kept_ids: KeptIds
     ) -> Generator[Floats, None, None]:
         """The logits of each part of the documents, (C,) each, one part after the other; the next is begun before one
-        ends. What the documents' tokens are is taken from ``kept``, or put there."""
+        ends. What the documents' tokens are is taken from ``kept_ids``, or put there."""
         model, started, read = self._ready(), time.perf_counter(), 0
-        with closing(model.outputs(request.text, parts, kept)) as outputs:
+        with closing(model.outputs(request.text, parts, kept_ids)) as outputs:
             for some in outputs:
                 read += len(some)
                 if read:
@@ -110,7 +110,7 @@ class CrossEncoderModel:
 
 class _PairReader(Protocol):
     def outputs(
-        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+        self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]: ...
 
 
@@ -125,20 +125,20 @@ class _RuntimeReader:
         self._model = TextModel(folder, logits_graph)
 
     def outputs(
-        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+        self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
         asked = self._model.ids(asked_of(request))
 
         def inputs(documents: Sequence[Document]) -> Iterator[tuple[Ids, Ids]]:
-            return ((asked, self._ids(document, kept)) for document in documents)
+            return ((asked, self._ids(document, kept_ids)) for document in documents)
 
         return self._model.outputs_of_ids((inputs(documents), len(documents)) for documents in parts)
 
-    def _ids(self, document: Document, kept: KeptIds) -> Ids:
+    def _ids(self, document: Document, kept_ids: KeptIds) -> Ids:
         key = content(document)
-        ids = kept.get(key)
+        ids = kept_ids.get(key)
         if ids is None:
-            ids = kept[key] = self._model.ids(own_of(document, self._own_requests))
+            ids = kept_ids[key] = self._model.ids(own_of(document, self._own_requests))
         return ids
 
 
@@ -152,7 +152,7 @@ class _TorchReader:
         self._model = PairModel(folder, max_tokens)
 
     def outputs(
-        self, request: str, parts: Iterable[Sequence[Document]], kept: KeptIds, /
+        self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
         for documents in parts:
             yield self._model.outputs([pair_of(request, document, self._own_requests) for document in documents])

@@ -76,7 +76,7 @@ def encoder_source(model: str) -> str:
 
 def encoder_option(name: str) -> str:
     """The value of PEARL_ENCODER or --encoder that gives the encoder of this name."""
-    return next((model for model, given in NAMES.items() if given == name), name)
+    return next((model for model, known_name in NAMES.items() if known_name == name), name)
 
 
 def embedded_encoder_folder() -> Path:

@@ -47,20 +47,21 @@ class Template:
         ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
         whose = np.array([-1 if place is None else place for place in encoded.sequence_ids])
         own = [np.flatnonzero(whose == place) for place in range(len(texts))]
-        if not all(len(each) for each in own):
+        if not all(len(places) for places in own):
             raise ValueError("the tokenizer gives no token for a letter")
         # from the end of one text to the beginning of the next, and to both ends
-        starts, ends = [0, *(int(each[-1]) + 1 for each in own)], [*(int(each[0]) for each in own), len(ids)]
+        starts = [0, *(int(places[-1]) + 1 for places in own)]
+        ends = [*(int(places[0]) for places in own), len(ids)]
         between = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
         return cls(
-            tuple(ids[each] for each in between),
-            tuple(types[each] for each in between),
-            tuple(int(types[each[0]]) for each in own),
+            tuple(ids[gap] for gap in between),
+            tuple(types[gap] for gap in between),
+            tuple(int(types[places[0]]) for places in own),
         )
 
     def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
         """Ids and types; of more than ``longest`` tokens the last of the longest text go first."""
-        lengths = _shortened([len(each) for each in texts], longest - sum(map(len, self.specials)))
+        lengths = _shortened([len(text) for text in texts], longest - sum(map(len, self.specials)))
         ids, types = [self.specials[0]], [self.special_types[0]]
         for place, (text, length) in enumerate(zip(texts, lengths, strict=True)):
             ids += [text[:length], self.specials[place + 1]]
@@ -103,13 +104,13 @@ class BertFolder:
         """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""
         ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
         length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
-        found = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
-        found[0] = self.config.get("pad_token_id") or 0
-        found[0, : len(ids)] = ids
+        tokens = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
+        tokens[0] = self.config.get("pad_token_id") or 0
+        tokens[0, : len(ids)] = ids
         if self.typed:
-            found[1, : len(ids)] = types
-        found[2, :length] = 1
-        return found
+            tokens[1, : len(ids)] = types
+        tokens[2, :length] = 1
+        return tokens
 
 
 class PairFolder(BertFolder):
@@ -117,12 +118,12 @@ class PairFolder(BertFolder):
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
         """(3, T): ids, types and that mask."""
-        found = BertFolder.tokens(self, texts)
+        tokens = BertFolder.tokens(self, texts)
         specials = [len(special) for special in self.templates[1].specials]
         lengths = _shortened([len(text) for text in texts], self.longest - sum(specials))
         marks = np.repeat([3, 1, 3, 2, 3], [specials[0], lengths[0], specials[1], lengths[1], specials[2]])
-        found[2, : len(marks)] = marks
-        return found
+        tokens[2, : len(marks)] = marks
+        return tokens
 
 
 def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
@@ -215,5 +216,5 @@ def _tokenizer(saved: str) -> Tokenizer:
 
 def _read(path: Path) -> dict[str, Any]:
     """Nothing where there is no such file."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return content

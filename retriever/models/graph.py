@@ -198,13 +198,13 @@ class _Encoder:
     def _embedded(self) -> Node:
         """(B, T, E)"""
         at = f"{self._prefix}embeddings."
-        found = ops.add(
+        embeddings = ops.add(
             self._rows(at + "word_embeddings.weight", self._ids),
             self._rows(at + "position_embeddings.weight", self._range(self._first)),
         )
         if at + "token_type_embeddings.weight" in self._weights:
-            found = ops.add(found, self._rows(at + "token_type_embeddings.weight", self._types))
-        return self._norm(found, at + "LayerNorm")
+            embeddings = ops.add(embeddings, self._rows(at + "token_type_embeddings.weight", self._types))
+        return self._norm(embeddings, at + "LayerNorm")
 
     def _rows(self, name: str, places: Node) -> Node:
         """Rows of a table. Most pages of a table of words would soon be in memory, so it is packed into a quarter."""

@@ -110,8 +110,8 @@ class PackedLlama:
         states = self._model.embed_tokens(pack.tokens)
         dtype, states = states.dtype, states.float()
         cosines, sines = (
-            each[0, :, None, : each.shape[-1] // 2].to(dtype)
-            for each in self._model.rotary_emb(states, pack.places.unsqueeze(0))
+            table[0, :, None, : table.shape[-1] // 2].to(dtype)
+            for table in self._model.rotary_emb(states, pack.places.unsqueeze(0))
         )  # (N, 1, E / 2)
         masks: dict[tuple[int, int], Tensor] = {}
         for layer in self._layers:
@@ -149,20 +149,20 @@ def _attended(
     queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[Span], masks: dict[tuple[int, int], Tensor]
 ) -> Tensor:
     """(N, H, E): each token looks at those before it in its own sequence."""
-    found = torch.empty_like(queries)
+    attended = torch.empty_like(queries)
     repeated = queries.shape[1] // keys.shape[1]
-    keys, values = (each.repeat_interleave(repeated, dim=1) for each in (keys, values))
+    keys, values = (heads.repeat_interleave(repeated, dim=1) for heads in (keys, values))
     for span in spans:
         shared = span.shared
         if shared.stop > shared.start:
-            query, key, value = (each[shared].transpose(0, 1).unsqueeze(0) for each in (queries, keys, values))
-            found[shared] = scaled_dot_product_attention(query, key, value, is_causal=True)[0].transpose(0, 1)
+            query, key, value = (heads[shared].transpose(0, 1).unsqueeze(0) for heads in (queries, keys, values))
+            attended[shared] = scaled_dot_product_attention(query, key, value, is_causal=True)[0].transpose(0, 1)
         for part in span.parts:
-            key, value = (torch.cat((each[shared], each[part])) for each in (keys, values))  # (P + S, H, E)
-            query, key, value = (each.transpose(0, 1).unsqueeze(0) for each in (queries[part], key, value))
+            key, value = (torch.cat((heads[shared], heads[part])) for heads in (keys, values))  # (P + S, H, E)
+            query, key, value = (heads.transpose(0, 1).unsqueeze(0) for heads in (queries[part], key, value))
             mask = _mask(query, key, masks)
-            found[part] = scaled_dot_product_attention(query, key, value, attn_mask=mask)[0].transpose(0, 1)
-    return found
+            attended[part] = scaled_dot_product_attention(query, key, value, attn_mask=mask)[0].transpose(0, 1)
+    return attended
 
 
 def _mask(query: Tensor, key: Tensor, known: dict[tuple[int, int], Tensor]) -> Tensor:

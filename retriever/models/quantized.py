@@ -28,16 +28,16 @@ def write_weights(weights: dict[str, Any], path: Path, ranges: Mapping[str, NDAr
     import torch
     from safetensors.torch import save_file
 
-    kept: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     for name, tensor in weights.items():
         tensor = tensor.detach().cpu().contiguous()
         if tensor.dim() == 2 and tensor.is_floating_point():
             values, scale = packed(tensor.float().numpy())
-            kept[name], kept[name + SCALE] = torch.from_numpy(values), torch.from_numpy(scale[:, 0].copy())
+            tensors[name], tensors[name + SCALE] = torch.from_numpy(values), torch.from_numpy(scale[:, 0].copy())
         else:
-            kept[name] = tensor.clone()
-    kept |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
-    save_file(kept, path)
+            tensors[name] = tensor.clone()
+    tensors |= {name + RANGE: torch.from_numpy(ends) for name, ends in (ranges or {}).items()}
+    save_file(tensors, path)
     path.chmod(0o644)  # the library lets nobody else read
 
 
@@ -45,12 +45,12 @@ def read_weights(path: Path) -> dict[str, Any]:
     """The state dict; what was packed is float32 again."""
     from safetensors.torch import load_file
 
-    kept = load_file(path)
-    scales = {name + SCALE for name in kept} & kept.keys()
-    ranges = {name + RANGE for name in kept} & kept.keys()
+    tensors = load_file(path)
+    scales = {name + SCALE for name in tensors} & tensors.keys()
+    ranges = {name + RANGE for name in tensors} & tensors.keys()
     return {
-        name: tensor.float() * kept[name + SCALE][:, None] if name + SCALE in scales else tensor
-        for name, tensor in kept.items()
+        name: tensor.float() * tensors[name + SCALE][:, None] if name + SCALE in scales else tensor
+        for name, tensor in tensors.items()
         if name not in scales | ranges
     }
 

@@ -51,8 +51,8 @@ class SentenceModel:
             return self._encoded(self._model.encode_query, [text])
 
     def _encoded(self, encode: Any, texts: Sequence[str]) -> Floats:
-        found = encode(list(texts), batch_size=SENTENCES, convert_to_numpy=True, show_progress_bar=False)
-        return np.asarray(found, np.float32)
+        vectors = encode(list(texts), batch_size=SENTENCES, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(vectors, np.float32)
 
 
 class PairModel:
@@ -73,7 +73,7 @@ class PairModel:
         """(pairs, labels)"""
         import torch
 
-        found = np.zeros((len(pairs), self._model.config.num_labels), np.float32)
+        logits = np.zeros((len(pairs), self._model.config.num_labels), np.float32)
         # texts of like length in a batch: none is padded to the length of a much longer one
         by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
         with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16()):
@@ -87,8 +87,8 @@ class PairModel:
                     padding=True,
                     return_tensors="pt",
                 )
-                found[some] = self._model(**tokens).logits.float().numpy()
-        return found
+                logits[some] = self._model(**tokens).logits.float().numpy()
+        return logits
 
 
 @contextmanager

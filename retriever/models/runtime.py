@@ -62,8 +62,8 @@ class TextModel:
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
         """(inputs, outputs of the graph)"""
-        [found] = self.outputs_of_ids([((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))])
-        return found
+        [outputs] = self.outputs_of_ids([((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))])
+        return outputs
 
     def outputs_of_ids(self, parts: Iterable[tuple[Iterable[Sequence[Ids]], int]]) -> Generator[Floats, None, None]:
         """(count, outputs of the graph) of each part, which is inputs and their count: in order, each as soon as it is
@@ -77,24 +77,24 @@ class TextModel:
         begun: deque[Floats] = deque()  # parts of which all runs, or has run
 
         def finished() -> Any:
-            found, places, request = running.popleft()
+            outputs, places, request = running.popleft()
             request.wait()
-            found[places] = request.get_output_tensor().data
+            outputs[places] = request.get_output_tensor().data
             return request
 
         def ended() -> Iterator[Floats]:
-            while begun and not any(found is begun[0] for found, _, _ in running):
+            while begun and not any(outputs is begun[0] for outputs, _, _ in running):
                 yield begun.popleft()
 
         try:
             for inputs, count in parts:
-                found = np.empty((count, self._width), np.float32)
+                outputs = np.empty((count, self._width), np.float32)
                 for places, tokens in _batches(inputs, together):  # texts become tokens while others run
                     request = finished() if len(running) == CORES else self._compiled.create_infer_request()
                     yield from ended()
                     request.start_async([tokens])
-                    running.append((found, places, request))
-                begun.append(found)
+                    running.append((outputs, places, request))
+                begun.append(outputs)
             while running:
                 finished()
                 yield from ended()

@@ -42,8 +42,8 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
         scored: dict[int, Likelihood] = {}
         for batch in _pair_batches(pairs):
             scored |= zip(batch, self._score([pairs[index] for index in batch]), strict=True)
-        found = (scored[index] for index in range(len(pairs)))
-        return [[next(found) for _ in group.prompts] for group in groups]
+        likelihoods = (scored[index] for index in range(len(pairs)))
+        return [[next(likelihoods) for _ in group.prompts] for group in groups]
 
     @torch.inference_mode()
     def remember(self, prompts: Sequence[Tokens], limit: int) -> Seq2SeqMemory:
@@ -69,8 +69,8 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
         ).logits  # (B, T, V)
         wanted, mask = padded(targets, self._model.device)
         rows, columns = mask.nonzero(as_tuple=True)
-        found = log_probabilities(lambda chosen: chosen, logits[rows, columns], wanted[rows, columns])
-        totals = sums(found, rows, len(targets))
+        log_p = log_probabilities(lambda chosen: chosen, logits[rows, columns], wanted[rows, columns])
+        totals = sums(log_p, rows, len(targets))
         return [Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True)]
 
 
@@ -99,7 +99,7 @@ class Seq2SeqMemory:
     @torch.inference_mode()
     def likelihoods(self, target: Tokens) -> list[Likelihood]:
         """The likelihoods of the target after each prompt."""
-        found: dict[int, Likelihood] = {}
+        likelihoods: dict[int, Likelihood] = {}
         self._model.check_fits(max([len(target), *(len(prompt) + 1 for prompt in self._prompts)]))
         for number, batch in enumerate(self._batches):
             encoded = self._kept[number] if number < len(self._kept) else self._compute(batch)
@@ -108,8 +108,8 @@ class Seq2SeqMemory:
                 some = batch[first : first + at_once]
                 part = slice(first, first + len(some))
                 here = EncodedPrompts(encoded.states[part], encoded.mask[part])
-                found |= zip(some, self._model._decode(here, [target] * len(some)), strict=True)
-        return [found[index] for index in range(len(self._prompts))]
+                likelihoods |= zip(some, self._model._decode(here, [target] * len(some)), strict=True)
+        return [likelihoods[index] for index in range(len(self._prompts))]
 
     def _compute(self, batch: list[int]) -> EncodedPrompts:
         return self._model._encode([self._prompts[index] for index in batch])

@@ -25,7 +25,7 @@ RANGED = 200  # pairs say what the matrices' inputs are like
 
 def pairs_to_watch(examples: Sequence[Example], seed: int) -> list[tuple[str, str]]:
     """Some of what the cross-encoder will read."""
-    pairs = [pair_of(each.request.text, document) for each in examples for document in each.documents]
+    pairs = [pair_of(example.request.text, document) for example in examples for document in example.documents]
     return random.Random(seed).sample(pairs, min(RANGED, len(pairs)))
 
 
@@ -44,10 +44,10 @@ def _watched(model: nn.Module, ranges: dict[str, Floats]) -> Iterator[None]:
 
             def watch(_: nn.Module, inputs: tuple[Tensor, ...], name: str = f"{name}.weight") -> None:
                 rows = inputs[0].detach().float().flatten(0, -2).cpu().numpy()  # (tokens, inputs)
-                found = np.stack((rows.min(axis=0), rows.max(axis=0)))
+                ends = np.stack((rows.min(axis=0), rows.max(axis=0)))
                 if name in ranges:
-                    found = np.stack((np.minimum(ranges[name][0], found[0]), np.maximum(ranges[name][1], found[1])))
-                ranges[name] = found
+                    ends = np.stack((np.minimum(ranges[name][0], ends[0]), np.maximum(ranges[name][1], ends[1])))
+                ranges[name] = ends
 
             stack.callback(module.register_forward_pre_hook(watch).remove)
         yield

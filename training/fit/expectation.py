@@ -129,20 +129,20 @@ def in_their_order(features: Features) -> tuple[Floats, Floats]:
 
 def fit_expectation(observations: Sequence[Observation], options: ExpectationOptions) -> ExpectationFit:
     """Fit by least squares; every eighth user is held out for ``beyond`` and the report."""
-    held = set(sorted({each.user for each in observations})[::HELD_BACK])
-    learned = [each for each in observations if each.user not in held] or list(observations)
-    others = [each for each in observations if each.user in held] or list(observations)
+    held = set(sorted({observation.user for observation in observations})[::HELD_BACK])
+    learned = [observation for observation in observations if observation.user not in held] or list(observations)
+    others = [observation for observation in observations if observation.user in held] or list(observations)
     torch.manual_seed(options.seed)
     inputs, logits = _tensors(learned)
     module = ExpectationModule(inputs[0].shape[1], inputs[1].shape[1], float(logits.mean()), options)
     _train(module, inputs, logits, options)
-    more, said = _tensors(others)
+    other_inputs, other_logits = _tensors(others)
     with torch.inference_mode():
-        off = (said - module(*more)).numpy()
+        off = (other_logits - module(*other_inputs)).numpy()
     report = {
-        "pairs": len(logits) + len(said),
-        "explained": round(1 - float(off.var() / max(float(said.var()), 1e-12)), 3),
-        "pairs_held_back": len(said),
+        "pairs": len(logits) + len(other_logits),
+        "explained": round(1 - float(off.var() / max(float(other_logits.var()), 1e-12)), 3),
+        "pairs_held_back": len(other_logits),
     }
     return ExpectationFit(module.frozen(), float(np.quantile(off, REACH)), report)
 
@@ -205,10 +205,11 @@ def _train(module: ExpectationModule, inputs: tuple[Tensor, ...], logits: Tensor
 def _tensors(observations: Sequence[Observation]) -> tuple[tuple[Tensor, ...], Tensor]:
     """Known, asked, text, own, as the module takes them; and the logits."""
     rows = (
-        [each.known for each in observations],
-        [np.broadcast_to(each.request_vector, each.text_vectors.shape) for each in observations],
-        [each.text_vectors for each in observations],
-        [each.own_vectors for each in observations],
+        [observation.known for observation in observations],
+        [np.broadcast_to(observation.request_vector, observation.text_vectors.shape) for observation in observations],
+        [observation.text_vectors for observation in observations],
+        [observation.own_vectors for observation in observations],
     )
-    inputs = tuple(torch.from_numpy(np.concatenate(each).astype(np.float32)) for each in rows)
-    return inputs, torch.from_numpy(np.concatenate([each.logits for each in observations]).astype(np.float32))
+    inputs = tuple(torch.from_numpy(np.concatenate(arrays).astype(np.float32)) for arrays in rows)
+    logits = np.concatenate([observation.logits for observation in observations])
+    return inputs, torch.from_numpy(logits.astype(np.float32))

@@ -22,27 +22,31 @@ def with_signals(
     advance: Callable[[int, bool], None] = lambda items, now: None,
 ) -> list[Example]:
     """The examples with the signals of their candidates."""
-    found = []
+    described = []
     for example in examples:
         signals = SignalIndex(example.documents, encoder, words).features(example.request).signals
-        found.append(replace(example, signals=signals))
+        described.append(replace(example, signals=signals))
         advance(1, True)
-    return found
+    return described
 
 
 def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
     """Some without what a history may not have, so that the head has seen that, too."""
     draw = random.Random(f"{seed}:thinned")
-    found = []
+    thinned_examples = []
     for example in examples:
         place = draw.random()
         if place < THINNED:
-            found.append(_with_documents(example, [replace(each, timestamp=None) for each in example.documents]))
+            thinned_examples.append(
+                _with_documents(example, [replace(document, timestamp=None) for document in example.documents])
+            )
         elif place < 2 * THINNED:
-            found.append(_with_documents(example, [replace(each, request=None) for each in example.documents]))
+            thinned_examples.append(
+                _with_documents(example, [replace(document, request=None) for document in example.documents])
+            )
         else:
-            found.append(example)
-    return found
+            thinned_examples.append(example)
+    return thinned_examples
 
 
 def _with_documents(example: Example, documents: Sequence[Document]) -> Example:
@@ -51,11 +55,11 @@ def _with_documents(example: Example, documents: Sequence[Document]) -> Example:
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
     """Every text whose embedding the signals and the proxies of these examples need, each once, in their order."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for example in examples:
-        found[example.request.text] = None
-        found[example.target] = None
+        texts[example.request.text] = None
+        texts[example.target] = None
         for document in example.documents:
-            found[document.text] = None
-            found[document.request or document.text] = None
-    return list(found)
+            texts[document.text] = None
+            texts[document.request or document.text] = None
+    return list(texts)

@@ -52,9 +52,9 @@ class Material:
         """The same without the requests that the documents answered; signals stay as they are."""
 
         def bare(examples: Sequence[Example]) -> list[Example]:
-            return [replace(each, documents=_texts_alone(each.documents)) for each in examples]
+            return [replace(example, documents=_texts_alone(example.documents)) for example in examples]
 
-        groups = [replace(each, documents=_texts_alone(each.documents)) for each in self.chosen.groups]
+        groups = [replace(group, documents=_texts_alone(group.documents)) for group in self.chosen.groups]
         chosen = Selection(bare(self.chosen.requests), groups)
         return Material(bare(self.train), bare(self.dev), bare(self.warm), bare(self.warm_dev), chosen)
 

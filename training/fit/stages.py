@@ -198,15 +198,15 @@ def _weighed(
 ) -> SecondStage:
     """The stage with the weight that is best on dev; reading costs every draft time, so it must not be chance. A weight
     that is given is taken; at 1 the cross-encoder stands alone and reads everything."""
-    given = [weight] if isinstance(weight, float) else []
+    given_weights = [weight] if isinstance(weight, float) else []
     logits, gains, users = _logits(fitted.model, dev), [example.gains for example in dev], clusters_of(dev)
     scores = {
         part: [(1 - part) * own + part * more for own, more in zip(first.dev_scores, logits, strict=True)]
-        for part in sorted({*WEIGHTS, *given})
+        for part in sorted({*WEIGHTS, *given_weights})
     }
     fits = {part: measure(mine, gains) for part, mine in scores.items()}
     better = {part: better_in(mine, first.dev_scores, gains, users, seed) for part, mine in scores.items()}
-    usable = given or [part for part in WEIGHTS if part > 0 and (keep or better[part] >= SURE)] or [0.0]
+    usable = given_weights or [part for part in WEIGHTS if part > 0 and (keep or better[part] >= SURE)] or [0.0]
     chosen = max(usable, key=lambda part: fits[part].quality)
     report = fitted.report | {
         "weights": [{"weight": part, **asdict(fit), "better_in": better[part]} for part, fit in fits.items()],
