@@ -67,13 +67,22 @@ def open_archive(source: Path) -> Iterator[Archive]:
         if source.is_dir():
             yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
         elif zipfile.is_zipfile(source):
-            with zipfile.ZipFile(source) as packed:
+            with open_zip(source) as packed:
                 sizes = {member.filename: member.file_size for member in packed.infolist() if not member.is_dir()}
                 yield Archive(source, sizes, lambda name: packed.open(name))
         else:
             yield Archive(source, {source.name: source.stat().st_size}, lambda name: source.open("rb"))
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
+
+
+def open_zip(source: Path) -> zipfile.ZipFile:
+    """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
+    marked as it, and for a later version of the format."""
+    try:
+        return zipfile.ZipFile(source)
+    except (UnicodeDecodeError, NotImplementedError) as error:
+        raise zipfile.BadZipFile(str(error)) from error
 
 
 def _folder_files(folder: Path) -> dict[str, int]:

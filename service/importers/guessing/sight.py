@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
+from service.importers.archive import open_zip
 from service.importers.folders import walk
 
 HEAD_BYTES = 1 << 16
@@ -60,7 +61,7 @@ def look(source: Path) -> Sight:
         with source.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if head.startswith(b"PK") and zipfile.is_zipfile(source):
-            with zipfile.ZipFile(source) as packed:
+            with open_zip(source) as packed:
                 names = [member.filename.lower() for member in packed.infolist() if not member.is_dir()]
             return Sight(source, tuple(names[:MAX_NAMES]), head)
     except (OSError, zipfile.BadZipFile) as error:

@@ -19,6 +19,7 @@ from typing import IO
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
+from service.importers.archive import open_zip
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 12
@@ -136,7 +137,7 @@ def _opened(name: str, path: Path, folder: Path) -> Iterator[Box]:
 
 
 def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
-    with zipfile.ZipFile(source) as packed:
+    with open_zip(source) as packed:
         for member in packed.infolist():
             name = f"{source}/{member.filename}"
             if member.is_dir():

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from pearl.errors import InputError
 from service.importers.archive import open_archive
+from service.importers.guessing.sight import look
+from service.importers.mails.boxes import open_boxes
 
 
 @pytest.fixture(params=["folder", "zip"])
@@ -60,3 +63,30 @@ def test_a_damaged_member(tmp_path):
 def test_what_is_not_there(tmp_path):
     with pytest.raises(InputError, match="cannot be read"), open_archive(tmp_path / "none"):
         pass
+
+
+def read_archive(source: Path) -> None:
+    with open_archive(source):
+        pass
+
+
+def read_boxes(source: Path) -> None:
+    with open_boxes(source):
+        pass
+
+
+@pytest.mark.parametrize("read", [read_archive, read_boxes, look])
+@pytest.mark.parametrize(
+    ("intact", "damaged"),
+    [("\u00e9.md".encode(), b"\xff\xfe.md"), (b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\x63")],
+    ids=["a name that is no UTF-8", "a later version"],
+)
+def test_a_zip_file_that_cannot_be_opened(tmp_path, read, intact, damaged):
+    source = tmp_path / "export.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("\u00e9.md", "tea")
+    data = source.read_bytes()
+    assert intact in data
+    source.write_bytes(data.replace(intact, damaged))
+    with pytest.raises(InputError, match=r"export\.zip: cannot be read"):
+        read(source)
