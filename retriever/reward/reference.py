@@ -27,7 +27,7 @@ class TorchVectors:
         if 0 <= max(layers) < config.num_hidden_layers:
             config.num_hidden_layers = max(layers) + 1
         verbosity = logging.get_verbosity()
-        logging.set_verbosity_error()  # it lists the weights of the layers above
+        logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it lists the weights of the layers above
         try:
             self._model: Any = AutoModel.from_pretrained(folder, config=config, local_files_only=True).eval()
         finally:
