@@ -52,19 +52,19 @@ class DraftChoice:
         """Those of a version of the draft: of ``any``, every executed candidate's; the draft's where there is none."""
         chosen, draft = self.selection, self.selection.draft
         if version == "any":
-            return [found for found in chosen.scores if found is not None] or [draft]
+            return [score for score in chosen.scores if score is not None] or [draft]
         place = {"draft": None, "choice": chosen.best, "random": chosen.random}[version]
         return [draft if place is None else chosen.scores[place] or draft]
 
     def quality(self, version: str) -> float:
-        return float(np.mean([found.quality for found in self.scores(version)]))
+        return float(np.mean([score.quality for score in self.scores(version)]))
 
     def likeness(self, version: str) -> float | None:
         """None where the draft's is not known; a version that nobody can say it of counts as the draft."""
         draft = self.selection.draft.likeness
         if draft is None:
             return None
-        return float(np.mean([draft if found.likeness is None else found.likeness for found in self.scores(version)]))
+        return float(np.mean([draft if score.likeness is None else score.likeness for score in self.scores(version)]))
 
     def words(self, version: str) -> float:
         place = self.selection.best if version == "choice" else None
@@ -114,59 +114,61 @@ async def choose_for(
 ) -> DraftChoice:
     """Ask for the candidates of a draft and choose. Raises ChatError when the model is down."""
     started = time.monotonic()
-    found, asked = await desk.candidates(item.text, count, watch)
+    candidates, asked = await desk.candidates(item.text, count, watch)
     seconds = time.monotonic() - started if asked.calls else 0.0
-    texts = [candidate.text for candidate in found]
-    return DraftChoice(item, tuple(found), select(item.text, texts, rewards, likenesses, balance, seed), seconds)
+    texts = [candidate.text for candidate in candidates]
+    return DraftChoice(item, tuple(candidates), select(item.text, texts, rewards, likenesses, balance, seed), seconds)
 
 
 def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int) -> dict[str, Any]:
     """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
-    bootstrap = Bootstrap([each.item.user for each in outcomes], resamples=resamples, seed=seed)
-    quality = {name: bootstrap.mean([each.quality(name) for each in outcomes]) for name in VERSIONS}
-    every = [candidate for each in outcomes for candidate in each.candidates]
-    written = [sum(found is not None for found in each.selection.scores) for each in outcomes]
-    dropped = [len(each.selection.dropped) for each in outcomes]
-    asked = [len(each.candidates) for each in outcomes]
-    seconds = [each.seconds for each in outcomes if each.seconds]
+    bootstrap = Bootstrap([outcome.item.user for outcome in outcomes], resamples=resamples, seed=seed)
+    quality = {name: bootstrap.mean([outcome.quality(name) for outcome in outcomes]) for name in VERSIONS}
+    every = [candidate for outcome in outcomes for candidate in outcome.candidates]
+    written = [sum(score is not None for score in outcome.selection.scores) for outcome in outcomes]
+    dropped = [len(outcome.selection.dropped) for outcome in outcomes]
+    asked = [len(outcome.candidates) for outcome in outcomes]
+    seconds = [outcome.seconds for outcome in outcomes if outcome.seconds]
     return {
         "n": len(outcomes),
-        "users": len({each.item.user for each in outcomes}),
+        "users": len({outcome.item.user for outcome in outcomes}),
         "quality": _versions(quality),
         "likeness": _likeness(outcomes, resamples, seed),
-        "words": {name: bootstrap.mean([each.words(name) for each in outcomes]).to_json() for name in VERSIONS[:2]},
-        "edited": bootstrap.mean([float(each.selection.best is not None) for each in outcomes]).to_json(),
+        "words": {
+            name: bootstrap.mean([outcome.words(name) for outcome in outcomes]).to_json() for name in VERSIONS[:2]
+        },
+        "edited": bootstrap.mean([float(outcome.selection.best is not None) for outcome in outcomes]).to_json(),
         "candidates": {
             "asked": len(every),
             "failed": bootstrap.ratio(np.subtract(asked, written), asked).to_json(),
             "failures": failures(every),
             "dropped": bootstrap.ratio(dropped, written).to_json(),
-            "drops": dict(Counter(reason for each in outcomes for reason in each.selection.dropped.values())),
+            "drops": dict(Counter(reason for outcome in outcomes for reason in outcome.selection.dropped.values())),
             "refused_edits": refused_edits(every),
         },
         "seconds": None
         if not seconds
         else {"n": len(seconds), "median": round(float(np.median(seconds)), 2), "longest": round(max(seconds), 2)},
-        "drafts": [_row(each) for each in outcomes],
+        "drafts": [_row(outcome) for outcome in outcomes],
     }
 
 
-def _versions(found: dict[str, Estimate]) -> dict[str, Any]:
+def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
     """The mean of each version, and what it gains on the draft and the choice on the random edit."""
     return {
-        **{name: estimate.to_json() for name, estimate in found.items()},
-        "gain": {name: (found[name] - found["draft"]).to_json() for name in VERSIONS[1:]},
-        "over_random": (found["choice"] - found["random"]).to_json(),
+        **{name: estimate.to_json() for name, estimate in means.items()},
+        "gain": {name: (means[name] - means["draft"]).to_json() for name in VERSIONS[1:]},
+        "over_random": (means["choice"] - means["random"]).to_json(),
     }
 
 
 def _likeness(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> dict[str, Any] | None:
-    known = [each for each in outcomes if each.selection.draft.likeness is not None]
+    known = [outcome for outcome in outcomes if outcome.selection.draft.likeness is not None]
     if not known:
         return None
-    bootstrap = Bootstrap([each.item.user for each in known], resamples=resamples, seed=seed)
-    found = {name: bootstrap.mean([each.likeness(name) or 0.0 for each in known]) for name in VERSIONS}
-    return {"n": len(known), **_versions(found)}
+    bootstrap = Bootstrap([outcome.item.user for outcome in known], resamples=resamples, seed=seed)
+    means = {name: bootstrap.mean([outcome.likeness(name) or 0.0 for outcome in known]) for name in VERSIONS}
+    return {"n": len(known), **_versions(means)}
 
 
 def _row(outcome: DraftChoice) -> dict[str, Any]:
@@ -174,8 +176,8 @@ def _row(outcome: DraftChoice) -> dict[str, Any]:
     return {
         "id": outcome.item.id,
         "quality": {name: round(outcome.quality(name), 4) for name in VERSIONS},
-        "likeness": {name: None if (found := outcome.likeness(name)) is None else round(found, 4) for name in VERSIONS},
-        "failed": sum(each.text is None for each in outcome.candidates),
+        "likeness": {name: None if (mean := outcome.likeness(name)) is None else round(mean, 4) for name in VERSIONS},
+        "failed": sum(candidate.text is None for candidate in outcome.candidates),
         "dropped": len(outcome.selection.dropped),
         "edited": outcome.selection.best is not None,
         "seconds": round(outcome.seconds, 2),

@@ -19,10 +19,11 @@ def best_of_tables(result: Json) -> Iterator[Table]:
     """Reward and likeness of each version, then what became of the candidates and of the proposed edits."""
     quality, likeness = result["quality"], result["likeness"]
 
-    def cells(found: Json | None, name: str, digits: int) -> tuple[str, str]:
-        if found is None:
+    def cells(scores: Json | None, name: str, digits: int) -> tuple[str, str]:
+        if scores is None:
             return NOTHING, NOTHING
-        return shown(found[name], digits), NOTHING if name == "draft" else shown(found["gain"][name], digits, sign=True)
+        gain = NOTHING if name == "draft" else shown(scores["gain"][name], digits, sign=True)
+        return shown(scores[name], digits), gain
 
     rows = tuple(
         (title, *cells(quality, name, 2), *cells(likeness, name, 3), shown(result["words"].get(name), 0))
@@ -50,6 +51,6 @@ def best_of_tables(result: Json) -> Iterator[Table]:
     if edits:
         yield Table("Proposed edits that were not executed.", ("why", "edits"), edits)
     if result["seconds"]:
-        found = result["seconds"]
-        times = (("median", f"{found['median']:g}"), ("longest", f"{found['longest']:g}"))
-        yield Table(f"Seconds for the candidates of a draft, {found['n']:,} drafts.", ("", "seconds"), times)
+        seconds = result["seconds"]
+        times = (("median", f"{seconds['median']:g}"), ("longest", f"{seconds['longest']:g}"))
+        yield Table(f"Seconds for the candidates of a draft, {seconds['n']:,} drafts.", ("", "seconds"), times)
