@@ -141,9 +141,10 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "best-of",
         "The best of several edits with the embedded model: all tables",
-        "Drafts of commit messages and mails, each edited twice by SmolLM2-135M, which is no editor: it lists spans, "
-        "but writes no rewrites that can be read. A first look: 30 drafts were prepared, and time ran out on a busy "
-        "machine ([how the drafts were made](../experiments/best_of.py)).",
+        "Drafts for the latest requests of 30 people (a chat, a mailing list, the commits of two projects), each from "
+        "what they had written before, edited by SmolLM2-135M step by step: one sentence that it names, rewritten. "
+        "[How the drafts were made](../experiments/best_of.py). The times, of two runs put together, are those of a "
+        "machine with some 16 programs on two cores.",
         best_of_tables,
         None,
     ),
@@ -161,6 +162,15 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "Whether a person wrote a text, against the registers that ship: all tables",
         "The same people and passages, told apart from the figures in the package, which know only what at least 20 "
         "people use. [What they are for](../judging.md#likeness).",
+        likeness_tables,
+        None,
+    ),
+    (
+        "likeness-lambdag",
+        "Whether a person wrote a text, beside LambdaG: all tables",
+        "The test people of the mailing list: ours, its model of masked words alone, and LambdaG with the published "
+        "package's settings, over words masked as ours are ([how](../../eval/likeness/lambdag.py)). "
+        "[What it is for](../judging.md#likeness).",
         likeness_tables,
         None,
     ),

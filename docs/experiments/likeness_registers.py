@@ -1,11 +1,12 @@
-"""The files of likeness that ship: the figures of two registers, and the coefficients that make a probability.
+"""The files of likeness that ship: the figures of three registers, and the coefficients that make a probability.
 
     python docs/experiments/likeness_registers.py --data DATA [--out FOLDER]
 
-Writes ``registers/messages.safetensors``, ``registers/commits.safetensors`` and ``calibration.json`` below ``--out``,
-by default the package's own. ``DATA`` has the four history files of SOURCES. Impostors are a register's figures, people
-to tune on its coefficients; people to test have no part in either. The same data give the same figures; only the order
-of the metadata in a register's header is safetensors' own. Takes some minutes.
+Writes ``registers/NAME.safetensors`` for messages, mail and commits, and ``calibration.json`` below ``--out``, by
+default the package's own. The mail register has the n-grams of messages, with the counts of mail alone: too few people
+write mail for n-grams of their own. ``DATA`` has the four history files of SOURCES. Impostors are a register's figures,
+people to tune on its coefficients; people to test have no part in either. The same data give the same figures; only the
+order of the metadata in a register's header is safetensors' own. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ SOURCES = {
     "coreboot": "commits/coreboot.jsonl.gz",
 }
 REGISTERS = {"messages": ("chat", "mail"), "commits": ("git", "coreboot")}
+WITHIN = ("mail",)  # registers of one source, of what its register above has
 LEAST_AUTHORS = 20  # of an n-gram or a word that ships
 PEOPLE, OWN, OTHERS = 45, 6, 18  # of a source, of a person's passages of a length, of other people's
 LENGTHS = (60, 120, 400)
 POWER = 0.5  # of the length
 INVERSE_PENALTY = 100.0
+INTERCEPT = "intercept"
 USED = {SHIPPED: VARIABLES[:-1], GIVEN: VARIABLES}
 BOUNDED = ("history", "surprise")
 PERCENTILES = (1, 99)
@@ -79,6 +82,11 @@ def registers(texts: Mapping[str, Texts], out: Path) -> dict[str, Impostors]:
         register.save(out / f"{name}.safetensors")
         say(f"{name}: {register.authors} people, {len(register.masking.vocabulary)} words")
         found |= dict.fromkeys(sources, register)
+    for source in WITHIN:
+        register = Impostors.of(source, impostors_of(texts[source]), within=found[source])
+        register.save(out / f"{source}.safetensors")
+        say(f"{source}: {register.authors} people")
+        found[source] = register
     return found
 
 
@@ -111,18 +119,28 @@ def _of_person(
                 yield Asked(length, each.user == person.user, evidence)
 
 
-def coefficients(sources: Sequence[Sequence[Asked]], used: Sequence[str]) -> dict[str, float]:
-    """The coefficients of the variables that are ``used``, others 0. Sources count alike, lengths alike within each,
-    and own passages like other people's."""
+def coefficients(
+    sources: Sequence[Sequence[Asked]], names: Sequence[str], used: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """The coefficients of the variables that are ``used``, others 0, by the name of each source: an intercept a name,
+    all else shared. Sources count alike, lengths alike within each, and own passages like other people's."""
     rows = [row for source in sources for row in source]
-    columns = [VARIABLES.index(name) for name in used]
-    values = np.array([row.evidence.variables()[columns] * (row.evidence.words / 100) ** POWER for row in rows])
+    named = sorted(set(names))
+    of_source = [named.index(name) for source, name in zip(sources, names, strict=True) for _ in source]
+    columns = [VARIABLES.index(name) for name in used if name != INTERCEPT]
+    variables = np.array([row.evidence.variables()[columns] for row in rows])
+    lengths = np.array([[(row.evidence.words / 100) ** POWER] for row in rows])
+    values = np.hstack((np.eye(len(named))[of_source], variables)) * lengths
     weights = np.concatenate([_weights(source) for source in sources])
     scale = values.std(axis=0) + 1e-9
     model = LogisticRegression(C=INVERSE_PENALTY, fit_intercept=False, max_iter=2000)
     model.fit(values / scale, [row.own for row in rows], sample_weight=weights / weights.mean())
-    found = dict(zip(used, model.coef_[0] / scale, strict=True))
-    return {name: round(float(found.get(name, 0.0)), 4) for name in VARIABLES}
+    intercepts, shared = np.split(model.coef_[0] / scale, [len(named)])
+    fitted = dict(zip([name for name in used if name != INTERCEPT], shared, strict=True))
+    return {
+        name: {key: round(float((fitted | {INTERCEPT: intercept}).get(key, 0.0)), 4) for key in VARIABLES}
+        for name, intercept in zip(named, intercepts, strict=True)
+    }
 
 
 def _weights(rows: Sequence[Asked]) -> Floats:
@@ -151,14 +169,18 @@ def main() -> None:
     told = options.parse_args()
     texts = {source: texts_by_user(told.data / file) for source, file in SOURCES.items()}
     shipped = registers(texts, told.out / "registers")
-    calibration = {}
+    calibration: dict[str, object] = {}
     for kind, used in USED.items():
-        sources = []
+        sources, names = [], []
         for source, people in texts.items():
             impostors = shipped[source] if kind == SHIPPED else Impostors.of(source, impostors_of(people))
             sources.append(asked(people, impostors))
+            names.append(impostors.name if kind == SHIPPED else GIVEN)
             say(f"{kind}, {source}: {len(sources[-1])} passages")
-        calibration[kind] = {"coefficients": coefficients(sources, used), "power": POWER, "ranges": ranges(sources)}
+        calibration |= {
+            name: {"coefficients": fitted, "power": POWER, "ranges": ranges(sources)}
+            for name, fitted in coefficients(sources, names, used).items()
+        }
     (told.out / FILE.name).write_text(json.dumps(calibration, indent=2) + "\n", encoding="utf-8")
 
 

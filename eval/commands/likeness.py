@@ -23,8 +23,10 @@ Examples:
   pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
   pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
   pearl eval likeness --history team.jsonl --shipped --picture likeness.svg
+  pearl eval likeness --history team.jsonl --method lambdag --words 60 --people 20
 """
-METHODS = ("likeness", "words", "characters", "embeddings", "tfidf")
+METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
+SLOW = "lambdag"
 LENGTHS = (60, 100, 200, 400)
 
 
@@ -32,8 +34,12 @@ LENGTHS = (60, 100, 200, 400)
 class LikenessFlags:
     history: Annotated[list[Path], Option(metavar="H.jsonl.gz", help="Many people's histories; repeatable.")]
     method: Annotated[
-        list[str], Option(metavar="NAME", help=f"Method to measure beside likeness: {', '.join(METHODS)}; repeatable.")
-    ] = field(default_factory=lambda: list(METHODS))
+        list[str],
+        Option(
+            metavar="NAME",
+            help=f"Method to measure beside likeness: {', '.join(METHODS)}; repeatable. By default all but {SLOW}.",
+        ),
+    ] = field(default_factory=lambda: [name for name in METHODS if name != SLOW])
     words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(
         default_factory=lambda: list(LENGTHS)
     )
@@ -65,6 +71,8 @@ def likeness(options: LikenessFlags) -> Report:
 
     if options.shipped and options.impostors:
         raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
+    if options.shipped and SLOW in options.method:
+        raise InputError("--method lambdag needs texts of impostors; leave --shipped out.", param="method")
     chosen = LikenessOptions(
         tuple(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method)))),
         tuple(dict.fromkeys(options.words)),

@@ -1,4 +1,5 @@
-"""Ways to say how likely a claim is: ours, its parts, and two baselines, cosines of embeddings and of characters."""
+"""Ways to say how likely a claim is: ours, its parts, and three baselines: cosines of embeddings and of characters, and
+LambdaG as published."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from eval.likeness.claims import Claim, Passage
+from eval.likeness.lambdag import SampledImpostors
 from eval.likeness.writers import Claimant
 from pearl.likeness.impostors import Impostors
 from pearl.likeness.likeness import LEAST_WORDS, Likeness
@@ -17,24 +19,27 @@ from pearl.stats import Floats
 from retriever.models.encoder import Encoder
 
 LIKENESS, WORDS, CHARACTERS, EMBEDDINGS, TFIDF = "likeness", "words", "characters", "embeddings", "tfidf"
-BASELINES = (EMBEDDINGS, TFIDF)
+LAMBDAG = "lambdag"
 EXPLAINED: Mapping[str, str] = {
     LIKENESS: "the probability of both models, calibrated",
     WORDS: "the log ratio of masked words alone",
     CHARACTERS: "the log ratio of characters alone",
     EMBEDDINGS: "cosine with the mean embedding of the person's latest texts",
     TFIDF: "cosine of TF-IDF of character n-grams, 2 to 4",
+    LAMBDAG: "LambdaG with 30 draws of the impostors' sentences",
 }
 LATEST_TEXTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """All that methods need: the writers, the impostors, and an encoder."""
+    """All that methods need: the writers, the impostors, an encoder, and for LambdaG impostors' texts and a seed."""
 
     writers: Sequence[Claimant]
     reference: Callable[[Claimant], Impostors]
     encoder: Encoder
+    impostors_texts: Sequence[str] = ()
+    seed: int = 0
 
 
 def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
@@ -45,7 +50,20 @@ def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -
         scores[EMBEDDINGS] = _cosines(lineup.writers, claims, lineup.encoder.encode_documents, LATEST_TEXTS)
     if TFIDF in methods:
         scores[TFIDF] = _cosines(lineup.writers, claims, _character_vectors(lineup, claims), None)
+    if LAMBDAG in methods:
+        scores[LAMBDAG] = _lambdag(lineup, claims)
     return {name: scores[name] for name in methods}
+
+
+def _lambdag(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
+    """The log ratio of each claim by LambdaG, (N,)."""
+    ratios = np.zeros(len(claims))
+    impostors = SampledImpostors(lineup.reference(lineup.writers[0]).masking, lineup.impostors_texts, lineup.seed)
+    for writer in sorted({claim.writer for claim in claims}):
+        places = [place for place, claim in enumerate(claims) if claim.writer == writer]
+        texts = [claims[place].passage.text for place in places]
+        ratios[places] = impostors.ratios(lineup.writers[writer].history, texts)
+    return ratios
 
 
 def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:

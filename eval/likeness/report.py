@@ -19,7 +19,7 @@ from eval.likeness.methods import LIKENESS, Lineup, scores_of
 from eval.likeness.writers import IMPOSTORS, part_of, texts_by_user, writers_of
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.errors import InputError
-from pearl.likeness.impostors import Impostors, is_same_person
+from pearl.likeness.impostors import TEXTS_OF_AN_AUTHOR, Impostors, is_same_person
 from pearl.likeness.likeness import Likeness
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.encoder import Encoder
@@ -83,9 +83,11 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
         if options.impostors:
             others = {user: mine for file in options.impostors for user, mine in texts_by_user(file).items()}
         removed = sorted(_tested_impostors(others, texts, {writer.user for writer in writers}))
-        reference = Impostors.of(path.name, {user: mine for user, mine in others.items() if user not in removed})
+        kept = {user: mine for user, mine in others.items() if user not in removed}
+        reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}
-        lineup = Lineup(chosen, lambda writer: reference, encoder)
+        known = [text for theirs in kept.values() for text in theirs[:TEXTS_OF_AN_AUTHOR]]
+        lineup = Lineup(chosen, lambda writer: reference, encoder, known, options.seed)
     return lineup, {"file": path.name, "users": len(texts), "tested": len(chosen), **head}
 
 

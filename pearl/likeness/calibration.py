@@ -1,8 +1,9 @@
 """From evidence to a probability: one logistic regression over people of four kinds of text.
 
 Most people have too few texts to calibrate on alone, so the coefficients are pooled over the people kept aside for
-tuning, each measured on texts that came after the history; the size of the history is a variable, since it moves the
-ratios of all texts alike. Longer texts say more: the evidence is weighed by a power of the number of words.
+tuning, each measured on texts that came after the history; only the intercept is each register's. The size of the
+history is a variable, since it moves the ratios of all texts alike. Longer texts say more: the evidence is weighed by a
+power of the number of words.
 ``docs/experiments/likeness_registers.py`` writes the coefficients, and the registers.
 """
 
@@ -65,5 +66,5 @@ class Calibrated:
 
 @cache
 def calibration_for(impostors: str) -> Calibrated:
-    """The coefficients for impostors of a kind, SHIPPED or GIVEN: what few people use is only in the latter."""
+    """The coefficients for a register that ships, by its name, or for GIVEN impostors, where rare n-grams count."""
     return Calibrated.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

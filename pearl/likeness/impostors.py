@@ -88,9 +88,11 @@ class Impostors:
         *,
         person: Sequence[str] = (),
         least_authors: int = 1,
+        within: Impostors | None = None,
     ) -> Impostors:
         """The figures of the texts by author, without authors who are the ``person``: who share a fifth of their texts
-        with them. What fewer than ``least_authors`` use is left out.
+        with them. What fewer than ``least_authors`` use is left out, and, where ``within`` is given, words and n-grams
+        that it lacks: what is common among more people, as often as these use it.
 
         Raises InputError where no impostor is left.
         """
@@ -100,24 +102,31 @@ class Impostors:
         others = {author: theirs for author, theirs in others.items() if theirs and author not in removed}
         if not others:
             raise InputError("There is no impostor: all texts are the person's own.", code="no_impostors")
-        masking = Masking.of(others, least_authors=least_authors)
+        masking = Masking.of(others, least_authors=least_authors) if within is None else within.masking
         every = [text for theirs in others.values() for text in theirs]
         authors = np.repeat(np.arange(len(others)), [len(theirs) for theirs in others.values()])
 
-        def stream(tokens: list[Tokens], order: int, discount: float) -> Stream:
-            grams = Grams.of(tokens, order)
-            counted_authors = authors if least_authors > 1 else None
-            return Stream(order, discount, NgramModel.fit(grams, REFERENCE_DISCOUNT, counted_authors, least_authors))
+        counted = authors if least_authors > 1 else None
+        common = (within.words.impostors, within.characters.impostors) if within else (None, None)
+
+        def stream(tokens: list[Tokens], order: int, discount: float, known: NgramModel | None) -> Stream:
+            model = NgramModel.fit(Grams.of(tokens, order), REFERENCE_DISCOUNT, counted, least_authors, known)
+            return Stream(order, discount, model)
 
         return cls(
             name,
             masking,
-            stream([masking.tokens(text) for text in every], WORDS_ORDER, WORDS_DISCOUNT),
-            stream([characters(text) for text in every], CHARACTERS_ORDER, CHARACTERS_DISCOUNT),
+            stream([masking.tokens(text) for text in every], WORDS_ORDER, WORDS_DISCOUNT, common[0]),
+            stream([characters(text) for text in every], CHARACTERS_ORDER, CHARACTERS_DISCOUNT, common[1]),
             len(others),
             removed,
-            GIVEN if least_authors == 1 else SHIPPED,
+            GIVEN if least_authors == 1 and within is None else SHIPPED,
         )
+
+    @property
+    def calibrated_by(self) -> str:
+        """The name of the coefficients that make probabilities against these impostors."""
+        return self.name if self.kind == SHIPPED else GIVEN
 
     def read(self, text: str) -> ReadText:
         words = self.words.read([self.masking.tokens(text)])

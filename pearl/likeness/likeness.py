@@ -58,7 +58,7 @@ class Likeness:
         known = [text for text in different if reference.masking.known_share(text) >= LEAST_KNOWN]
         words, left_out = sum(map(word_count, known)), len(different) - len(known)
         if len(known) < LEAST_TEXTS or words < LEAST_HISTORY_WORDS:
-            return cls(reference, None, None, len(known), words, left_out, calibration_for(reference.kind))
+            return cls(reference, None, None, len(known), words, left_out, calibration_for(reference.calibrated_by))
         return cls(
             reference,
             _model(reference.words, [reference.masking.tokens(text) for text in known]),
@@ -66,7 +66,7 @@ class Likeness:
             len(known),
             words,
             left_out,
-            calibration_for(reference.kind),
+            calibration_for(reference.calibrated_by),
         )
 
     def score(self, text: str) -> LikenessScore:

@@ -85,8 +85,16 @@ class NgramModel:
     discount: float
 
     @classmethod
-    def fit(cls, grams: Grams, discount: float, authors: NDArray[np.intp] | None = None, least: int = 1) -> NgramModel:
-        """The model of texts. With the author of each text, only n-grams of at least so many authors are kept."""
+    def fit(
+        cls,
+        grams: Grams,
+        discount: float,
+        authors: NDArray[np.intp] | None = None,
+        least: int = 1,
+        within: NgramModel | None = None,
+    ) -> NgramModel:
+        """The model of texts. With the author of each text, only n-grams of at least so many authors are kept; with
+        another model, only those that ``within`` has."""
         order = len(grams.hashes)
         distinct = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
         levels = []
@@ -99,6 +107,8 @@ class NgramModel:
             common = counts > 0
             if authors is not None:
                 common &= _authors_of(known, grams.at(k), authors[grams.text]) >= least
+            if within is not None:
+                common &= np.isin(known, within.levels[k - 1].grams)
             contexts, place = np.unique(grams.before(k - 1, places[common]), return_inverse=True)
             some = counts[common].astype(np.float32)
             totals = np.bincount(place, weights=some).astype(np.float32)

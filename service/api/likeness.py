@@ -59,7 +59,7 @@ class LikenessOut(BaseModel):
     )
     voice: str | None = Field(description="The voice; null for the whole history.", examples=["email"])
     impostors: str = Field(
-        description="Whom you are told apart from: a register that comes with PEARL, `messages` or `commits`.",
+        description="Whom you are told apart from: a register that comes with PEARL, `messages`, `mail` or `commits`.",
         examples=["messages"],
     )
     history: HistoryFitted = Field(description="The texts that the answer stands on.")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from pearl.likeness.calibration import GIVEN, SHIPPED, Evidence, calibration_for
+from pearl.likeness.calibration import GIVEN, Evidence, calibration_for
 from pearl.likeness.impostors import Impostors, shipped_references
-from pearl.likeness.likeness import Likeness
+from pearl.likeness.likeness import Likeness, nearest_register
 
 TextsBy = Callable[[int, int], list[str]]
 GERMAN = (
@@ -31,7 +31,7 @@ def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference:
     assert min(own) > max(others)
 
 
-@pytest.mark.parametrize("kind", [GIVEN, SHIPPED])
+@pytest.mark.parametrize("kind", [GIVEN, "messages", "mail", "commits"])
 def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
     calibrated = calibration_for(kind)
     even = Evidence(0.0, 0.0, 5.2, 100, 2000)
@@ -103,11 +103,33 @@ def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, refere
     assert Likeness.fit(texts, loaded).score(text) == Likeness.fit(texts, reference).score(text)
 
 
+def test_a_register_within_a_larger_one_has_its_own_counts_of_what_is_common(texts_by: TextsBy) -> None:
+    people = {f"user {person}": texts_by(person, 12) for person in range(6, 12)}
+    larger = Impostors.of("all", people, least_authors=3)
+    few = {"user 6": [*texts_by(6, 12), "a word that nobody else has"]}
+    within = Impostors.of("few", few, within=larger)
+    assert (within.masking, within.kind, within.authors) == (larger.masking, larger.kind, 1)
+    for mine, theirs in zip(within.words.impostors.levels, larger.words.impostors.levels, strict=True):
+        assert set(mine.grams) <= set(theirs.grams)
+    own, other = texts_by(6, 13)[12], texts_by(7, 13)[12]
+
+    def contrast(register: Impostors) -> float:
+        return register.read(other).words.surprise - register.read(own).words.surprise
+
+    assert contrast(within) > contrast(larger)
+
+
+def test_mail_is_nearest_to_the_register_of_mail() -> None:
+    mail = "Hi Bob, I think you are right, but as I said before it does not follow. On Monday Ann wrote: why not? Best"
+    commit = "Fix the build on older compilers. The macro was not defined, so the header was included twice."
+    assert [nearest_register([text] * 9).name for text in (mail, commit)] == ["mail", "commits"]
+
+
 def test_the_shipped_registers_hold_what_many_people_use() -> None:
     references = {reference.name: reference for reference in shipped_references()}
-    assert set(references) == {"commits", "messages"}
+    assert set(references) == {"commits", "mail", "messages"}
     for reference in references.values():
-        assert reference.authors > 200
+        assert reference.name == "mail" or reference.authors > 200
         assert {"the", "of", "because"} <= reference.masking.vocabulary
         english, german = (reference.read(text) for text in ("so that this is what the other one does", GERMAN))
         assert english.characters.surprise + 1 < german.characters.surprise

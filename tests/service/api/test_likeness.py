@@ -51,7 +51,7 @@ def asked(user: Any, text: str, **more: Any) -> Any:
 
 def test_ones_own_text_is_likelier_than_anothers(ann: Any) -> None:
     own, others = asked(ann, OWN), asked(ann, ANOTHERS)
-    assert (own["object"], own["voice"], own["impostors"]) == ("likeness", None, "messages")
+    assert (own["object"], own["voice"], own["impostors"]) == ("likeness", None, "mail")
     assert own["words"] == len(OWN.split())
     assert own["history"]["texts"] == 20
     assert own["log_ratio"] > others["log_ratio"]
