@@ -244,6 +244,13 @@ def _weighed(parts: list[dict[str, str]]) -> list[str]:
     return [*lines, ""]
 
 
+def cross_encoders() -> str:
+    """The picture of cross-encoders' gains and costs, from docs/experiments/cross_encoders.json."""
+    from cross_encoders_page import cross_encoders_picture
+
+    return cross_encoders_picture()
+
+
 def flow() -> str:
     """The README's picture."""
     from flow_picture import flow_picture
@@ -348,6 +355,7 @@ def _real_drafts() -> str:
 
 def experiments() -> str:
     """The experiments' log, with its tables from docs/experiments/*.json and from the shipped artifact's account."""
+    from cross_encoders_page import cross_encoders_table
     from reward_page import tried_table
 
     text = (ROOT / "docs" / "experiments" / "log.md").read_text(encoding="utf-8")
@@ -375,6 +383,7 @@ def experiments() -> str:
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "reward": tried_table(),
+        "cross_encoders": cross_encoders_table(),
         "same_requests": _same_requests(json.loads((kept / "again-retrieval.json").read_text(encoding="utf-8"))),
     }
     for name, value in tables.items():
@@ -583,6 +592,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/results.md": lambda: NOTICE + results(),
     "docs/judging.md": lambda: NOTICE + judging(),
     "docs/experiments.md": lambda: NOTICE + experiments(),
+    "docs/assets/cross-encoders.svg": cross_encoders,
     "docs/assets/flow.svg": flow,
     "docs/assets/voice-card.svg": voice_card,
     "docs/voice.md": voice,

