@@ -35,8 +35,8 @@ def cross_encoders_table() -> str:
     lines += [
         "",
         f"{sum(result['requests'].values())} requests of {result['users']} users ({asked}), {result['candidates']} "
-        f"candidates each; 95% intervals by bootstrap over users. ms: of one core, beside the head's, to read "
-        f"{result['read']} documents. `{result['command']}`.",
+        f"candidates each, of which one at random gains {_shown(result['random'])}; 95% intervals by bootstrap over "
+        f"users. ms: of one core, beside the head's, to read {result['read']} documents. `{result['command']}`.",
         "",
         "| training | seconds of a processor | steps on relevance | loss | steps on gains | loss |",
         "| --- | ---: | ---: | --- | ---: | --- |",

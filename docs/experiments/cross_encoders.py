@@ -44,7 +44,6 @@ from training.fit.features import texts_of
 from training.fit.head import calibrated, plain
 from training.fit.kept import save_cross_encoder
 from training.fit.relevance import TAU, relevance_groups
-from training.fit.stages import SURE
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.gains.scores import read_scores, scored_examples
@@ -246,6 +245,13 @@ def row(
     }
 
 
+def at_random(dev: Sequence[Example]) -> dict[str, Any]:
+    """The gain that a document at random is expected to have."""
+    means = np.array([own.gains.mean() for own in dev])
+    interval: dict[str, Any] = Bootstrap(clusters_of(dev)).mean(means).to_json()
+    return interval
+
+
 def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = [Corpus.read(data / file) for file in DOMAINS.values()]
@@ -266,7 +272,7 @@ def main() -> None:
         "groups": {name: len(groups) for name, groups in material.items()},
         "requests": {domain: sum(own.domain == domain for own in dev) for domain in DOMAINS},
         "users": len(set(clusters_of(dev))),
-        "sure": SURE,
+        "random": at_random(dev),
         "candidates": CANDIDATES,
         "read": READ,
         "rows": [row("head", head, head, dev, {"cpu_ms": 0.0, "memory_mib": 0, "carried_mib": 0.0})],

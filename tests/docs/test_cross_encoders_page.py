@@ -32,6 +32,7 @@ RESULT = {
     "users": 4,
     "candidates": 8,
     "read": 32,
+    "random": {"value": 2.0, "low": 1.0, "high": 3.0},
     "groups": {"relevance": 1000, "gains": 160},
     "rows": [
         row("head", 9.0),
@@ -63,7 +64,10 @@ def test_every_scorer_is_a_row_with_its_cost(page: Any) -> None:
     assert "| MiniLM | 7.5 [6.5, 8.5] | -1.5 [-2.5, -0.5] | 0.46 | 4.0 | 14.0 | 25% | 123 | 55 | 21.5 |" in lines
     assert "| MiniLM | 60 | 9 | 1.4 to 1.2 | 20 | 1.9 to 1.7 |" in lines
     assert "| RelevanceCE | 61 | 40 | 1.4 to 0.9 | - | - |" in lines
-    assert any(line.startswith("5 requests of 4 users (3 of lean, 2 of git), 8 candidates each;") for line in lines)
+    assert any(
+        line.startswith("5 requests of 4 users (3 of lean, 2 of git), 8 candidates each, of which one at random")
+        for line in lines
+    )
 
 
 def test_the_picture_names_the_costs_of_each_alone(page: Any) -> None:
