@@ -10,6 +10,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 QUALITY = HERE / "results" / "quality.json"
 TRIED = HERE / "experiments" / "reward.json"
+LENGTH = HERE / "experiments" / "reward_length.json"
 SHIPPED = "embedded"
 OTHERS = ("surface", "perplexity", "shorter")
 
@@ -49,6 +50,24 @@ def tried_table() -> str:
     seeds = len(found["models"][0]["runs"])
     told = f"Means of {seeds} seeds, least to most; trained on {found['trained_on']}, pairs of {found['pairs']}; "
     return "\n".join([*lines, "", told + "`python docs/experiments/reward.py TRAIN.json PAIRS.json WORK`."])
+
+
+def length_table() -> str:
+    """Accuracy in folds by which text of a pair is the longer one, for the shipped head and remedies against length."""
+    result = json.loads(LENGTH.read_text(encoding="utf-8"))
+    columns = {
+        f"{result['pairs']:,} pairs": "accuracy",
+        f"better is longer ({result['better_is_longer']:,})": "longer",
+        "better is shorter": "shorter",
+        f"about equal length ({result['equal_length']:,})": "equal_length",
+        "balanced": "balanced",
+    }
+    lines = [f"| model | {' | '.join(columns)} | balanced, more than PR |", "| --- |" + " ---: |" * (len(columns) + 1)]
+    for row in result["models"]:
+        more = "" if row["model"] == "PR" else _interval(row["balanced_more"], "+.3f")
+        lines.append(f"| {row['model']} | {' | '.join(_interval(row[name]) for name in columns.values())} | {more} |")
+    told = f"{result['folds']} folds of {result['trained_on']}, 95% intervals over original texts; "
+    return "\n".join([*lines, "", told + "`python docs/experiments/reward_length.py TRAIN.json PAIRS.json WORK`."])
 
 
 def _interval(estimate: dict[str, float], form: str = ".2f") -> str:
