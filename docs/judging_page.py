@@ -42,10 +42,11 @@ def _corrected() -> str:
 
 
 def _experts() -> str:
-    """Agreement by gap, and the printed figures beside ours."""
+    """Agreement by gap, the printed figures beside ours, and the agreement of other scores."""
     result = json.loads((HERE / "results" / "experts.json").read_text(encoding="utf-8"))
-    agreement, *_, printed = expert_tables(result)
-    return "\n".join([markdown(replace(agreement, command="")), markdown(printed), f"`{result['command']}`"])
+    agreement, _, _, _, printed, others, by_gap = expert_tables(result)
+    tables = (replace(agreement, command=""), printed, others, by_gap)
+    return "\n".join([*map(markdown, tables), f"`{result['command']}`"])
 
 
 def _choices() -> str:

@@ -17,6 +17,7 @@ from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.likeness.tables import likeness_tables
 from eval.recorded.forensics.comparison_tables import comparison_tables
+from eval.recorded.quality.content import content_tables
 from eval.recorded.quality.edit_tables import edit_tables
 from eval.recorded.quality.expert_tables import expert_tables
 from eval.recorded.quality.quality_tables import quality_tables
@@ -113,7 +114,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "experts",
         "Scores of writing quality and experts: all tables",
         "A reward model's scores of a first draft, a random edit and the best of twenty edits, held against writers' "
-        "rankings, from the file that the authors of the paper on writing quality publish. It has fewer rankings (280) "
+        "rankings, from the file that the authors of the paper on writing quality publish, and beside it the reward "
+        "model that ships and trivial scorers, held against the same rankings. The file has fewer rankings (280) "
         "than the paper's 300, and does not give the printed 72.2% above a gap of 1; the printed mean ranks are those "
         "of majorities. [What it is for](../judging.md#writing-quality).",
         expert_tables,
@@ -128,6 +130,24 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "for](../judging.md#writing-quality).",
         quality_tables,
         "quality.svg",
+    ),
+    (
+        "quality-triplets",
+        "Writing quality of models' edits: all tables",
+        "Pairs of the published triplets, a model's draft and two edits of it by models, that experts ranked: the "
+        "majority decides, and 33 pairs without one are left out (`pearl judge quality-items --preset as_published`). "
+        "The reward model that ships decides no more of them than the rule that takes the shorter text.",
+        quality_tables,
+        None,
+    ),
+    (
+        "content",
+        "Writing by its origin: all tables",
+        "LAMP's validation paragraphs: models' drafts by the model, and what writers made of them, scored by the "
+        "reward model that ships. The file holds no prompts, so what detail in a prompt adds is not among them "
+        "([how the texts were made](../experiments/content.py)).",
+        content_tables,
+        None,
     ),
     (
         "edits",

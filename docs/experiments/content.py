@@ -1,8 +1,8 @@
 """Texts for ``pearl eval content``: LAMP's paragraphs by origin, and drafts for short and for detailed prompts.
 
     python docs/experiments/content.py lamp_PRE_val.json.gz ORIGINS.jsonl PROMPTS.jsonl NUMBER
-    pearl eval content --texts ORIGINS.jsonl --model embedded --reference "writer's edit" --json origins.json
-    pearl eval content --texts PROMPTS.jsonl --model embedded --reference "writer's edit" --json prompts.json
+    pearl eval content --texts ORIGINS.jsonl --model embedded --reference edited --json origins.json
+    pearl eval content --texts PROMPTS.jsonl --model embedded --reference edited --json prompts.json
 
 Of each pair of LAMP the preferred text is a writer's edit, the other one the draft of the model that the record names.
 The prompts for the embedded model are made from NUMBER of the edits by rule: the words of the text without function
@@ -28,7 +28,7 @@ from pearl.settings import load_settings
 from retriever.reward.originals import underlying
 from retriever.reward.record_files import parse_objects
 
-EDIT, MODEL = "writer's edit", "SmolLM2-135M"
+EDIT, MODEL = "edited", "SmolLM2-135M"
 SHORT_WORDS = 30
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 

@@ -5,6 +5,9 @@
     pearl eval personalized --records ... --json judged.json
     python docs/experiments/kept.py personalized judged.json
 
+    pearl eval experts --annotations WQRM_annotations.json.gz --model embedded --json experts.json
+    python docs/experiments/kept.py experts experts.json
+
 A comparison of 38 traits in six columns holds every figure of every cell and every difference; the page shows strength,
 relevance and the largest difference of a row. A check lists every record that it is about; the pages show how many.
 """
@@ -22,6 +25,7 @@ from pearl.options import write_json
 RESULTS = Path(__file__).parents[1] / "results"
 OF_A_CELL = ("strength", "relevance", "significant")
 DIGITS = 4
+FINE = 5  # for figures shown with three digits
 
 
 def manner(compared: dict[str, Any]) -> dict[str, Any]:
@@ -39,12 +43,12 @@ def manner(compared: dict[str, Any]) -> dict[str, Any]:
     return head | rounded({"columns": columns, "annotators": annotators})
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: Any, digits: int = DIGITS) -> Any:
     if isinstance(value, float):
-        return round(value, DIGITS)
+        return round(value, digits)
     if isinstance(value, dict):
-        return {name: rounded(each) for name, each in value.items()}
-    return [rounded(each) for each in value] if isinstance(value, list) else value
+        return {name: rounded(part, digits) for name, part in value.items()}
+    return [rounded(part, digits) for part in value] if isinstance(value, list) else value
 
 
 def personalized(judged: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +69,36 @@ def ranges(numbers: Sequence[int]) -> list[str]:
     return ["-".join(map(str, ends)) for ends in found]
 
 
-KEPT: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"manner": manner, "personalized": personalized}
+def experts(ranked: dict[str, Any]) -> dict[str, Any]:
+    """Agreement by gap for the recorded scores and for the model, of trivial scorers the agreement alone."""
+    for row in ranked["rescored"][2:]:
+        for kind in ("individual", "majority"):
+            row[kind] = [part for part in row[kind] if part["gap"] == "all"]
+    result: dict[str, Any] = rounded(ranked, FINE)
+    return result
+
+
+def content(scored: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = rounded(scored, FINE)
+    return result
+
+
+def triplets(decided: dict[str, Any]) -> dict[str, Any]:
+    """The records of a check as ranges."""
+    for part in decided["sets"]:
+        for finding in part["findings"]:
+            finding["records"] = ranges(finding["records"])
+    result: dict[str, Any] = rounded(decided, FINE)
+    return result
+
+
+KEPT: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "manner": manner,
+    "personalized": personalized,
+    "experts": experts,
+    "content": content,
+    "quality-triplets": triplets,
+}
 
 
 def main() -> None:

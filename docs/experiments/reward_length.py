@@ -65,8 +65,9 @@ def fitted(vectors: Tensor, pairs: Tensor, counts: Tensor, texts: Tensor, scores
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return outer.detach()
+    optimizer.step(closure)
+    learned: Tensor = outer.detach()
+    return learned
 
 
 def held_out(material: RewardMaterial, vectors: Floats, row: str) -> Floats:
