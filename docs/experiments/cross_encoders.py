@@ -278,8 +278,9 @@ def main() -> None:
         "rows": [row("head", head, head, dev, {"cpu_ms": 0.0, "memory_mib": 0, "carried_mib": 0.0})],
         "trainings": [],
     }
+    runs = folder / f"cross_encoders-{MINUTES:g}-minutes-{USERS}-users"
     for arm in ARMS:
-        own = folder / "cross_encoders" / arm.name.replace(", ", "-").replace(" ", "-").lower()
+        own = runs / arm.name.replace(", ", "-").replace(" ", "-").lower()
         kept = own / "scores.json"
         if not kept.exists():
             model, told = trained(arm, material, own)
