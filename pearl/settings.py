@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import quote
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -205,7 +206,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def resolved_database_url(self) -> str:
-        return self.database_url or f"sqlite:///{self.home / 'pearl.db'}"
+        return self.database_url or f"sqlite:///{quote(str(self.home / 'pearl.db'))}"
 
     @property
     def engine(self) -> str:

@@ -139,6 +139,11 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
         if parsed.get_backend_name() == "sqlite":
             if parsed.database in (None, "", ":memory:"):  # every thread would get a database of its own
                 raise InputError("PEARL_DATABASE_URL names no file; use sqlite:///FILE.", code="invalid_database_url")
+            if "?" in url and not parsed.query:
+                raise InputError(
+                    "PEARL_DATABASE_URL has a '?' that begins no option; a file's name has %3F for it.",
+                    code="invalid_database_url",
+                )
             file = Path(parsed.database)
             private_folder(file.parent)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from pearl.errors import InputError
 from pearl.settings import load_settings
@@ -42,6 +43,13 @@ def test_what_is_passed_in_outranks_the_environment(monkeypatch):
 def test_a_database_by_url():
     assert load_settings(database_url="postgresql://host/name").resolved_database_url == "postgresql://host/name"
     assert load_settings(database_url="", home=Path("/h")).resolved_database_url == "sqlite:////h/pearl.db"
+
+
+@pytest.mark.parametrize("name", ["what?", "no. 1 # a", "50%41", "tea & milk+", "t\u00e9"])
+def test_a_home_with_signs_that_mean_something_in_a_url(tmp_path, name):
+    url = load_settings(home=tmp_path / name).resolved_database_url
+    assert make_url(url).database == str(tmp_path / name / "pearl.db")
+    assert not make_url(url).query
 
 
 @pytest.mark.parametrize(

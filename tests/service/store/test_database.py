@@ -341,3 +341,12 @@ def test_what_is_acknowledged_is_on_the_disk(sqlite_database):
 def test_a_database_that_is_not_used_is_not_made(tmp_path):
     Database(f"sqlite:///{tmp_path / 'pearl.db'}").close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_question_mark_in_the_name_of_a_file(tmp_path):
+    """It would begin options, and what follows it be lost: the data would lie in another file."""
+    with pytest.raises(InputError, match=r"begins no option; a file's name has %3F"):
+        Database(f"sqlite:///{tmp_path}/what?/pearl.db")
+    Database(f"sqlite:///{tmp_path}/what%3F/pearl.db").migrate()
+    assert (tmp_path / "what?" / "pearl.db").exists()
+    assert not (tmp_path / "what").exists()
