@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from pearl.errors import InputError
 from service.importers.folders import folder_entries
+
+# zipfile raises RuntimeError for an encrypted member or an unknown compression, struct.error for cut LZMA properties
+DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
 
 
 class CountingReader(io.RawIOBase):
@@ -55,8 +60,7 @@ class Archive:
         try:
             with self._open(name) as stream, io.BufferedReader(CountingReader(stream, advance), 1 << 16) as counted:
                 yield counted
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-            # zipfile raises RuntimeError for an encrypted member or an unknown compression
+        except DAMAGED as error:
             raise InputError(f"cannot be read: {error}", code="unreadable_file") from error
 
 
@@ -76,12 +80,22 @@ def open_archive(source: Path) -> Iterator[Archive]:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
 
+class ZipExport(zipfile.ZipFile):
+    """A zip file whose damaged names and offsets are a BadZipFile, in its directory and before each member."""
+
+    def open(self, *args: Any, **options: Any) -> IO[bytes]:
+        try:
+            return super().open(*args, **options)
+        except (ValueError, OverflowError) as error:  # UnicodeDecodeError is a ValueError
+            raise zipfile.BadZipFile(str(error)) from error
+
+
 def open_zip(source: Path) -> zipfile.ZipFile:
     """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
     marked as it, and for a later version of the format."""
     try:
-        return zipfile.ZipFile(source)
-    except (UnicodeDecodeError, NotImplementedError) as error:
+        return ZipExport(source)
+    except (ValueError, OverflowError, NotImplementedError) as error:
         raise zipfile.BadZipFile(str(error)) from error
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pearl.errors import InputError
+
 LINKED = "symbolic link"
 
 
@@ -20,18 +22,27 @@ class FolderEntry:
 
 
 def folder_entries(folder: Path, hidden: bool = True) -> list[FolderEntry]:
-    """Regular files and symbolic links in order; without ``hidden`` none with a dot before a part of its name."""
+    """Regular files and symbolic links in order; without ``hidden`` none with a dot before a part of its name.
+
+    Raises InputError if the folder cannot be read.
+    """
     return sorted(walk(folder, hidden), key=lambda entry: entry.path)
 
 
 def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
-    """Yield entries like :func:`folder_entries`, as they come. A folder that cannot be read is passed over."""
+    """Yield entries like :func:`folder_entries`, as they come. A folder in it that cannot be read is passed over.
+
+    Raises InputError if ``folder`` itself cannot be read.
+    """
     waiting = [folder]  # not by recursion, so that no depth is too deep
     while waiting:
+        current = waiting.pop()
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(current) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-        except OSError:
+        except OSError as error:
+            if current is folder:
+                raise InputError(f"{folder}: cannot be read: {error}", code="unreadable_file") from error
             continue
         for entry in listed:
             if not hidden and entry.name.startswith("."):

@@ -10,7 +10,6 @@ import os
 import re
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import IO
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
-from service.importers.archive import open_zip
+from service.importers.archive import DAMAGED, open_zip
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 12
@@ -78,8 +77,7 @@ def open_boxes(source: Path) -> Iterator[list[Box]]:
     with tempfile.TemporaryDirectory(prefix="pearl-import-") as folder:
         try:
             yield list(_boxes(source, Path(folder)))
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-            # zipfile raises RuntimeError for an encrypted member or an unknown compression
+        except DAMAGED as error:
             raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
 
 
@@ -115,6 +113,7 @@ def _boxes(source: Path, folder: Path) -> Iterator[Box]:
 
 def _paths(source: Path) -> Iterator[Path]:
     """The files of a folder; no link is followed, and of hidden folders only a Maildir's are read."""
+    os.scandir(source).close()  # os.walk passes over what cannot be read, the source itself too
     for where, folders, files in os.walk(source):
         here = Path(where)
         folders[:] = sorted(name for name in folders if not name.startswith(".") or (here / name / "cur").is_dir())

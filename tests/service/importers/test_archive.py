@@ -90,3 +90,35 @@ def test_a_zip_file_that_cannot_be_opened(tmp_path, read, intact, damaged):
     source.write_bytes(data.replace(intact, damaged))
     with pytest.raises(InputError, match=r"export\.zip: cannot be read"):
         read(source)
+
+
+def read_members(source: Path) -> None:
+    with open_archive(source) as archive:
+        for name in archive.files:
+            with archive.open(name) as stream:
+                stream.read()
+
+
+@pytest.mark.parametrize("read", [read_members, read_boxes])
+def test_a_member_whose_own_header_is_damaged(tmp_path, read):
+    """The directory at the end of the file, which is read first, is whole."""
+    source = tmp_path / "export.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("\u00e9.eml", "From: ann@example.org\n\nTea.\n")
+    source.write_bytes(source.read_bytes().replace("\u00e9.eml".encode(), b"\xff\xfe.eml", 1))
+    with pytest.raises(InputError, match=r"cannot be read: .*decode"):
+        read(source)
+
+
+@pytest.mark.parametrize("read", [read_members, read_boxes])
+@pytest.mark.parametrize("kept", [9, 20], ids=["its properties", "its data"])
+def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
+    source = tmp_path / "export.zip"
+    with zipfile.ZipFile(source, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.eml", "From: ann@example.org\n\n" + "tea and milk " * 100)
+    data = bytearray(source.read_bytes())
+    start = len("a.eml") + 30
+    data[start + kept - 7 : start + kept + 20] = b"\xff" * 27
+    source.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read"):
+        read(source)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from pearl.errors import InputError
 from service.importers.folders import folder_entries
 from service.importers.guessing.guess import guess_importer
 
@@ -23,6 +26,36 @@ def test_files_come_in_order_links_as_links(tmp_path):
 def test_what_is_no_file_is_passed_over(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     assert folder_entries(tmp_path) == []
+
+
+@pytest.fixture
+def closed(tmp_path, monkeypatch):
+    """A folder that nobody may list, root neither."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    listed = os.scandir
+
+    def refused(path="."):
+        if Path(path) == folder:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    monkeypatch.setattr(os, "listdir", refused)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["markdown", "reddit", "discord", "slack", "mbox"])
+def test_a_folder_that_cannot_be_read(read, closed, kind):
+    with pytest.raises(InputError, match=r"closed: cannot be read: .*Permission denied"):
+        read(kind, closed)
+    with pytest.raises(InputError, match=r"closed: cannot be read: .*Permission denied"):
+        guess_importer(closed)
+
+
+def test_a_folder_in_it_that_cannot_be_read_is_passed_over(closed):
+    (closed.parent / "tea.md").write_text("Tea.")
+    assert [entry.name for entry in folder_entries(closed.parent)] == ["tea.md"]
 
 
 @pytest.fixture
