@@ -37,7 +37,7 @@ MOST_OBJECTS = 64  # a reply with more is no list of votes
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple)
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*")
 # as Python writes it, or with words in no quotation marks
-_LOOSE = re.compile(r"""\s*["']?\s*([0-9]{1,4})\s*["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
+_LOOSE = re.compile(r"""\s*(?:["']\s*)?([0-9]{1,4})\s*(?:["']\s*)?:\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z/]+))\s*""")
 _UNDONE = re.compile(
     rf"\b(?:{TURN}|but|however|(?:for\s+)?example|e\.g|can\s?not|unable|refuse|decline)\b|n['’]t\b", re.IGNORECASE
 )

@@ -204,7 +204,7 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
     return Items(tuple(chain.from_iterable(read.parsed)), len(read.parsed), read.passed_over), settled
 
 
-_ANSWER = re.compile(r"^[\s*_#>-]*(?:final\s+)?answer\s*[*_]*\s*:", re.IGNORECASE | re.MULTILINE)
+_ANSWER = re.compile(r"^(?:[^\S\n]|[*_#>-])*(?:final\s+)?answer\s*(?:[*_]+\s*)?:", re.IGNORECASE | re.MULTILINE)
 CHECKS: Sequence[Check[Sequence[StyleItem]]] = (
     conflict_check(
         *("id_of_several_texts", BROKEN, "One id for different texts: ratings by people cannot be told apart."),
