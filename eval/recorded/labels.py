@@ -100,12 +100,24 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
     lines = []
     for path in paths:
-        for number, value in parse_numbered_lines(path, lambda value, number: (number, value)):
+        for number, value in parse_numbered_lines(path, _numbered):
             place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
             lines.append({**value, "file": str(path), "line": number, "id": value.get("id") or place})
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
     return judged_items(lines)
+
+
+def _numbered(value: dict[str, Any], number: int) -> tuple[int, dict[str, Any]]:
+    _check_style(value)
+    return number, value
+
+
+def _check_style(value: Mapping[str, Any]) -> None:
+    style = value.get("style")
+    names = style if isinstance(style, list) else [] if style is None else [style]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
@@ -146,13 +158,13 @@ def _answer(line: Mapping[str, Any], *, swapped: bool, place: int) -> str | None
         where = f"{line['file']}:{line['line']}: " if "file" in line else ""
         raise InputError(f"{where}verdict: is missing, and so are {', '.join(SAYS[:-1])}.", code="missing_field")
     said = line[name]
-    if said in (None, False) or said in NO_ANSWER or (name == "answer" and said not in LETTERS):
+    if said in (None, False) or (name == "answer" and (not isinstance(said, str) or said not in LETTERS)):
         return None
     if not isinstance(said, str) or said == "scored":
         raise InputError(
             f"Judgement {place} has a score, not a label; only labels can be held against labels.", code="wrong_type"
         )
-    return _spelled(said, swapped=swapped and name != "outcome")
+    return None if said in NO_ANSWER else _spelled(said, swapped=swapped and name != "outcome")
 
 
 def _spelled(label: str, *, swapped: bool) -> str:
@@ -178,6 +190,7 @@ def read_people(path: Path) -> PeopleLabels:
             raise InputError("is missing.", param="id", code="missing_field")
         if not isinstance(value.get("label"), str) or not value["label"].strip():
             raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
+        _check_style(value)
         name, rater = item_name(item, value.get("style")), optional_string(value, "rater") or ""
         what = f"'{name}' has a label{' by ' + rater if rater else ''}"
         check_once(lines, (name, rater), number, what, param="id", code="duplicate_id")

@@ -93,6 +93,8 @@ class _Cursor:
                     self._at = error.pos
                     raise self._fault(f"is not JSON: {error.msg}") from None
                 continue
+            except ValueError:  # Python reads no number of thousands of digits
+                raise self._fault("has a number with more digits than can be read") from None
             except RecursionError:
                 raise self._fault("is nested too deeply") from None
             if end == len(self._held) and self._more():  # a number may go on

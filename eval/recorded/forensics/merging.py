@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, short_id
+from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, short_id
 from pearl.errors import InputError
 
 SHOWN = 5  # ids in a message
-KEYS = "available_metadata_keys_per_comparison"
 NAMES = ("dataset_name", "description")
 
 
@@ -110,5 +109,5 @@ def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
         values = dict.fromkeys(str(part[name]) for part in (first, second) if part.get(name))
         if values:
             metadata[name] = " + ".join(values)
-    keys = dict.fromkeys([*first.get(KEYS, ()), *second.get(KEYS, ())])
+    keys = dict.fromkeys([*(first.get(KEYS) or ()), *(second.get(KEYS) or ())])
     return {**metadata, KEYS: list(keys)} if keys else metadata

@@ -18,7 +18,7 @@ from typing import IO, Any
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
 from eval.recorded.forensics.hub import local_file
 from eval.recorded.forensics.json_stream import read_members
-from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
+from eval.recorded.forensics.pairs import KEYS, AnnotatedPairs, Annotator, Pair, checked_annotators, checked_pair
 from eval.recorded.forensics.service_export import EXPORTED, MARK, export_members
 from pearl.errors import InputError
 from pearl.history import read_json_lines
@@ -115,6 +115,9 @@ def _checked(name: str, value: Any) -> Any:
         return checked_pair(_second_version(value) if "text_a" in value else value)
     if name == METADATA:
         _version(value)
+        keys = value.get(KEYS)
+        if keys is not None and not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
+            raise InputError("must be an array of names.", param=f"{METADATA}.{KEYS}", code="wrong_type")
     return value
 
 

@@ -19,6 +19,7 @@ from pearl.texts import json_type
 TRAIT, HUMAN, MODEL_IDENTITY, NON_PREFERENCE = "principle", "human", "model_identity", "non_preference_principle"
 DEFAULT_DESCRIPTION = "Default annotator from original dataset (from column `preferred_text`)"
 NO_REASON = "not_applicable"
+KEYS = "available_metadata_keys_per_comparison"  # in the metadata of a data set
 
 
 class Vote(StrEnum):
@@ -189,9 +190,6 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
         text = response.get("text")
         if not isinstance(text, str | None):  # published annotations come without texts
             raise InputError(f"must be a string, not {json_type(text)}.", param=f"{name}.text", code="wrong_type")
-    prompt = fields.get("prompt")
-    if fields.get("id") is None:
-        fields = {**fields, "id": pair_id(fields["response_a"], fields["response_b"], prompt)}
     expected: dict[str, type] = {"prompt": str, "annotations": dict, "metadata": dict}
     for name, wanted in expected.items():
         value = fields.get(name)
@@ -205,6 +203,8 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
         except InputError as error:
             param = f"annotations.{annotator}.{error.param}".rstrip(".")
             raise InputError(error.message, param=param, code=error.code) from None
+    if fields.get("id") is None:
+        fields = {**fields, "id": pair_id(fields["response_a"], fields["response_b"], fields.get("prompt"))}
     return Pair(fields)
 
 

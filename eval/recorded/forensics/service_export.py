@@ -13,6 +13,7 @@ from typing import Any
 from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, pair_id, short_id
 from pearl.errors import InputError
+from pearl.texts import json_type
 
 DOCUMENTS, DRAFTS, FEEDBACK = "documents", "drafts", "feedback"
 EXPORTED = (DOCUMENTS, DRAFTS, FEEDBACK)
@@ -39,20 +40,29 @@ def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Itera
             continue
         try:
             if name == DOCUMENTS:
-                texts[value["id"]] = value["text"]
+                texts[_string(value, "id")] = _string(value, "text")
             elif name == DRAFTS:
-                drafts[value["id"]] = value
+                drafts[_string(value, "id")] = value
             elif value.get("document_id") is not None:
-                draft, sent = drafts[value["draft_id"]], texts[value["document_id"]]
-                if draft["text"].strip() != sent.strip():
+                draft, sent = drafts[_string(value, "draft_id")], texts[_string(value, "document_id")]
+                if _string(draft, "text").strip() != sent.strip():
                     number += 1
                     yield line, "comparisons", _pair(draft, sent)
         except KeyError as error:
             raise InputError(f"{path}:{line}: {name}: {error.args[0]} is not there.", code="missing_field") from None
+        except InputError as error:
+            raise InputError(f"{path}:{line}: {name}: {error.param}: {error.message}", code=error.code) from None
     if number == 0:
         raise InputError(
             f"{path}: no draft was changed before it was sent, so there is no pair in it.", code="empty_file"
         )
+
+
+def _string(fields: dict[str, Any], name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str):
+        raise InputError(f"must be a string, not {json_type(value)}.", param=name, code="wrong_type")
+    return value
 
 
 def _pair(draft: dict[str, Any], sent: str) -> dict[str, Any]:
@@ -61,9 +71,10 @@ def _pair(draft: dict[str, Any], sent: str) -> dict[str, Any]:
     if swapped:
         responses.reverse()
     first, second = responses
+    request = _string(draft, "request")
     return {
-        "id": pair_id(first, second, draft["request"]),
-        "prompt": draft["request"],
+        "id": pair_id(first, second, request),
+        "prompt": request,
         "response_a": first,
         "response_b": second,
         "annotations": {SENDER.id: annotation_of(Vote.A if swapped else Vote.B)},

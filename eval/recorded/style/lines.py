@@ -119,7 +119,7 @@ def _part(value: dict[str, Any], kind: str) -> Part:
 
 def _said(value: dict[str, Any], kind: str) -> str | float | None:
     """The label, as of the item and whatever the order, or the score of one response; None of what is no answer."""
-    verdict = value["verdict"]
+    verdict = _among(value, "verdict", VERDICTS[kind])
     if kind == DETECTION:
         return verdict if verdict in (ABSENT, PRESENT) else None
     if value.get("response") is not None:
