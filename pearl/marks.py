@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pearl.code_lines import CodeLines
 from pearl.preamble import BLANK_LINE, ENDS, RULE, Beginning, beginning, unfinished_mark
-from pearl.reasoning import ReasoningFilter, first_of
+from pearl.reasoning import ReasoningFilter
 
 OPENING, CLOSING = "<document>", "</document>"
 INSIDE = re.compile(r"<(document|draft|request)(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
@@ -122,7 +122,7 @@ class InnerMarks:
             return ""
         self._held += text
         certain = ""
-        while mark := first_of(self._ends.search(self._held), INSIDE.search(self._held)):
+        while mark := _first_of(self._ends.search(self._held), INSIDE.search(self._held)):
             before, self._held = self._held[: mark.start()], self._held[mark.end() :]
             line, in_block = self._taken.after(before)
             if mark.re is INSIDE and (in_block or line.count("`") % 2):
@@ -137,6 +137,10 @@ class InnerMarks:
         keep = (half if half >= HALF_MARK else 0) if final else half
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         return certain + self._taken.take(ready)
+
+
+def _first_of(*matches: re.Match[str] | None) -> re.Match[str] | None:
+    return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
 class Fenced:

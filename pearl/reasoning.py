@@ -22,8 +22,12 @@ CLOSING_MARKS = (
     *("<|channel|>final<|message|>", "<channel|>", "</details>"),
 )
 _DETAILS = '<details type="reasoning"'  # and more attributes
-OPENS = re.compile("|".join((rf"{_DETAILS}[^<>\n]{{0,60}}>", *map(re.escape, OPENING_MARKS))), re.IGNORECASE)
-CLOSES = re.compile("|".join(map(re.escape, CLOSING_MARKS)), re.IGNORECASE)
+_CLOSES = "|".join(map(re.escape, CLOSING_MARKS))
+CLOSES = re.compile(_CLOSES, re.IGNORECASE)
+# both kinds in one search, which ends at the first: the rest of a text that has one kind only is not read at each mark
+MARKS = re.compile(
+    "|".join((rf"{_DETAILS}[^<>\n]{{0,60}}>", *map(re.escape, OPENING_MARKS), f"(?P<closes>{_CLOSES})")), re.IGNORECASE
+)
 LONGEST_MARK = 90  # characters
 # how models begin to think where the chat format has set the opening mark already: only the closing one comes
 UNMARKED = re.compile(
@@ -98,43 +102,46 @@ class ReasoningFilter:
         return True
 
     def _think(self, *, final: bool) -> bool:
-        """Skip to the next mark within reasoning; False if there is none yet."""
-        mark = first_of(OPENS.search(self._held), CLOSES.search(self._held))
-        if mark is None:
-            keep = 0 if final else _unfinished(self._held)
-            self._aside += self._held[: len(self._held) - keep]
-            self._held = self._held[len(self._held) - keep :]
-            return False
-        before, self._held = self._held[: mark.start()], self._held[mark.end() :]
-        self._aside += before
-        if mark.re is CLOSES:
-            self._depth -= 1
-            self._aside, self._closed_inside = "", True
-        elif LINE_OF_MARKS.match(self._aside.rpartition("\n")[2]):
-            self._depth += 1
+        """Skip to the end of the reasoning; False if it has not come yet."""
+        place = 0
+        while self._depth and (mark := MARKS.search(self._held, place)):
+            self._aside += self._held[place : mark.start()]
+            place = mark.end()
+            if mark["closes"]:
+                self._depth -= 1
+                self._aside, self._closed_inside = "", True
+            elif LINE_OF_MARKS.match(self._aside.rpartition("\n")[2]):
+                self._depth += 1
+        self._held = self._held[place:]
         if not self._depth:
             self._closed_inside, self._given = False, CodeLines()
-        return True
+            return True
+        keep = 0 if final else _unfinished(self._held)
+        self._aside += self._held[: len(self._held) - keep]
+        self._held = self._held[len(self._held) - keep :]
+        return False
 
     def _pass(self, *, final: bool) -> tuple[bool, str]:
         """The text to the next mark of reasoning; False where there is none yet."""
-        place = 0
-        while mark := first_of(OPENS.search(self._held, place), CLOSES.search(self._held, place)):
-            before = self._held[: mark.start()]
+        place, text = 0, ""
+        while mark := MARKS.search(self._held, place):
+            before = self._held[place : mark.start()]
             if self._begins_a_line(before) and mark[0].lower() != "</details>":
                 self._held = self._held[mark.end() :]
-                text = self._give(before)
-                if mark.re is OPENS:
-                    self._depth, self._aside = 1, ""
-                else:
+                text += self._give(before)
+                if mark["closes"]:
                     self.leaked |= self._gave
+                else:
+                    self._depth, self._aside = 1, ""
                 return True, text
+            text += self._give(before + mark[0])
             place = mark.end()
+        self._held = self._held[place:]
         keep = 0 if final else _unfinished(self._held)
         if keep and not self._begins_a_line(self._held[: len(self._held) - keep]):
             keep = 0
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
-        return False, self._give(ready)
+        return False, text + self._give(ready)
 
     def _begins_a_line(self, before: str) -> bool:
         line, in_block = self._given.after(before)
@@ -153,10 +160,6 @@ def without_reasoning(answer: str) -> str:
         if not reasoning.leaked:
             break
     return text
-
-
-def first_of(*matches: re.Match[str] | None) -> re.Match[str] | None:
-    return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
 def _unfinished(text: str) -> int:
