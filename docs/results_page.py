@@ -209,7 +209,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
 def detail_pages() -> dict[str, Callable[[], str]]:
     """The pages in docs/results, by file name."""
     pages = {f"{page[0]}.md": (lambda page=page: _detail(*page)) for page in PAGES}
-    return pages | {"domains.md": _kinds_page, "speed.md": _speed, "figures.md": _figures}
+    own = {"domains.md": _kinds_page, "drafts-kinds.md": _drafts_of_kinds_page}
+    return pages | own | {"speed.md": _speed, "figures.md": _figures}
 
 
 def _detail(name: str, heading: str, text: str, tables: Tables, picture: str | None) -> str:
@@ -279,6 +280,7 @@ def questions() -> Iterator[Question]:
     yield _kinds()
     yield _prediction()
     yield _drafts()
+    yield _drafts_of_kinds()
     yield _margin()
     yield _revision()
     yield _waiting()
@@ -296,6 +298,7 @@ def pictures() -> dict[str, Callable[[], str]]:
             _sorted(_read("calibration"), "pearson_r"), "pearson_r", "correlation of the best score with the gain", 2
         ),
         "results/drafts.svg": lambda: _intervals(_written(_read("generation")), "rouge1", "ROUGE-1 of the drafts", 3),
+        "results/drafts-kinds.svg": _drafts_of_kinds_picture,
         "results/margin.svg": lambda: _intervals(
             _read("generation-margin")["models"], "rouge1", "ROUGE-1 of the drafts", 3
         ),
@@ -470,6 +473,79 @@ def _drafts() -> Question:
         "generation.md",
         (result["command"],),
     )
+
+
+def _drafts_of_kinds() -> Question:
+    kinds = _read("drafts-kinds")["kinds"]
+    rows = [(_label(model), *(_drafted(kind, model, "rouge1") for kind in kinds)) for model in _systems(kinds)]
+    counts = ", ".join(f"{kind['n']}" for kind in kinds)
+    rouge = [{row["model"]: row["rouge1"]["value"] for row in kind["models"]} for kind in kinds]
+    helped = sum(values[EMBEDDED] > values["zero-shot"] for values in rouge)
+    gaps = [_difference(kind, EMBEDDED, "rouge1") for kind in kinds]
+    level = sum(gap["low"] <= 0 <= gap["high"] for gap in gaps)
+    return Question(
+        "And drafts of chats and mails?",
+        "The latest texts of test users, drafted again from all that they had written before, up to 300 words. "
+        f"ROUGE-1 is higher with the history than without in {helped} of {len(kinds)} kinds of text. The difference "
+        f"between PEARL's documents and the best baseline's has an interval that holds 0 in {level}: so few requests "
+        "do not tell the ways to choose apart.",
+        Table(f"ROUGE-1; {counts} requests", ("", *(DOMAINS[kind["kind"]] for kind in kinds)), tuple(rows)),
+        "results/drafts-kinds.svg",
+        "drafts-kinds.md",
+        tuple(kind["command"] for kind in kinds),
+    )
+
+
+def _drafts_of_kinds_picture() -> str:
+    bars = [
+        Bar(f"{DOMAINS[kind['kind']]}, {'PEARL' if model == EMBEDDED else _label(model)}", gap, own=model == EMBEDDED)
+        for kind in _read("drafts-kinds")["kinds"]
+        for model in (EMBEDDED, "zero-shot")
+        for gap in (_difference(kind, model, "rouge1"),)
+    ]
+    return intervals_picture("ROUGE-1 over the best baseline's", bars, 3, sign=True)
+
+
+def _drafts_of_kinds_page() -> str:
+    """The page that has the drafts of all kinds of text side by side."""
+    kinds = _read("drafts-kinds")["kinds"]
+    titles = tuple(DOMAINS[kind["kind"]] for kind in kinds)
+    counts = ", ".join(f"{kind['n']} requests of {kind['users']} users" for kind in kinds)
+    lines = [
+        "# Drafts of every kind of text\n",
+        f"Drafts by {kinds[0]['llm']}, of at most {kinds[0]['max_tokens']} tokens (a little over 300 words), compared "
+        "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
+        "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
+        "figures explained](figures.md). `python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts` "
+        "makes them again.\n",
+    ]
+    for metric in (metric for metric in DRAFTS if metric.name in ("rouge1", "rouge2", "bertscore", "likeness")):
+        names = _systems(kinds)
+        figures = [(_label(model), *(_drafted(kind, model, metric.name) for kind in kinds)) for model in names]
+        gaps = [
+            (
+                _label(model),
+                *(
+                    f"{_signed(gap, metric.digits)} {_label(gap['against'])}"
+                    for gap in (_difference(kind, model, metric.name) for kind in kinds)
+                ),
+            )
+            for model in ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")
+        ]
+        lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *titles), tuple(figures))))
+        lines.append(
+            markdown(Table("Paired differences from the best baseline, which is named", ("", *titles), tuple(gaps)))
+        )
+    commands = "\n".join(f"    {kind['command']}" for kind in kinds)
+    return "\n".join([*lines, f"{commands}\n"])
+
+
+def _systems(kinds: Sequence[Json]) -> list[str]:
+    return [row["model"] for row in (*kinds[0]["models"], *kinds[0]["baselines"])]
+
+
+def _drafted(kind: Json, model: str, metric: str) -> str:
+    return _figure(kind, model, next(known for known in DRAFTS if known.name == metric))
 
 
 def _margin() -> Question:

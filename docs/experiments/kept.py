@@ -56,7 +56,8 @@ def personalized(judged: dict[str, Any]) -> dict[str, Any]:
     for file in judged["files"]:
         for finding in file["preflight"]:
             finding["records"] = ranges(finding["records"])
-    return judged
+    result: dict[str, Any] = rounded(judged, FINE)
+    return result
 
 
 def ranges(numbers: Sequence[int]) -> list[str]:

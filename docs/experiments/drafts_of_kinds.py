@@ -1,0 +1,74 @@
+"""Drafts of four kinds of text, by the documents that each retriever shows, beside what people really wrote.
+
+    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15
+
+The latest texts of test users, whom no training saw, are drafted again from all before them. Every draft is kept: with
+a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, which a page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from kept import FINE, rounded
+
+from pearl.options import write_json
+
+RESULTS = Path(__file__).parents[1] / "results"
+KINDS = {  # the history, its template, and texts of each user: few people write to the list
+    "lean": ("chat/lean.jsonl.gz", "message", 1),
+    "everything": ("mail/everything.jsonl.gz", "message", 2),
+    "git": ("commits/git.jsonl.gz", "commit", 1),
+    "coreboot": ("commits/coreboot.jsonl.gz", "commit", 1),
+}
+MODELS = ("embedded", "bm25", "dense-requests", "recent")
+SHOWN = ("model", "rouge1", "rouge2", "bertscore", "likeness")
+COMPARED = ("zero-shot", "embedded", "copy of embedded")  # with the best baseline
+
+
+def wanted(model: str) -> bool:
+    """True for all but the copies of what a baseline chose."""
+    return model in COMPARED or not model.startswith("copy of")
+
+
+def report(kind: str, data: Path, work: Path, limit: int) -> dict[str, Any]:
+    """The figures of ``pearl eval generation`` for one kind of text."""
+    history, template, targets = KINDS[kind]
+    out = work / f"drafts-{kind}-{limit}.json"
+    if not out.exists():
+        told = ["--history", data / history, "--targets", targets, "--split", "test", "--limit", limit]
+        told += ["--template", template, *(part for model in MODELS for part in ("--model", model))]
+        told += ["--max-in-flight", 1, "--generations", work / "kept.sqlite", "--json", out]
+        line = ["eval", "generation", *map(str, told)]
+        subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+    figures: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--limit", type=int, default=50, help="Requests of each kind.")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    kinds = []
+    for kind in KINDS:
+        figures = report(kind, options.data, options.work, options.limit)
+        rows = {
+            part: [{name: row[name] for name in SHOWN if name in row} for row in figures[part] if wanted(row["model"])]
+            for part in ("models", "baselines")
+        }
+        differences = [row for row in figures["differences"] if row["model"] in COMPARED]
+        head = {name: figures[name] for name in ("command", "llm", "k", "max_tokens", "n", "users")}
+        kinds.append({"kind": kind, **head, **rows, "differences": differences})
+    write_json(str(RESULTS / "drafts-kinds.json"), rounded({"kinds": kinds}, FINE))
+
+
+if __name__ == "__main__":
+    main()
