@@ -13,6 +13,7 @@ import yaml
 from pearl.errors import InputError
 
 MAX_DOTS = 500  # in a line of TOML: a key of thousands of parts takes time that grows with their square
+MAX_BRACKETS = 1000  # in YAML: the parser looks at every open one again for each token
 MAX_HEAD_CHARACTERS = 16_000  # more is no front matter, and parsers of TOML are slow with what is made to slow them
 KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
 HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
@@ -58,10 +59,16 @@ def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
     if split is None:
         return None
     head, body = split
-    fields = _parsed(head, lambda head: yaml.load(head, Loader=yaml.CBaseLoader))
+    fields = _parsed(head, _yaml_fields)
     if not isinstance(fields, dict) or not fields:
         return None  # without fields it is only a line across the page
     return fields, body
+
+
+def _yaml_fields(head: str) -> Any:
+    if head.count("[") + head.count("{") > MAX_BRACKETS:
+        raise ValueError(f"it has more than {MAX_BRACKETS:,} opening brackets")
+    return yaml.load(head, Loader=yaml.CBaseLoader)
 
 
 def _hexo(text: str) -> tuple[str, str] | None:

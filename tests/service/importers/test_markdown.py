@@ -6,6 +6,7 @@ import pytest
 
 from pearl.errors import InputError
 from service.importers.notes.blocks import PART_CHARACTERS
+from service.importers.notes.front_matter import MAX_BRACKETS, split_front_matter
 
 POST = """---
 title: On tea
@@ -287,6 +288,13 @@ def test_hostile_front_matter_costs_only_its_file(read, tmp_path):
     reading = read("markdown", tmp_path)
     assert reading.texts == ["Good."]
     assert [error.reason for error in reading.errors] == ["invalid front matter"] * 3
+
+
+def test_front_matter_of_many_brackets_is_refused_unread():
+    few, many = (f"---\na: [{'[],' * count}]\n---\nTea." for count in (MAX_BRACKETS - 1, MAX_BRACKETS))
+    assert split_front_matter(few)[1] == "Tea."
+    with pytest.raises(InputError, match="more than 1,000 opening brackets"):
+        split_front_matter(many)
 
 
 def test_a_folder_without_markdown(read, tmp_path):
