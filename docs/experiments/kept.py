@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ def manner(compared: dict[str, Any]) -> dict[str, Any]:
     ]
     columns = [{name: column[name] for name in ("name", "pairs", "n")} for column in compared["columns"]]
     head = {name: compared[name] for name in ("command", "version")}
-    return head | rounded({"columns": columns, "annotators": annotators})
+    cells: dict[str, Any] = rounded({"columns": columns, "annotators": annotators})
+    return head | cells
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
@@ -51,13 +53,12 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
     return [rounded(part, digits) for part in value] if isinstance(value, list) else value
 
 
-def personalized(judged: dict[str, Any]) -> dict[str, Any]:
-    """The records of a check as ranges: ["1-524", "526"]."""
-    for file in judged["files"]:
-        for finding in file["preflight"]:
+def with_ranges(checked: dict[str, Any], parts: str, findings: str) -> dict[str, Any]:
+    """The records of each finding as ranges: ["1-524", "526"]."""
+    for part in checked[parts]:
+        for finding in part[findings]:
             finding["records"] = ranges(finding["records"])
-    result: dict[str, Any] = rounded(judged, FINE)
-    return result
+    return checked
 
 
 def ranges(numbers: Sequence[int]) -> list[str]:
@@ -75,37 +76,22 @@ def experts(ranked: dict[str, Any]) -> dict[str, Any]:
     for row in ranked["rescored"][2:]:
         for kind in ("individual", "majority"):
             row[kind] = [part for part in row[kind] if part["gap"] == "all"]
-    result: dict[str, Any] = rounded(ranked, FINE)
-    return result
-
-
-def content(scored: dict[str, Any]) -> dict[str, Any]:
-    result: dict[str, Any] = rounded(scored, FINE)
-    return result
-
-
-def triplets(decided: dict[str, Any]) -> dict[str, Any]:
-    """The records of a check as ranges."""
-    for part in decided["sets"]:
-        for finding in part["findings"]:
-            finding["records"] = ranges(finding["records"])
-    result: dict[str, Any] = rounded(decided, FINE)
-    return result
+    return ranked
 
 
 KEPT: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "manner": manner,
-    "personalized": personalized,
+    "personalized": partial(with_ranges, parts="files", findings="preflight"),
     "experts": experts,
-    "content": content,
-    "quality-triplets": triplets,
+    "content": dict,  # all of it
+    "quality-triplets": partial(with_ranges, parts="sets", findings="findings"),
 }
 
 
 def main() -> None:
     name, file = sys.argv[1:]
     result = json.loads(Path(file).read_text(encoding="utf-8"))
-    write_json(str(RESULTS / f"{name}.json"), KEPT[name](result))
+    write_json(str(RESULTS / f"{name}.json"), rounded(KEPT[name](result), FINE))
 
 
 if __name__ == "__main__":

@@ -56,9 +56,8 @@ async def candidate_in_steps(say: Say, draft: str, instructions: str, seed: int)
     if not spans:
         return Candidate(None, NO_EDIT)
     choices = tuple(f"{number}: {name}" for number in range(1, len(spans) + 1) for name in CATEGORIES)
-    held = Decoding(
-        max(map(len, choices)), temperature=1.0, seed=seed, choices=choices
-    )  # a token is a character or more
+    longest = max(map(len, choices))  # a token is a character or more
+    held = Decoding(longest, temperature=1.0, seed=seed, choices=choices)
     named = await say(_find(spans), held)
     if isinstance(named, Failed):
         return Candidate(None, named.reason)
