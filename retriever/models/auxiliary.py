@@ -18,7 +18,7 @@ from torch import Tensor
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
 from retriever.models.files import model_fingerprint
-from retriever.models.hardware import device_named, has_bfloat16
+from retriever.models.hardware import device_named, prefers_bfloat16
 
 BATCH_TOKENS = 8192  # padded tokens of a batch, at most
 DTYPES = ("auto", "float32", "bfloat16")
@@ -117,7 +117,7 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
         raise InputError(f"--dtype {name}: there are {', '.join(DTYPES)}.", param="dtype")
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
-    return torch.bfloat16 if has_bfloat16(device.type) else torch.float32
+    return torch.bfloat16 if prefers_bfloat16(device.type) else torch.float32
 
 
 def folder_fingerprint(name: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retriever.models.hardware import has_bfloat16
+from retriever.models.hardware import prefers_bfloat16
 from retriever.models.quantized import read_weights
 
 Floats = NDArray[np.float32]
@@ -30,8 +30,8 @@ class SentenceModel:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        # several times as fast where the CPU computes in it; cosines differ by about 0.002
-        dtype = torch.bfloat16 if has_bfloat16() else torch.float32
+        # cosines differ by about 0.002
+        dtype = torch.bfloat16 if prefers_bfloat16() else torch.float32
         self._model: Any = SentenceTransformer(
             source, device="cpu", local_files_only=Path(source).exists(), model_kwargs={"dtype": dtype}
         )
@@ -76,7 +76,7 @@ class PairModel:
         logits = np.zeros((len(pairs), self._model.config.num_labels), np.float32)
         # texts of like length in a batch: none is padded to the length of a much longer one
         by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
-        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=has_bfloat16()):
+        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16()):
             for start in range(0, len(pairs), PAIRS):
                 some = by_length[start : start + PAIRS]
                 tokens = self._tokenizer(

@@ -272,7 +272,7 @@ def test_the_sum_of_both_cosines_counts_the_text_twice_where_there_is_no_request
 def test_likelihood_is_the_mean_of_the_requests_tokens_after_the_document(kind, request, encoder, monkeypatch):
     """Of the paper's kind of model, FLAN-T5, as well, which is named behind a colon."""
     # remembered and whole prompts round differently in bfloat16, where the processor has it
-    monkeypatch.setattr("retriever.models.auxiliary.has_bfloat16", lambda device: False)
+    monkeypatch.setattr("retriever.models.auxiliary.prefers_bfloat16", lambda device: False)
     folder = request.getfixturevalue(f"{kind}_folder")
     retriever = make_retriever(f"likelihood:{folder}", encoder)
     assert isinstance(retriever, LikelihoodRetriever)

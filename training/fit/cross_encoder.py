@@ -27,7 +27,7 @@ from retriever.models.adapter import base_folder
 from retriever.models.cross_encoder import pair_of
 from retriever.models.encoder import encoder_source
 from retriever.models.folder import FIRST_POSITION
-from retriever.models.hardware import has_bfloat16
+from retriever.models.hardware import prefers_bfloat16
 from training.data.records import Group
 from training.fit.adapter import add_adapter
 from training.fit.head import Loss
@@ -266,7 +266,7 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
         per_device_eval_batch_size=options.batch,
         learning_rate=options.rate,
         warmup_steps=int(steps * options.warmup),
-        bf16=has_bfloat16(device.type),
+        bf16=prefers_bfloat16(device.type),
         use_cpu=device.type == "cpu",
         eval_strategy="steps",
         save_strategy="steps",
@@ -327,7 +327,7 @@ def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: Cross
     for start in (0, options.batch):
         rows = _dataset(groups[start : start + options.batch] or groups[: options.batch])[:]
         began = time.monotonic()
-        with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device.type)):
+        with torch.autocast(device.type, torch.bfloat16, enabled=prefers_bfloat16(device.type)):
             value = module([rows["request"], rows["documents"]], [torch.tensor(row) for row in rows["label"]])
         value.backward()
         if device.type == "cuda":

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from retriever.models.hardware import has_tiles
+import pytest
+
+from retriever.models.hardware import has_tiles, prefers_bfloat16
 
 
 def test_tiles_are_known_by_the_processors_flags(tmp_path: Path) -> None:
@@ -12,3 +15,26 @@ def test_tiles_are_known_by_the_processors_flags(tmp_path: Path) -> None:
     file.write_text("flags\t\t: fpu avx512_bf16\n")
     assert not has_tiles(file)
     assert not has_tiles(tmp_path / "absent")
+
+
+@pytest.fixture
+def unmeasured() -> Iterator[None]:
+    """What is remembered of this processor is forgotten before and after."""
+    prefers_bfloat16.cache_clear()
+    yield
+    prefers_bfloat16.cache_clear()
+
+
+@pytest.mark.parametrize(("bfloat16", "preferred"), [(4.0, False), (1.7, False), (1.0, True), (0.2, True)])
+@pytest.mark.usefixtures("unmeasured")
+def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(
+    bfloat16: float, preferred: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([[9.0, 2.0, 3.0], [bfloat16, 9.0, 9.0]])  # float32 first; the least counts, the rest is noise
+
+    def repeat(product: Callable[[], object], **_: int) -> list[float]:
+        product()
+        return next(seconds)
+
+    monkeypatch.setattr("timeit.repeat", repeat)
+    assert prefers_bfloat16() is preferred
