@@ -16,9 +16,13 @@ class CodeLines:
 
     def after(self, text: str) -> tuple[str, bool]:
         """The line and the block as they are behind more text, which is not taken yet."""
-        lines = self.line + text
-        fences = len(FENCE_START.findall(lines)) - len(FENCE_START.findall(self.line))
-        return lines.rpartition("\n")[2], self.in_block ^ bool(fences % 2)
+        head, newline, rest = text.partition("\n")
+        line = self.line + head
+        fences = bool(FENCE_START.match(line)) - bool(FENCE_START.match(self.line))
+        if newline:
+            fences += len(FENCE_START.findall(rest))
+            line = rest.rpartition("\n")[2]
+        return line, self.in_block ^ bool(fences % 2)
 
     def take(self, text: str) -> str:
         self.line, self.in_block = self.after(text)

@@ -11,7 +11,7 @@ from pearl.preamble import BLANK_LINE, ENDS, RULE, Beginning, beginning, unfinis
 from pearl.reasoning import ReasoningFilter
 
 OPENING, CLOSING = "<document>", "</document>"
-INSIDE = re.compile(r"<(document|draft|request)(?:[ \t][^<>\n]{0,60})?>", re.IGNORECASE)
+INSIDE = r"<(?P<inside>document|draft|request)(?:[ \t][^<>\n]{0,60})?>"
 HALF_MARK = 3  # characters of a mark at the end of an answer that are no text
 FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*?)[ \t]*\n?")
 MAYBE_FENCE_LINE = re.compile(r"[ \t]*(?:`{1,2}|~{1,2}|(?:`{3,}|~{3,})[^\n`]*)?")
@@ -111,7 +111,9 @@ class InnerMarks:
     it is the code's own."""
 
     def __init__(self, at: Beginning) -> None:
-        self._ends = re.compile(f"{ENDS.pattern}|{at.closing}", re.IGNORECASE) if at.closing else ENDS
+        ends = f"{ENDS.pattern}|{at.closing}" if at.closing else ENDS.pattern
+        # one search for both kinds: the rest of a text that has one kind only is not read at each mark
+        self._marks = re.compile(f"{INSIDE}|{ends}", re.IGNORECASE)
         self._marked = at.marked
         self._held = ""
         self._taken = CodeLines()
@@ -122,14 +124,14 @@ class InnerMarks:
             return ""
         self._held += text
         certain = ""
-        while mark := _first_of(self._ends.search(self._held), INSIDE.search(self._held)):
+        while mark := self._marks.search(self._held):
             before, self._held = self._held[: mark.start()], self._held[mark.end() :]
             line, in_block = self._taken.after(before)
-            if mark.re is INSIDE and (in_block or line.count("`") % 2):
+            if mark["inside"] and (in_block or line.count("`") % 2):
                 certain += self._taken.take(before + mark[0])
                 continue
             certain += self._taken.take(before)
-            if mark.re is INSIDE and (line.strip() or not (self._marked or mark[1].lower() == "request")):
+            if mark["inside"] and (line.strip() or not (self._marked or mark["inside"].lower() == "request")):
                 continue
             self.ended = True
             return certain
@@ -137,10 +139,6 @@ class InnerMarks:
         keep = (half if half >= HALF_MARK else 0) if final else half
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         return certain + self._taken.take(ready)
-
-
-def _first_of(*matches: re.Match[str] | None) -> re.Match[str] | None:
-    return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
 class Fenced:

@@ -126,7 +126,7 @@ class ReasoningFilter:
         place, text = 0, ""
         while mark := MARKS.search(self._held, place):
             before = self._held[place : mark.start()]
-            if self._begins_a_line(before) and mark[0].lower() != "</details>":
+            if mark[0].lower() != "</details>" and self._begins_a_line(before):
                 self._held = self._held[mark.end() :]
                 text += self._give(before)
                 if mark["closes"]:

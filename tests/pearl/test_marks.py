@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -229,3 +230,11 @@ def test_a_fence_of_text_streams() -> None:
 def split(text: str, chance: random.Random) -> list[str]:
     places = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 6)))
     return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+@pytest.mark.parametrize("mark", ["<draft>", "<think>", "</details>"])
+def test_a_long_line_with_marks_in_mid_sentence_takes_linear_time(mark: str) -> None:
+    """120,000 characters; reading the line from its beginning at each mark takes nine seconds and more."""
+    started = time.perf_counter()
+    assert len(unfenced(f"So it goes {mark} " * (120_000 // 20))) > 60_000
+    assert time.perf_counter() - started < 3
