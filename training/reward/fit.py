@@ -22,8 +22,6 @@ from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
 from training.reward.reading import ParagraphReader
 
-CHECKPOINT = "checkpoint.pt"
-
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
@@ -103,17 +101,17 @@ def fit_network(
     train: Sequence[Item],
     dev: Sequence[Item],
     options: RewardOptions,
-    made_of: str,
+    checkpoint: Path,
     console: Console,
 ) -> dict[str, Any]:
     """Train in place, and leave the network as it was best on dev; returns what happened.
 
-    ``made_of`` says what a training depends on: the checkpoint of an interrupted one of the same is gone on from.
+    A training that an earlier process began at ``checkpoint`` is gone on from; the file stays until the caller has
+    kept what came out.
     """
     started = time.monotonic()
     optimizer = torch.optim.AdamW(network.parameters(), options.rate, weight_decay=0.0)
-    file = options.work / f"{made_of}-{CHECKPOINT}"
-    progress = _resumed(file) or Progress(0, 0, [_dev_loss(network, dev, options)], _copied(network), {}, {})
+    progress = _resumed(checkpoint) or Progress(0, 0, [_dev_loss(network, dev, options)], _copied(network), {}, {})
     if progress.state:
         network.load_state_dict(progress.state)
         optimizer.load_state_dict(progress.optimizer)
@@ -134,11 +132,10 @@ def fit_network(
             progress.steps += steps
             progress.epoch += whole
             progress.state, progress.optimizer = _copied(network), optimizer.state_dict()
-            _keep(file, progress)
+            _keep(checkpoint, progress)
             advance(int(whole), True)
     network.load_state_dict(progress.best)
     network.eval()
-    file.unlink(missing_ok=True)
     return {
         "epochs": progress.epoch,
         "steps": progress.steps,

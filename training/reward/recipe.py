@@ -60,7 +60,8 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
         )
         network = _network(material, train, layers, options, console)
         learned, chosen_by = (items_of(part, options.pair_rule) for part in (train, dev))
-        report = fit_network(network, learned, chosen_by, options, _made_of(material, options), console)
+        checkpoint = options.work / f"{_made_of(material, options)}-checkpoint.pt"
+        report = fit_network(network, learned, chosen_by, options, checkpoint, console)
         head: ScoreHead | None = network.head.head()
         if options.variant == P and options.pair_rule == COSINE:
             head = None
@@ -68,9 +69,16 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
             scores = tuple(item for item in everything.scored if item.text in train.used)
             head = scaled(network.head.head(), network.reader, replace(train, scored=scores))
         artifact = _described(material, layers, report, options)
-        _write(artifact, head, network.reader, options.out)
-        figures = dev_figures(RewardModel.load(options.out), dev, options.seed)
-        write_reward(options.out, replace(artifact, figures=figures))
+        with replaced(options.out) as folder:
+            if head is not None:
+                save_file(head.tensors(), folder / HEAD)
+                (folder / HEAD).chmod(0o644)  # the library lets nobody else read
+            if isinstance(network.reader, LearningReader):
+                network.reader.save(folder / ENCODER)
+            write_reward(folder, artifact)
+            figures = dev_figures(RewardModel.load(folder), dev, options.seed)
+            write_reward(folder, replace(artifact, figures=figures))
+        checkpoint.unlink(missing_ok=True)
     return read_reward(options.out)
 
 
@@ -171,14 +179,3 @@ def _without_folders(note: str, files: Sequence[Path]) -> str:
     for path in files:
         note = note.replace(str(path), path.name)
     return note
-
-
-def _write(artifact: RewardArtifact, head: ScoreHead | None, reader: ParagraphReader, out: Path) -> None:
-    """Write the folder, whole or not at all."""
-    with replaced(out) as folder:
-        if head is not None:
-            save_file(head.tensors(), folder / HEAD)
-            (folder / HEAD).chmod(0o644)  # the library lets nobody else read
-        if isinstance(reader, LearningReader):
-            reader.save(folder / ENCODER)
-        write_reward(folder, artifact)

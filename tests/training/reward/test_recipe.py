@@ -45,6 +45,31 @@ def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_fo
             assert (scores <= 10).all()
 
 
+def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
+    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, work = tmp_path / "model", tmp_path / "work"
+    common = ("--data", str(scored_file(12)), "--base", str(bert_folder), "--dev-share", "0.25", "--epochs", "3")
+    asked = (*common, "--out", str(out), "--work", str(work), "--json", "-")
+    with monkeypatch.context() as patched:
+        patched.setattr(RewardModel, "prefer", _killed)
+        with pytest.raises(_KilledError):
+            train("reward", *asked)
+    assert not out.exists()
+    resumed = train("reward", *asked).json
+    assert resumed["training"]["resumed_from"] == resumed["training"]["epochs"] == 3
+    assert {"dev_accuracy", "dev_pearson_r"} <= resumed["figures"].keys()
+    assert not list(work.glob("*checkpoint*"))
+
+
+class _KilledError(BaseException):
+    """The end of the process: no handler of ours sees it."""
+
+
+def _killed(*_: Any) -> None:
+    raise _KilledError
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
