@@ -28,8 +28,8 @@ from training.templates import auxiliary_template
 
 
 def corpus_name(path: Path) -> str:
-    """The file's name without its endings."""
-    return path.name.partition(".")[0]
+    """The file's name without its endings, and without the colon that parts the name from a user's."""
+    return path.name.partition(".")[0].replace(":", "_")
 
 
 def scores_file(folder: Path, corpus: str, split: str | None) -> Path:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import shutil
 from collections.abc import Callable
@@ -8,18 +10,22 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from pearl.errors import InputError
 from pearl.partition import ROLLING
-from pearl.records import Document
+from pearl.records import Document, Request
 from pearl.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import load_auxiliary
+from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS
-from training.gains.corpus import Corpus, check_scored, left_unscored, origins_of
+from training.gains.corpus import Corpus, check_scored, histories_of, left_unscored, origins_of
+from training.gains.labels import write_gains_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, ScoringOptions
+from training.options import TrainingOptions, gains_file
 
 SILENT = Console(file=StringIO())
 DOCUMENTS = [Document(str(place), f"it is fine, item {place}", 60.0 * place, f"item {place}") for place in range(9)]
@@ -39,6 +45,23 @@ def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
     assert corpus.name == "mine"
     assert len(corpus.fingerprint) == 64
     assert {len(documents) for documents in corpus.histories.values()} == {8}
+
+
+def test_users_of_files_with_like_names_stay_apart(write_lines: Any, tmp_path: Path) -> None:
+    """'b:x' of a.jsonl and 'x' of a:b.jsonl are two people; a file of gains holds its own history's."""
+    line = {"timestamp": 1, "id": "1", "text": "It is fine."}
+    corpora = [
+        Corpus.read(write_lines([{**line, "user_id": user}], file))
+        for file, user in (("a.jsonl", "b:x"), ("a:b.jsonl", "x"))
+    ]
+    users = [user for corpus in corpora for user in histories_of([corpus], TRAIN, BY_TIME, 0)]
+    assert len(set(users)) == 2
+    gains = np.array([1.0, 2.0])
+    examples = [Example(user, "1", Request("So?"), "Yes.", tuple(DOCUMENTS[:2]), gains) for user in users]
+    write_gains_of(examples, TRAIN, corpora, TrainingOptions((), tmp_path / "out", tmp_path))
+    for corpus, user in zip(corpora, users, strict=True):
+        (written,) = gzip.decompress(gains_file(tmp_path, TRAIN, corpus.name).read_bytes()).splitlines()
+        assert json.loads(written)["user_id"] == user
 
 
 def test_examples_are_scored_once(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
