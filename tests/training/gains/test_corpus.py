@@ -126,7 +126,9 @@ def test_of_one_unit_alone_requests_have_some_of_their_candidates(
     assert all(set(gains) <= set(every[request]) for request, gains in some.items())
     assert any(len(gains) < len(every[request]) for request, gains in some.items())
     assert len(every) == 2 * TARGETS_PER_PIECE
-    assert every == at_once
+    assert every.keys() == at_once.keys()
+    for request, gains in every.items():
+        assert gains == pytest.approx(at_once[request], abs=1e-5)  # float32 rounds as the batches fall
 
 
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
