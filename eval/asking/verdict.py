@@ -1,11 +1,10 @@
 """A judge's verdict: a typed union that is never coerced.
 
     Verdict
-    ├── Given       one of the answers that were offered: A, B, tie, both, neither, not applicable
-    ├── Score       a number of the scale that was offered
-    ├── Abstained   the judge would rather not say
-    ├── Invalid     there is a reply, and no answer can be read in it
-    └── Failed      there is no reply
+    ├── Given    one of the answers that were offered: A, B, tie, both, neither, not applicable
+    ├── Score    a number of the scale that was offered
+    ├── Invalid  there is a reply, and no answer can be read in it
+    └── Failed   there is no reply
 
 A tie is not both, nothing is turned into A, and a bad reply is no answer but still a record.
 """
@@ -33,7 +32,8 @@ class Answer(Enum):
 
 
 ABSTAIN, INVALID, ERROR = "abstain", "invalid", "error"
-KINDS = (*(answer.value for answer in Answer), ABSTAIN, INVALID, ERROR)  # where answers are offered
+# where answers are offered; no reply is read as abstaining, but recorded judgements may say so
+KINDS = (*(answer.value for answer in Answer), ABSTAIN, INVALID, ERROR)
 SCORED = "scored"
 
 
@@ -51,11 +51,6 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Abstained:
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Invalid:
     """``reason`` is one of the codes of ``eval.asking.reply``; ``certainty`` what was recorded beside it."""
 
@@ -63,7 +58,7 @@ class Invalid:
     certainty: int | None = None
 
 
-Verdict: TypeAlias = Given | Abstained | Invalid | Failed
+Verdict: TypeAlias = Given | Invalid | Failed
 Points: TypeAlias = Score | Invalid | Failed
 
 
@@ -84,8 +79,6 @@ def kind(verdict: Verdict | Points) -> str:
             return SCORED
         case Given():
             return verdict.answer.value
-        case Abstained():
-            return ABSTAIN
         case Invalid():
             return INVALID
         case Failed():
