@@ -1,41 +1,17 @@
-"""Files and folders that are written whole or not at all, and by one process at a time."""
+"""Folders that are written whole or not at all, places that one process works in at a time, and checks of both."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from filelock import FileLock, Timeout
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import MANIFEST
-
-
-@contextmanager
-def replaced_file(path: Path) -> Iterator[Path]:
-    """A name to write to; the file takes the place of ``path`` when all went well, else that stays as it was."""
-    partial = path.with_name(f".{path.name}.partial")
-    yield partial
-    partial.replace(path)
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The same, open for bytes; gzipped for a name that ends in ``.gz``.
-
-    Equal content gives an equal file whenever it is written, for later steps know it by its digest.
-    """
-    with replaced_file(path) as partial, partial.open("wb") as raw:
-        if path.suffix != ".gz":
-            yield raw
-            return
-        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-            yield file  # type: ignore[misc]
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from pearl.records import Document, Usage
 from pearl.side_by_side import side_by_side
 from pearl.templates import fill
 from pearl.texts import storable
-from training.files import opened
+from pearl.whole_files import opened
 from training.progress import Advance
 
 ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")

@@ -14,6 +14,7 @@ from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.options import writing
 from pearl.texts import check_id, json_type
+from pearl.whole_files import replaced_file
 
 
 class _Item(Protocol):
@@ -101,6 +102,6 @@ def optional_number(value: Mapping[str, Any], name: str) -> float | None:
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:
-    """Raises InputError when the file cannot be written; ``called`` is how it names the file."""
-    with writing(called), path.open("w", encoding="utf-8") as file:
+    """Write the file whole or not at all. Raises InputError, which calls it ``called``, when it cannot."""
+    with writing(called), replaced_file(path) as partial, partial.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)

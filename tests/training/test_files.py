@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pearl.errors import InputError
-from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, opened, replaced
+from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, replaced
 
 
 def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
@@ -38,36 +37,6 @@ def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
     assert [path.name for path in target.iterdir()] == ["file"]
     with replaced(target) as folder:
         assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(("name", "unpack"), [("a.jsonl", bytes), ("a.jsonl.gz", gzip.decompress)])
-def test_a_file_takes_the_others_place_only_when_it_is_whole(
-    name: str, unpack: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
-    def write(content: bytes, *, whole: bool) -> None:
-        with opened(tmp_path / name) as file:
-            file.write(content)
-            if not whole:
-                raise KeyboardInterrupt
-
-    write(b"before", whole=True)
-    with pytest.raises(KeyboardInterrupt):
-        write(b"half", whole=False)
-    assert unpack((tmp_path / name).read_bytes()) == b"before"
-    write(b"after", whole=True)
-    assert unpack((tmp_path / name).read_bytes()) == b"after"
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    paths = (tmp_path / "a.gz", tmp_path / "other" / "b.gz")
-    for path in paths:
-        with opened(path) as file:
-            file.write(b"the same")
-    first, second = (path.read_bytes() for path in paths)
-    assert first == second
-    assert first[4:8] == b"\0\0\0\0"  # the header's time
 
 
 def test_what_may_be_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:

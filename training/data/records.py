@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
-from training.files import opened
+from pearl.whole_files import opened
 
 Floats = NDArray[np.floating[Any]]
 

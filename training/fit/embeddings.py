@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
+from pearl.whole_files import replaced_file
 from retriever.models.encoder import Encoder, Vectors
-from training.files import replaced_file
 
 Halves = NDArray[np.float16]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pearl.whole_files import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Group
-from training.files import replaced_file
 from training.fit.activations import input_ranges
 from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, load_trained, save_trained
 from training.fit.head import Loss

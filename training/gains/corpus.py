@@ -14,11 +14,11 @@ from rich.console import Console
 from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.records import Document
+from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel
 from training.data.histories import fingerprint
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in
-from training.files import replaced_file
 from training.gains.groups import ALIKE
 from training.gains.scores import merge_scores, read_scores, scored_examples
 from training.gains.scoring import prepared, score_units

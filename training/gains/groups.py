@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
+from pearl.whole_files import replaced_file
 from training.data.records import Example, Group
 from training.data.selection import Selection, SelectionOptions, select
-from training.files import replaced_file
 from training.gains.scores import METADATA, read_scores, read_table, scored_requests
 
 SCHEMA = pa.schema(

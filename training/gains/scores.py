@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.records import Document, Request
+from pearl.whole_files import replaced_file
 from retriever.base import oldest_first
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
 from training.data.selection import MEAN, SUM, check_normalize
-from training.files import replaced_file
 from training.gains.units import Unit
 
 SCHEMA = pa.schema(

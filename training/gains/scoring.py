@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 from pearl.errors import InputError
 from pearl.records import Document
 from pearl.split import TRAIN
+from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
 from training.data.split import BY_USERS, written_in
-from training.files import replaced_file
 from training.gains.scores import SCHEMA
 from training.gains.units import ScoringOptions, Unit
 from training.templates import AuxiliaryTemplate

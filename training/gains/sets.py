@@ -16,10 +16,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from pearl.records import Document, Request
+from pearl.whole_files import opened
 from retriever.base import Retriever, oldest_first
 from retriever.models.auxiliary import Group
 from training.data.histories import times_of_all_or_none
-from training.files import opened
 from training.gains.scores import read_table
 from training.gains.scoring import Scorer
 from training.gains.units import ScoringOptions, partitions

@@ -14,8 +14,8 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
+from pearl.whole_files import replaced_file
 from retriever.reward.artifact import COSINE
-from training.files import replaced_file
 from training.progress import progress_of
 from training.reward.material import RewardMaterial, Scored
 from training.reward.network import HeadNetwork, cosine_losses

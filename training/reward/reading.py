@@ -17,12 +17,12 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from pearl.errors import InputError
+from pearl.whole_files import replaced_file
 from retriever.models.encoder import encoder_source
 from retriever.models.files import folder_digest
 from retriever.models.hardware import prefers_bfloat16
 from retriever.reward.reference import layer_means, pair_means, token_places
 from retriever.reward.vectors import Vectors, paragraph_vectors
-from training.files import replaced_file
 from training.progress import progress_of
 from training.reward.choices import LAST
 

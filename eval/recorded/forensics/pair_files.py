@@ -7,13 +7,11 @@ hold the same objects in less space: the first line is the file's object without
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from eval.recorded.forensics.csv_pairs import csv_members, csv_text
 from eval.recorded.forensics.hub import local_file
@@ -24,6 +22,7 @@ from pearl.errors import InputError
 from pearl.history import read_json_lines
 from pearl.options import writing
 from pearl.texts import json_type
+from pearl.whole_files import opened
 
 PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"
 VERSION = "2.0"
@@ -91,7 +90,7 @@ def write_pairs(path: Path, data: AnnotatedPairs) -> None:
         first = _version(head[METADATA]).startswith("1")
         pairs: Iterator[Mapping[str, Any]] = (_first_version(pair) if first else pair.fields for pair in data.pairs)
         pieces = _json_lines(head, pairs) if kind == ".jsonl" else _document(head, pairs)
-    with _opened(path) as file:
+    with writing(f"--out {path}"), opened(path) as file:
         file.writelines(piece.encode("utf-8", "backslashreplace") for piece in pieces)  # half a pair as JSON has it
 
 
@@ -200,20 +199,3 @@ def _document(head: Mapping[str, Any], pairs: Iterator[Mapping[str, Any]]) -> It
 def _json_lines(head: Mapping[str, Any], pairs: Iterator[Mapping[str, Any]]) -> Iterator[str]:
     for value in (head, *pairs):
         yield json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """The file for writing, compressed as its name says, and put in place only when it is whole."""
-    partial = path.with_name(path.name + ".part")
-    with writing(f"--out {path}"):
-        try:
-            with partial.open("wb") as raw:
-                if path.suffix == ".gz":
-                    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
-                        yield compressed
-                else:
-                    yield raw
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)

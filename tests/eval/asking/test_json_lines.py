@@ -63,6 +63,20 @@ def test_what_is_written_is_read(tmp_path):
     assert read_items(path, FIELDS, parse).parsed == (Item("a", "Grüße\nauch", 1), Item("b", "Grüße\nauch", 2))
 
 
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "items.jsonl"
+    write_lines(path, [{"id": "before"}], called=str(path))
+
+    def interrupted():
+        yield {"id": "after"}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(path, interrupted(), called=str(path))
+    assert path.read_text() == '{"id": "before"}\n'
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_file_that_cannot_be_written(tmp_path):
     path = tmp_path / "none" / "items.jsonl"
     with pytest.raises(InputError) as caught:
