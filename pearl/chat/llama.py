@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ class Writer:
     def __init__(self, weights: Weights, context_tokens: int, *, alone: bool) -> None:
         """``alone``: no other writer works beside it, so it may use more than one processor."""
         self.position = 0  # tokens read and written
+        self._prompt: list[int] = []  # what of the last prompt was read
         engine = weights.engine
         params = engine.LlamaContextParams()
         params.n_ctx = context_tokens
@@ -89,13 +91,22 @@ class Writer:
         self._batch = engine.LlamaBatch(n_tokens=READ_AT_ONCE, embd=0, n_seq_max=1)
 
     def write(self, prompt: Sequence[int], sampler: Any, left: Callable[[], bool]) -> Iterator[int]:
-        """One token after the other, until ``left`` says that nobody waits for more."""
-        self._context.kv_cache_clear()
-        self.position = 0
-        for start in range(0, len(prompt), READ_AT_ONCE):
+        """One token after the other, until ``left`` says that nobody waits for more.
+
+        Where the prompt begins as the last one did it is not read again, by whole batches: so the answer does not
+        depend on what was asked before.
+        """
+        pairs = zip(self._prompt, prompt[:-1], strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        self.position = shared - shared % READ_AT_ONCE
+        self._context.memory_seq_rm(0, self.position, -1)
+        del self._prompt[self.position :]
+        for start in range(self.position, len(prompt), READ_AT_ONCE):
             if left():
                 return
-            self._read(prompt[start : start + READ_AT_ONCE])
+            some = prompt[start : start + READ_AT_ONCE]
+            self._read(some)
+            self._prompt += some
         while not left():
             token = sampler.sample(self._context, -1)
             yield token

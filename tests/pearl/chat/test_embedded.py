@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
+from itertools import islice
 
 import pytest
 
@@ -184,6 +185,49 @@ def test_leaving_while_the_prompt_is_read_stops_the_reading(model):
     prompt = model._weights.tokens("word " * 900)
     assert list(writer.write(prompt, None, lambda: writer.position > 0)) == []
     assert 0 < writer.position < 300
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "read_again"),
+    [
+        (40, 40, 8),  # of the last batch at least the last token, whose successor is wanted
+        (40, 36, 4),
+        (36, 40, 8),  # a batch that was not full is not kept
+        (33, 64, 32),
+        (10, 40, 40),
+        (0, 20, 20),
+    ],
+)
+def test_what_two_prompts_begin_with_is_read_once(before, asked, read_again, model, monkeypatch):
+    monkeypatch.setattr("pearl.chat.llama.READ_AT_ONCE", 16)
+    weights, sizes = model._weights, []
+    read = Writer._read
+    monkeypatch.setattr(Writer, "_read", lambda self, tokens: sizes.append(len(tokens)) or read(self, tokens))
+
+    def written(writer: Writer, prompt: list[int]) -> list[int]:
+        sampler = weights.sampler(Decoding(6), 1.1, 64)
+        return list(islice(writer.write(prompt, sampler, lambda: False), 6))
+
+    text = weights.tokens("one two three four five six seven " * 10)
+    fresh, used = (Writer(weights, 256, alone=True) for _ in range(2))
+    expected = written(fresh, text[:asked])
+    written(used, [*text[:before], *weights.tokens(" and something else")])
+    sizes.clear()
+    assert written(used, text[:asked]) == expected
+    assert sum(sizes) == read_again + 5
+
+
+def test_a_prompt_that_was_not_read_to_its_end_is_kept_as_far_as_it_was(model, monkeypatch):
+    monkeypatch.setattr("pearl.chat.llama.READ_AT_ONCE", 16)
+    weights = model._weights
+    prompt = weights.tokens("one two three four five six seven " * 10)
+    fresh, left = (Writer(weights, 256, alone=True) for _ in range(2))
+    assert list(left.write(prompt, None, lambda: left.position >= 32)) == []
+    answers = [
+        list(islice(writer.write(prompt, weights.sampler(Decoding(6), 1.1, 64), lambda: False), 6))
+        for writer in (fresh, left)
+    ]
+    assert answers[0] == answers[1]
 
 
 def test_a_cancelled_call_gives_its_turn_away(model):
