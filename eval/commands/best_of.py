@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled
+from eval.report.report import Report
+from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
 
 if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
@@ -34,34 +36,28 @@ Examples:
 class BestOfOptions:
     """The options of ``pearl eval best-of``."""
 
-    drafts: Annotated[Path, Option("--drafts", metavar="D.jsonl", help="Drafts to edit.")]
-    model: Annotated[str, Option("--model", metavar="MODEL", help="Reward model: a folder, or embedded.")]
-    candidates: Annotated[
-        int, Option("--candidates", metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")
-    ] = 20
-    llm: Annotated[str | None, Option("--llm", metavar="LLM", help=LLM_OPTION.help)] = None
-    max_in_flight: Annotated[int, Option("--max-in-flight", min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
+    drafts: Annotated[Path, Option(metavar="D.jsonl", help="Drafts to edit.")]
+    model: Annotated[str, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
+    candidates: Annotated[int, Option(metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")] = 20
+    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
+    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
     replies: Annotated[
-        Path | None,
-        Option("--replies", metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default."),
+        Path | None, Option(metavar="FILE.sqlite", help="File that keeps raw replies; in PEARL_HOME by default.")
     ] = None
     budget_minutes: Annotated[
         float | None, Option(min=0.1, help="Begin no draft after about this many minutes; compare those done.")
     ] = None
-    weight: Annotated[float, Option("--weight", min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
-    margin: Annotated[float, Option("--margin", min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
-    price_in: Annotated[float | None, Option("--price-in", min=0, help="Price of a million prompt tokens.")] = None
-    price_out: Annotated[float | None, Option("--price-out", min=0, help="Price of a million completion tokens.")] = (
-        None
-    )
-    max_cost: Annotated[float | None, Option("--max-cost", min=0, help="Stop before a draft costs more.")] = None
+    weight: Annotated[float, Option(min=0, max=1, help="Weight of likeness beside quality.")] = 0.3
+    margin: Annotated[float, Option(min=0, max=1, help="Likeness that a choice may lose.")] = 0.1
+    price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens.")] = None
+    price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None
+    max_cost: Annotated[float | None, Option(min=0, help="Stop before a draft costs more.")] = None
     resamples: Resamples = 2000
     seed: Seed = 0
-    json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
 
 
-@bundled
-def best_of(options: BestOfOptions) -> None:
+@reporting("eval", "best-of", unsaid=("max_in_flight", "replies", "price_in", "price_out", "max_cost"))
+def best_of(options: BestOfOptions) -> Report:
     """Edit drafts several times, choose the best by reward, and measure reward and likeness before and after.
 
     Drafts are edited one after another, so the seconds are those that a user would wait.
@@ -70,14 +66,10 @@ def best_of(options: BestOfOptions) -> None:
 
     from eval.drafts.best_of import best_of_report, read_drafts
     from eval.drafts.best_of_tables import best_of_tables
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.chat.choose import writer_of
     from pearl.settings import load_settings
     from retriever.reward.scores import load_scores
 
-    outputs = Outputs(options.json)
-    outputs.check()
     rewards = load_scores(options.model, f"--model {options.model}")
     items = list(read_drafts(options.drafts))
     outcomes = asyncio.run(_outcomes(options, items, rewards))
@@ -88,20 +80,7 @@ def best_of(options: BestOfOptions) -> None:
         "not_reached": len(items) - len(outcomes),
         **best_of_report(outcomes, resamples=options.resamples, seed=options.seed),
     }
-    head = Head.of(
-        "eval",
-        "best-of",
-        drafts=options.drafts,
-        model=options.model,
-        candidates=options.candidates,
-        llm=settings.llm,
-        budget_minutes=options.budget_minutes,
-        weight=options.weight,
-        margin=options.margin,
-        resamples=options.resamples,
-        seed=options.seed,
-    )
-    outputs.write(head, Report(figures, best_of_tables))
+    return Report(figures, best_of_tables, options={"llm": settings.llm})
 
 
 async def _outcomes(options: BestOfOptions, items: list[DraftItem], rewards: Rewards) -> list[DraftChoice]:

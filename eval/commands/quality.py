@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import typer
 
+from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
-from pearl.options import JSON_OPTION, known
+from eval.report.report import Report
+from pearl.options import known
 
 EXAMPLES = """A record is a pair of texts, the better one, and where it is known the pair's origin:
 
@@ -27,21 +28,18 @@ Examples:
 """
 
 
+@reporting("eval", "quality", picture="Draw every scorer's accuracy.", page=True)
 def quality(
-    pairs: list[Path] = typer.Option(
-        ..., "--pairs", metavar="F.json", help="Pairs of texts, a set a file; repeatable."
-    ),
-    model: str | None = typer.Option(None, "--model", metavar="MODEL", help="Reward model: a folder, or embedded."),
+    pairs: list[Path] = typer.Option(..., metavar="F.json", help="Pairs of texts, a set a file; repeatable."),
+    model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
     scorer: str | None = typer.Option(
         None,
-        "--scorer",
         metavar="NAME",
         help="Trivial scorer to measure: shorter, longer, first, compression, type_token or perplexity. All of them "
         "are baselines of a --model.",
     ),
     trained_on: list[Path] = typer.Option(
         [],
-        "--trained-on",
         metavar="F.json",
         help="Training records: pairs with their paragraphs are named, and a linear model on surface features is "
         "fitted on them; repeatable.",
@@ -53,22 +51,15 @@ def quality(
     ),
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw every scorer's accuracy."),
-    report: Path | None = typer.Option(None, metavar="FILE.html", help="Write everything as one page."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import QualityOptions, quality_report, read_sets
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
     from eval.recorded.quality.reward_scorer import RewardScorer
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer
     from eval.recorded.quality.surface import SurfaceScorer
-    from eval.report.head import Head
-    from eval.report.report import Outputs, Report
     from pearl.errors import ChatError, InputError, PearlError, StoreError
 
-    outputs = Outputs(json, picture, report)
-    outputs.check()
     if model is None and scorer is None:
         raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
     if scorer == PERPLEXITY.name and not perplexity:
@@ -79,8 +70,6 @@ def quality(
     trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
     sets = read_sets(pairs, trained_on)
     surface = SurfaceScorer.fitted(trained_on)
-    asked: dict[str, Any] = {"pairs": pairs, "model": model, "scorer": scorer, "trained_on": trained_on}
-    head = Head.of("eval", "quality", **asked, no_perplexity=not perplexity, resamples=resamples, seed=seed)
     options = QualityOptions(resamples=resamples, seed=seed)
     try:
         figures = quality_report(sets, measured, options, trivial, [surface] if surface else [])
@@ -88,4 +77,4 @@ def quality(
         raise PearlError(
             f"{error.message} Or leave the perplexity out with --no-perplexity.", code=error.code
         ) from error
-    outputs.write(head, Report(figures, quality_tables, "Writing quality", quality_figure))
+    return Report(figures, quality_tables, "Writing quality", quality_figure)

@@ -21,14 +21,19 @@ from pearl.options import JSON_OPTION, bundled, check_writable, parameter, param
 
 
 def reporting(
-    *words: str, picture: str = "", page: bool = False, writes: Sequence[str] = (), former: Iterable[Choice] = ()
+    *words: str,
+    picture: str = "",
+    page: bool = False,
+    writes: Sequence[str] = (),
+    unsaid: Sequence[str] = (),
+    former: Iterable[Choice] = (),
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
     """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
     with ``--report`` if there is a ``page``.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
-    its bundles. Options of ``writes`` name more files to write, and are left out there. All files are checked before
-    the work. ``former`` choices once were options.
+    its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, of
+    which no figure depends. All files are checked before the work. ``former`` choices once were options.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -53,8 +58,9 @@ def reporting(
             report = function(**given)
             told: dict[str, Any] = {}
             for option, value in _values(own, given):
-                if option.name not in writes:
-                    told[flag_of(option)] = report.options.get(option.name, value)
+                if option.name not in (*writes, *unsaid):
+                    flag, said = flag_of(option, report.options.get(option.name, value))
+                    told[flag] = said
             files.write(report.head or Head.of(*words, **told), report)
 
         command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]
@@ -71,11 +77,14 @@ def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator
         yield from ((option, getattr(given[bundle.name], option.name)) for option in parameters_of(bundle.annotation))
 
 
-def flag_of(declared: Parameter) -> str:
-    """The option's name on the command line."""
+def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
+    """The option's name on the command line and its value; a switch that is on by default has a second name for off."""
     info = declared.default if isinstance(declared.default, OptionInfo) else declared.annotation.__metadata__[0]
-    names = [info.default, *(info.param_decls or ()), f"--{declared.name.replace('_', '-')}"]
-    return next(name for name in names if isinstance(name, str) and name.startswith("--"))
+    flag = declared.name.replace("_", "-")
+    if value is False and True in (info.default, declared.default):
+        return f"--no-{flag}", True
+    names = [info.default, *(info.param_decls or ()), f"--{flag}"]
+    return next(name for name in names if isinstance(name, str) and name.startswith("--")), value
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType) -> None:

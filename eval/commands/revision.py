@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eval.commands.options import WritingOptions
+from eval.commands.reporting import reporting
+from eval.report.report import Report
 from pearl.errors import InputError
-from pearl.options import JSON_OPTION, bundled
 from pearl.theta import read_theta
 
 EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
@@ -35,14 +35,12 @@ Thresholds = Annotated[
 ]
 
 
-@bundled
+@reporting("eval", "revision", picture="Draw the curve over theta.")
 def revision(
     options: WritingOptions,
     threshold: Thresholds = [],  # noqa: B006  (typer makes a new one)
-    picture: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the curve over theta."),
     metric: str = typer.Option("rouge2", help="Metric to draw: rouge1, rouge2, bertscore, macro_f1 or likeness."),
-    json: str | None = JSON_OPTION,
-) -> None:
+) -> Report:
     """Compare no revision, revising every draft, and revising those below the model's threshold.
 
     Every answer is kept: repeat an interrupted command and it goes on where it stopped.
@@ -51,11 +49,8 @@ def revision(
     from eval.drafts.revision import revision_report
     from eval.drafts.revision_picture import check_metric, curves_figure
     from eval.drafts.tables import revision_tables
-    from eval.report.report import Outputs
     from pearl.asking.write import write_revised
 
-    outputs = Outputs(json, picture)
-    outputs.check()
     thetas = thetas_of(threshold, options.model)
     check_metric(metric, stances=options.stances)
     with ready(options) as room:
@@ -70,7 +65,7 @@ def revision(
         ]
     head = room.head("revision", threshold=list(threshold))
     report = room.report(head, {"chat_model": room.model.name, "models": models}, revision_tables)
-    outputs.write(head, replace(report, picture=partial(curves_figure, metric)))
+    return replace(report, picture=partial(curves_figure, metric))
 
 
 def thetas_of(assignments: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:

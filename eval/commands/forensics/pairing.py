@@ -9,7 +9,6 @@ from rich.console import Console
 
 from eval.commands.forensics.asking import check_out
 from eval.commands.forensics.pairs import MannerOptions
-from eval.commands.options import DraftingOptions
 from eval.commands.writing import Plan, drafts_of, writer
 from eval.drafts.generation import counts
 from eval.drafts.manner_pairs import answered, manner_pairs
@@ -30,15 +29,7 @@ def pair_history(options: MannerOptions, json: str | None) -> None:
     outputs, console = Outputs(json), Console(stderr=True)
     outputs.check()
     check_out(options.out)
-    drafting = DraftingOptions(
-        template=options.template,
-        llm=options.llm,
-        max_tokens=options.max_tokens,
-        max_in_flight=options.max_in_flight,
-        generations=options.generations,
-        seed=options.seed,
-    )
-    plan, template = Plan.of(drafting), load_template(options.template)
+    plan, template = Plan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
     prices = Prices(options.price_in, options.price_out)
     with writer(plan, prices, options.max_cost, console) as writes:

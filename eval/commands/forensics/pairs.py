@@ -8,7 +8,8 @@ from typing import Annotated
 
 from typer import Option
 
-from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled
+from eval.commands.options import DraftingOptions
+from pearl.options import JSON_OPTION, bundled
 
 EXAMPLES = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request count. The
 model drafts from the request alone. The annotator "person" always prefers the person's own text, and an annotator named
@@ -26,8 +27,8 @@ Examples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MannerOptions:
-    """A history, and the model whose drafts stand against its texts."""
+class MannerOptions(DraftingOptions):
+    """A history, and the model whose drafts stand against its texts; no documents are shown."""
 
     history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History with requests.")]
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
@@ -35,13 +36,9 @@ class MannerOptions:
         default_factory=list
     )
     targets: Annotated[int, Option(min=1, help="Texts of each user at most, the most recent ones.")] = 25
-    template: Annotated[str, Option(help="Kind of text: commit, free, message or post.")] = "free"
-    llm: Annotated[str | None, Option(metavar="LLM", help=LLM_OPTION.help)] = None
-    max_tokens: Annotated[int | None, Option(min=1, help="Tokens in a draft at most.")] = None
-    max_in_flight: Annotated[int, Option(min=1, max=1000, help=IN_FLIGHT_OPTION.help)] = 8
-    generations: Annotated[
-        Path | None, Option(metavar="FILE.sqlite", help="File that keeps drafts; in PEARL_HOME by default.")
-    ] = None
+    k: int | None = None
+    limit: int | None = None
+    encoder: str | None = None
     seed: Annotated[int, Option(min=0, help="Seed of the order of the two texts.")] = 0
     price_in: Annotated[float | None, Option(min=0, help="Price of a million prompt tokens.")] = None
     price_out: Annotated[float | None, Option(min=0, help="Price of a million completion tokens.")] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from inspect import Parameter, Signature
+from inspect import Signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -141,16 +141,9 @@ def judge_tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
     """The command with every option that its result depends on, and the judge's model."""
-    own = dict(_flag(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
+    own = dict(flag_of(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
     asked: dict[str, Any] = {"items": shared.items, **own, "preset": shared.preset or None, "choose": choices}
     asked |= {"temperature": shared.temperature, "top_p": None if shared.top_p == 1 else shared.top_p}
     asked |= {"max_tokens": shared.max_tokens, "seed": shared.seed, "limit": shared.limit, "human": shared.human}
     return Head.of("judge", judge.name, judge=model, **asked)
-
-
-def _flag(declared: Parameter, value: object) -> tuple[str, object]:
-    """The name of an option and its value; a switch that is on by default has a second name for off."""
-    if value is False and declared.default is True:
-        return f"--no-{declared.name.replace('_', '-')}", True
-    return flag_of(declared), value

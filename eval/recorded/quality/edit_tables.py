@@ -10,6 +10,7 @@ from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
 from eval.report.pictures import BLUE, GREY, ORANGE
 from eval.report.tables import Json, Table, shown
 from pearl.editing.edits import REASONS
+from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,9 +91,12 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
 
 
 def edits_figure(result: Json) -> Figure:
-    """The distribution of the change by an edit, and the change from the draft as edits are executed."""
+    """The distribution of the change by an edit, and the change from the draft as edits are executed. Raises InputError
+    where nothing was scored."""
     from matplotlib.figure import Figure
 
+    if "sensitivity" not in result:
+        raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
     sensitivity = result["sensitivity"]
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")
     single, gradual = figure.subplots(1, 2)
