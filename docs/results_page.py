@@ -12,7 +12,7 @@ from svg_pictures import Bar, intervals_picture
 
 from benchmarks.figures import Result, read_result
 from benchmarks.report import section
-from eval.drafts.best_of_tables import best_of_tables
+from eval.drafts.best_of import best_of_tables
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.likeness.tables import likeness_tables

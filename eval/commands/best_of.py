@@ -64,8 +64,7 @@ def best_of(options: BestOfOptions) -> Report:
     """
     import asyncio
 
-    from eval.drafts.best_of import best_of_report, read_drafts
-    from eval.drafts.best_of_tables import best_of_tables
+    from eval.drafts.best_of import best_of_report, best_of_tables, read_drafts
     from pearl.chat.choose import writer_of
     from pearl.settings import load_settings
     from retriever.reward.scores import load_scores

@@ -25,8 +25,7 @@ def calibration(
 ) -> Report:
     """Measure how well a request's best score s1 predicts how much the chosen document helps."""
     from eval.retrieval.calibration import CalibrationOptions, calibration_report
-    from eval.retrieval.pictures import reliability_figure
-    from eval.retrieval.tables import calibration_tables
+    from eval.retrieval.tables import calibration_tables, reliability_figure
 
     aside, resamples, seed = options.near_duplicates, options.resamples, options.seed
     chosen = CalibrationOptions(bins=bins, near_duplicates=aside, resamples=resamples, seed=seed)

@@ -42,9 +42,8 @@ def personalized(
     seed: Seed = 0,
 ) -> Report:
     """Measure how often a judge chooses as people do, whether it knows when, and what is wrong with the data."""
-    from eval.recorded.personalized.pictures import personalized_figure
     from eval.recorded.personalized.report import PersonalizedOptions, personalized_report
-    from eval.recorded.personalized.tables import personalized_tables, sweep_tables
+    from eval.recorded.personalized.tables import personalized_figure, personalized_tables, sweep_tables
 
     chosen = PRESETS.chosen(preset, choose)
     options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)

@@ -31,9 +31,8 @@ def retrieval(
     k: int = typer.Option(3, min=1, help="Documents that count for the top-k gain."),
 ) -> Report:
     """Measure the gain of each model's first documents, with 95% intervals and differences from the best baseline."""
-    from eval.retrieval.pictures import distributions_figure
     from eval.retrieval.report import RetrievalOptions, retrieval_report
-    from eval.retrieval.tables import retrieval_tables
+    from eval.retrieval.tables import distributions_figure, retrieval_tables
 
     chosen = RetrievalOptions(k, options.near_duplicates, options.resamples, options.seed)
     figures = partial(retrieval_report, options=chosen)

@@ -47,8 +47,7 @@ def revision(
     """
     from eval.commands.writing import ready
     from eval.drafts.revision import revision_report
-    from eval.drafts.revision_picture import check_metric, curves_figure
-    from eval.drafts.tables import revision_tables
+    from eval.drafts.tables import check_metric, curves_figure, revision_tables
     from pearl.asking.write import write_revised
 
     thetas = thetas_of(threshold, options.model)

@@ -68,7 +68,7 @@ def report_scores(
     the names of the baselines, the tables, and the picture; ``own`` are the command's own options."""
     from eval.report.head import Head
     from eval.report.report import Report
-    from eval.retrieval.pictures import distribution
+    from eval.retrieval.tables import distribution
     from pearl.settings import load_settings
 
     encoder = load_settings(encoder=options.encoder).encoder  # what a setting says is told, too

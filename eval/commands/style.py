@@ -44,9 +44,8 @@ def style(
 ) -> Report:
     """Measure how well judges of style agree with people and with themselves, and whose texts they judge best."""
     from eval.recorded.style.ability import read_abilities
-    from eval.recorded.style.picture import style_figure
     from eval.recorded.style.report import style_report
-    from eval.recorded.style.tables import more_tables, style_tables
+    from eval.recorded.style.tables import more_tables, style_figure, style_tables
 
     options = chosen(preset, choose, resamples=resamples, seed=seed)
     abilities = read_abilities(ability) if ability else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eval.likeness.claims import OWN, SAME_DOMAIN, TOPIC_MATCHED
 from eval.likeness.methods import EXPLAINED, LIKENESS
-from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import NOTHING, Json, Table, shown
 
 if TYPE_CHECKING:
@@ -62,10 +62,7 @@ def _auc(part: Json, method: str, kind: str) -> str:
 
 def likeness_figure(result: Json) -> Figure:
     """AUC by length for each file, and the share of true claims by the probability said."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
-    by_length, reliability = figure.subplots(1, 2)
+    figure, ((by_length, reliability),) = canvas(1, 2, (8.0, 3.4))
     for file in result["files"]:
         curve = [
             (part["words"], row[SAME_DOMAIN])
@@ -86,6 +83,4 @@ def likeness_figure(result: Json) -> Figure:
         [row["said"] for row in bins], [row["of"] / share for row in bins], width=0.04, color=ORANGE, alpha=0.4
     )
     reliability.set(xlabel="probability said", ylabel="share true; bars: share of claims", xlim=(0, 1), ylim=(0, 1))
-    for axes in (by_length, reliability):
-        axes.spines[["top", "right"]].set_visible(False)
     return figure

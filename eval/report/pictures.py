@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import StringIO
 from pathlib import Path
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eval.report.tables import Json
 from pearl.errors import InputError
 from pearl.options import writing
+from pearl.stats import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-Json = Mapping[str, Any]
 Draw = Callable[[Json], "Figure"]
 
 FORMATS = (".svg", ".png")
@@ -33,6 +34,24 @@ def check_format(path: Path | None) -> None:
         raise InputError(f"--picture {path}: a picture ends in {' or '.join(FORMATS)}.", param="picture")
 
 
+def canvas(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:
+    """A figure of ``size``, in inches, and its axes, (rows, columns), without a frame above them and to the right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for axes in grid.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, grid
+
+
+def values_and_reaches(intervals: Iterable[Json]) -> tuple[Floats, tuple[Floats, Floats]]:
+    """The values of intervals, and how far each reaches below and above: as error bars take them."""
+    drawn = list(intervals)
+    value, low, high = (np.array([interval[end] for interval in drawn]) for end in ("value", "low", "high"))
+    return value, (np.abs(low - value), np.abs(high - value))
+
+
 def _correlation(model: Json) -> str:
     r = model["pearson_r"]
     return f"r = {'-' if r is None else format(r['value'], '.2f')}"
@@ -44,14 +63,11 @@ def panels(
     label: Callable[[Json], str] = _correlation,
 ) -> Figure:
     """A column a model, with its ``label``, a row a way of drawing it."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.2 * len(models), 2.8 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), len(models), squeeze=False, sharex="col", sharey="row")
+    size = 3.2 * len(models), 2.8 * len(rows)
+    figure, grid = canvas(len(rows), len(models), size, sharex="col", sharey="row")
     for way, line in zip(rows, grid, strict=True):
         for model, axes in zip(models, line, strict=True):
             way(axes, model)
-            axes.spines[["top", "right"]].set_visible(False)
             axes.label_outer()
     for model, axes in zip(models, grid[0], strict=True):
         axes.set_title(f"{model['model']}\n{label(model)}", fontsize=10)
@@ -111,20 +127,15 @@ def agreement_panel(axes: Axes, result: Json, coefficient: str) -> AxesImage:
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]]) -> Figure:
     """Shares with their intervals: a group of lines a row, one line for each name, where there is a figure."""
-    from matplotlib.figure import Figure
-
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    figure = Figure(figsize=(6.4, 0.9 + 0.9 * len(rows)), layout="constrained")
-    axes = figure.subplots()
+    figure, ((axes,),) = canvas(1, 1, (6.4, 0.9 + 0.9 * len(rows)))
     for step, name in enumerate(names):
         shift = 0.18 * (step - (len(names) - 1) / 2)
         drawn = {place + shift: interval for place, row in enumerate(rows.values()) if (interval := row.get(name))}
-        middle, *ends = (np.array([interval[end] for interval in drawn.values()]) for end in ("value", "low", "high"))
-        below, above = (np.abs(end - middle) for end in ends)
-        axes.errorbar(middle, list(drawn), xerr=(below, above), fmt="o", markersize=4, label=name)
+        middle, reaches = values_and_reaches(drawn.values())
+        axes.errorbar(middle, list(drawn), xerr=reaches, fmt="o", markersize=4, label=name)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
-    axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure

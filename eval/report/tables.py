@@ -77,10 +77,10 @@ def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json |
     return Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
 
 
-def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
+def pairs_tables(result: Json) -> Iterator[Table]:
     """Tables of how often the row's model gains more than the column's, and by how much."""
-    pairs = {(row["model"], row["against"]): row for row in (part or result)["pairs"]}
-    names = [row["model"] for row in (part or result)["models"]]
+    pairs = {(row["model"], row["against"]): row for row in result["pairs"]}
+    names = [row["model"] for row in result["models"]]
     if len(names) < 2:
         return
     for figure, digits, sentence in (
@@ -91,7 +91,7 @@ def pairs_tables(result: Json, part: Json | None = None) -> Iterator[Table]:
             (row, *(shown(pairs[row, column][figure], digits) if row != column else "" for column in names))
             for row in names
         ]
-        yield Table(f"{sentence} {caption_of(result, part)}", ("model", *names), tuple(rows), result["command"])
+        yield Table(f"{sentence} {caption_of(result)}", ("model", *names), tuple(rows), result["command"])
 
 
 def checks_table(findings: Sequence[Json]) -> Iterator[Table]:

@@ -36,10 +36,10 @@ def equal_bins(values: ArrayLike, count: int) -> Bins:
     return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
 
 
-def slices(by: str, values: Sequence[int], parts: int = 3) -> list[Slice]:
-    """Equally many requests in each part, as far as equal values let them be divided; none without two parts."""
+def slices(by: str, values: Sequence[int]) -> list[Slice]:
+    """Equally many requests in each third, as far as equal values let them be divided; none without two parts."""
     sizes = np.asarray(values)
-    bins = equal_bins(values, parts)
+    bins = equal_bins(values, 3)
     masks = [bins == place for place in np.unique(bins)]
     if len(masks) < 2:
         return []

@@ -18,7 +18,7 @@ import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_id, read_lines
 from eval.recorded.quality.paragraph_scores import ParagraphScorer
-from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Json, Table, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
@@ -167,12 +167,9 @@ def content_tables(result: Json) -> Iterator[Table]:
 
 def content_figure(result: Json) -> Figure:
     """The median, the middle half and the middle nine tenths of each group."""
-    from matplotlib.figure import Figure
-
     groups = result["groups"]
     colours = {SHORT: GREY, DETAILED: BLUE, ANYHOW: ORANGE}
-    figure = Figure(figsize=(7.2, 1 + 0.34 * len(groups)), layout="constrained")
-    axes = figure.subplots()
+    figure, ((axes,),) = canvas(1, 1, (7.2, 1 + 0.34 * len(groups)))
     for place, row in enumerate(groups):
         colour, of = colours[row["prompt"]], row["quantiles"]
         axes.plot([of["p5"], of["p95"]], [place, place], color=colour, lw=1)
@@ -182,5 +179,4 @@ def content_figure(result: Json) -> Figure:
     axes.set_yticks(range(len(groups)), names)
     axes.invert_yaxis()
     axes.set_xlabel(f"score by {result['scorer']}")
-    axes.spines[["top", "right"]].set_visible(False)
     return figure

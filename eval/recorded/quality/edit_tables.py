@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
-from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Json, Table, shown
 from pearl.editing.edits import REASONS
 from pearl.errors import InputError
@@ -93,13 +93,10 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
 def edits_figure(result: Json) -> Figure:
     """The distribution of the change by an edit, and the change from the draft as edits are executed. Raises InputError
     where nothing was scored."""
-    from matplotlib.figure import Figure
-
     if "sensitivity" not in result:
         raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
     sensitivity = result["sensitivity"]
-    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
-    single, gradual = figure.subplots(1, 2)
+    figure, ((single, gradual),) = canvas(1, 2, (9.6, 3.4))
     edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]
     widths = [after - before for before, after in pairwise(edges)]
     single.bar(edges[:-1], counts, width=widths, align="edge", color=BLUE)
@@ -114,6 +111,4 @@ def edits_figure(result: Json) -> Figure:
     gradual.axhline(0, color=GREY, lw=0.8)
     gradual.set_xlabel("edits executed (fewer traces have many)")
     gradual.set_ylabel("change from the draft (quartiles)")
-    for axes in (single, gradual):
-        axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from eval.report.pictures import BLUE, GREY, ORANGE
+from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
 from eval.report.tables import NOTHING, Json, Table, shown
 
 if TYPE_CHECKING:
@@ -113,10 +113,7 @@ def _rank_rows(ranks: list[Json]) -> Iterator[tuple[str, ...]]:
 
 def experts_figure(result: Json) -> Figure:
     """Agreement over the gap of scores, for an expert and for the majority, and the ranks of the three versions."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.6, 3.6), layout="constrained")
-    agreement, ranks = figure.subplots(1, 2)
+    figure, ((agreement, ranks),) = canvas(1, 2, (9.6, 3.6))
     _draw_agreement(agreement, result)
     left = [0.0] * len(result["ranks"])
     names = [row["version"] for row in result["ranks"]]
@@ -128,7 +125,6 @@ def experts_figure(result: Json) -> Figure:
     ranks.set_xlim(0, 1)
     ranks.invert_yaxis()
     for axes in (agreement, ranks):
-        axes.spines[["top", "right"]].set_visible(False)
         axes.legend(fontsize=8, loc="lower right" if axes is agreement else "best")
     return figure
 
@@ -138,10 +134,8 @@ def _draw_agreement(axes: Axes, result: Json) -> None:
     for kind, colour in KINDS.items():
         rows = {row["gap"]: row for row in result[kind] if row["agreement"]}
         places = [place for place, name in enumerate(bins) if name in rows]
-        drawn = [rows[bins[place]]["agreement"] for place in places]
-        values = [agreement["value"] for agreement in drawn]
-        ends = ([abs(agreement[end] - agreement["value"]) for agreement in drawn] for end in ("low", "high"))
-        axes.errorbar(places, values, yerr=tuple(ends), fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
+        values, reaches = values_and_reaches(rows[bins[place]]["agreement"] for place in places)
+        axes.errorbar(places, values, yerr=reaches, fmt="o-", color=colour, ms=4, lw=1, capsize=2, label=kind)
     axes.axhline(0.5, color=GREY, lw=0.8, zorder=0)
     axes.set_xticks(range(len(bins)), bins)
     axes.set_ylim(0, 1)

@@ -1,9 +1,12 @@
-"""The figures of ``pearl eval style`` as tables, declared: rows of the result, and the columns made of a row."""
+"""The figures of ``pearl eval style`` as tables, declared: rows of the result, and the columns made of a row; and the
+picture, how far every two judges, and people, agree, a panel a scheme."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import ceil
+from typing import TYPE_CHECKING
 
 from eval.recorded.style.cells import (
     ALL_TASKS,
@@ -22,7 +25,11 @@ from eval.recorded.style.cells import (
 from eval.recorded.style.choices import LEARNED
 from eval.recorded.style.consistency import PEOPLE
 from eval.recorded.style.labels import THREE
+from eval.report.pictures import agreement_panel
 from eval.report.tables import NOTHING, Json, Table, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CONTRASTS = {
     "self_less_other": "its own texts less others'",
@@ -270,3 +277,28 @@ def style_correlations_table(result: Json) -> Table:
     ]
     columns: Columns = {"of": who, "styles": lambda row: " and ".join(row["styles"]), "texts": "n", "rho": "rho"}
     return table("Styles that go together: Spearman's rho.", strongest, columns)
+
+
+ACROSS = 4  # panels
+
+
+def style_figure(result: Json) -> Figure:
+    """Randolph's kappa of the labels."""
+    from matplotlib.figure import Figure
+
+    panels: Sequence[Json] = result["agreement"]
+    across = max(1, min(ACROSS, len(panels)))
+    down = max(1, ceil(len(panels) / across))
+    most = max((len(panel["raters"]) for panel in panels), default=1)
+    size = 1.8 + 0.5 * most
+    figure = Figure(figsize=(size * across + 1.0, size * down), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False)
+    for place, axes in enumerate(grid.flat):
+        if place < len(panels):
+            image = agreement_panel(axes, panels[place], "randolph_kappa")
+            axes.set_title(f"{panels[place]['kind']}: {panels[place]['scheme']}", fontsize=9)
+        else:
+            axes.set_axis_off()
+    if panels:
+        figure.colorbar(image, ax=grid, label="Randolph's kappa")
+    return figure

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from eval.drafts.revision import revision_report
-from eval.drafts.revision_picture import check_metric, curves_figure
 from eval.drafts.systems import MODEL, Case, Selection, System
-from eval.drafts.tables import revision_tables
+from eval.drafts.tables import check_metric, curves_figure, revision_tables
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
