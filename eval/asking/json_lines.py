@@ -93,12 +93,14 @@ def optional_string(value: Mapping[str, Any], name: str) -> str | None:
 
 
 def optional_number(value: Mapping[str, Any], name: str) -> float | None:
-    number = value.get(name)
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not isfinite(number):
-        raise InputError(f"must be a number, not {json_type(number)}.", param=name, code="wrong_type")
-    return float(number)
+    return None if value.get(name) is None else check_number(value[name], name)
+
+
+def check_number(value: Any, param: str) -> float:
+    """The finite number. Raises InputError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
+    return float(value)
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:

@@ -80,7 +80,8 @@ def read_votes(
     words = _by_number(last)
     if any(_by_number(part) != words for part in voting):
         return Invalid(SEVERAL_VERDICTS)
-    around = FENCE_LINE.sub("", _without(text, voting))
+    between = zip([0, *(part.end for part in voting)], [*(part.start for part in voting), len(text)], strict=True)
+    around = FENCE_LINE.sub("", "\n".join(text[start:end] for start, end in between))
     beside = bool(re.search(r"\w", around))
     if beside and alone:
         return Invalid(TEXT_AROUND)
@@ -112,14 +113,6 @@ def _by_number(votes: _Object) -> dict[int, list[str | None]]:
             if word not in before:
                 before.append(word)
     return words
-
-
-def _without(text: str, objects: Sequence[_Object]) -> str:
-    parts, place = [], 0
-    for part in objects:
-        parts.append(text[place : part.start])
-        place = part.end
-    return "\n".join((*parts, text[place:]))
 
 
 def _objects(text: str) -> Iterator[_Object]:

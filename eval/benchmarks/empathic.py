@@ -5,7 +5,6 @@ Reads the essays (``*EMP*.csv``), the people (``*PER*.csv``) and the articles (`
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from eval.benchmarks.choices import BELOW_3, CAPPED
 from eval.benchmarks.files import csv_rows, the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
+from eval.stats.ratings import numbers
 
 # the published run asks for 5 pairs an article and for 100 ties, and its code stops one later: 510 items, 101 ties
 PAIRS_AN_ARTICLE, MOST_TIES = 6, 101
@@ -53,7 +53,7 @@ def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[
         name = f"{row['article_id']} {row['person_id']}"
         if not row["person_essay"].strip():
             ledger.drop("empty essay", name)
-        elif not all(_is_number(row[what]) for what in SCORES):
+        elif numbers([row[what] for what in SCORES]) is None:
             ledger.drop("no empathy or distress score", name)
         else:
             essays[_code(row["article_id"])].append(row)
@@ -132,10 +132,3 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
 def _code(cell: str) -> str:
     """A whole number without its point, for it may be written as 2 or as 2.0."""
     return cell.strip().removesuffix(".0")
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False

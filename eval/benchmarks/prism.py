@@ -17,7 +17,7 @@ from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 
 SAMPLES = 1000
 TIE = 10  # points
-_SUBSTRINGS = ("language model", "AI", "chatbot")
+_SUBSTRINGS = re.compile("language model|AI|chatbot")
 _MODEL = r"an?\s+(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot)\b"
 _REFUSAL = re.compile(
     r"\s*(?:(?:i['’]m|i\s+am)\s+sorry|sorry|i\s+apologi[sz]e|unfortunately)\b[^.!?\n]{0,80}"
@@ -69,7 +69,7 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
     """The usable first responses by interaction."""
     needed = ("interaction_id", "user_id", "turn", "user_prompt", "model_response", "model_name", "score")
     by_interaction: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    refused = _refused_by_substring if options.choices["refusals"] == SUBSTRING else _REFUSAL.match
+    refused = _SUBSTRINGS.search if options.choices["refusals"] == SUBSTRING else _REFUSAL.match
     family = (options.own_family or "").casefold()
     for row in json_rows(path, *needed):
         name, text = str(row["interaction_id"]), row["model_response"]
@@ -89,10 +89,6 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
         else:
             mine.append(row)
     return by_interaction
-
-
-def _refused_by_substring(text: str) -> bool:
-    return any(words in text for words in _SUBSTRINGS)
 
 
 def _pair(

@@ -53,7 +53,7 @@ def quality(
     seed: Seed = 0,
 ) -> Report:
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
-    from eval.recorded.quality.benchmark import QualityOptions, quality_report, read_sets
+    from eval.recorded.quality.benchmark import quality_report, read_sets
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
     from eval.recorded.quality.reward_scorer import RewardScorer
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer
@@ -70,9 +70,9 @@ def quality(
     trivial = (*SCORERS, PERPLEXITY) if perplexity else SCORERS
     sets = read_sets(pairs, trained_on)
     surface = SurfaceScorer.fitted(trained_on)
-    options = QualityOptions(resamples=resamples, seed=seed)
+    others = [surface] if surface else []
     try:
-        figures = quality_report(sets, measured, options, trivial, [surface] if surface else [])
+        figures = quality_report(sets, measured, trivial, others, resamples=resamples, seed=seed)
     except (ChatError, StoreError) as error:
         raise PearlError(
             f"{error.message} Or leave the perplexity out with --no-perplexity.", code=error.code

@@ -32,7 +32,7 @@ def reporting(
     with ``--report`` if there is a ``page``.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
-    its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, of
+    its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, on
     which no figure depends. All files are checked before the work. ``former`` choices once were options.
     """
     outputs = [
@@ -59,8 +59,7 @@ def reporting(
             told: dict[str, Any] = {}
             for option, value in _values(own, given):
                 if option.name not in (*writes, *unsaid):
-                    flag, said = flag_of(option, report.options.get(option.name, value))
-                    told[flag] = said
+                    told |= [flag_of(option, report.options.get(option.name, value))]
             files.write(report.head or Head.of(*words, **told), report)
 
         command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.identity import with_models
-from eval.recorded.forensics.pairs import HUMAN, AnnotatedPairs, Annotator, Pair, Vote, pair_id, short_id
+from eval.recorded.forensics.pairs import HUMAN, AnnotatedPairs, Annotator, Pair, Vote, coin, pair_id, short_id
 from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.records import Document

@@ -49,7 +49,10 @@ def revision_report(
     Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
     failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
     """
-    answers = [_answer(draft, revision) for draft, revision in zip(drafts, revisions, strict=True)]
+    answers = [
+        replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
+        for draft, revision in zip(drafts, revisions, strict=True)
+    ]
     together = complete([drafts, answers])
     usable = list(compress(cases, together))
     yardstick = Yardstick.of(usable, bertscore, stances)
@@ -72,11 +75,6 @@ def revision_report(
             for part in request_slices([case.record for case in usable])
         ],
     }
-
-
-def _answer(draft: Written, revision: Written) -> Written:
-    """The text that the service answers after a revision: the draft if the revision is unreadable."""
-    return replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from eval.retrieval.overlap import containment, kept_documents
 from eval.retrieval.scoring import score_records
 from pearl.errors import InputError
 from pearl.records import Document, ScoredDocument
-from pearl.stats import Floats
 from retriever.base import Retriever, choose, oldest_first, order
 
 T = TypeVar("T")
@@ -110,16 +109,12 @@ def retrieved(
     records = [case.record for case in cases]
     shown = []
     for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
-        ranking = _ranking(record, scores)
+        places = oldest_first(record.documents)
+        ranking = order([record.documents[place] for place in places], scores[places].astype(np.float32))
         best = choose(ranking, k, retriever.calibration, so_many=exactly)
         documents = tuple(scored.document for scored in best)
         shown.append(Selection(documents, ranking[0], tuple(scored.score for scored in best)))
     return System(name, kind, tuple(shown), threshold=retriever.calibration.threshold)
-
-
-def _ranking(record: GainsRecord, scores: Floats) -> list[ScoredDocument]:
-    places = oldest_first(record.documents)
-    return order([record.documents[place] for place in places], scores[places].astype(np.float32))
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:

@@ -26,7 +26,7 @@ from eval.judges.persona_modes import Mode, ablation, ablation_tables
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.recorded.personalized import presets as published
 from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
-from eval.recorded.personalized.reply import LETTER, LETTERS
+from eval.recorded.personalized.reply import LETTER, gold_answer
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import Json, Table
 from eval.stats.proportions import wilson_json
@@ -158,9 +158,7 @@ def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, 
 
 def _parse(value: dict[str, Any], number: int) -> PersonaItem:
     check_fields(value, "responses", "preferred")
-    preferred = LETTERS.get(value["preferred"]) if isinstance(value["preferred"], str) else None
-    if preferred is None:
-        raise InputError("must be 'A', 'B' or 'C' (a tie).", param="preferred", code="invalid_value")
+    preferred = gold_answer(value["preferred"], "preferred")
     responses, question = value["responses"], value.get("question")
     if not isinstance(responses, dict) or set(responses) != {"A", "B"}:
         raise InputError("must be an object with 'A' and 'B'.", param="responses", code="wrong_type")

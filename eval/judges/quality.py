@@ -26,7 +26,7 @@ from eval.judges import pairwise
 from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
-from eval.recorded.quality.benchmark import PairSet, QualityOptions, original_names, quality_report
+from eval.recorded.quality.benchmark import PairSet, original_names, quality_report
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks
 from eval.recorded.quality.quality_tables import quality_tables
 from eval.report.checks import Check
@@ -303,7 +303,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
     and its positions are worth."""
     pairs = [item.pair for item in judgements.items.every]
     scorer = JudgedPairs("judge", f"the text that {judgements.model} does", margins(judgements.every, options))
-    report = quality_report([PairSet(Path("items"), tuple(pairs), ())], scorer, QualityOptions(seed=options.seed))
+    report = quality_report([PairSet(Path("items"), tuple(pairs), ())], scorer, seed=options.seed)
     names = dict(zip([pair.line for pair in pairs], original_names(pairs), strict=True))
     columns = pairwise.PairColumns.of(judgements.every, lambda item: names[item.pair.line])
     return {

@@ -9,7 +9,6 @@ whose styles it is judged by; ``persona_a`` and ``persona_b`` are those its text
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from eval.asking.json_lines import Lines, check_fields, optional_id, read_items, read_lines
+from eval.asking.json_lines import Lines, check_fields, check_number, optional_id, read_items, read_lines
 from eval.recorded.style.styles import RICH, check_style, check_styles, check_task, names_style, personas_by
 from eval.report.tables import Json, Table
 from eval.stats.clusters import clusters_of
@@ -106,13 +105,9 @@ def _scores(value: Mapping[str, Any]) -> dict[str, float]:
     scores = {} if value.get("scores") is None else value["scores"]
     if not isinstance(scores, dict):
         raise InputError(f"must be an object, not {json_type(scores)}.", param="scores", code="wrong_type")
-    return {check_style(style, param="scores"): _number(score, f"scores.{style}") for style, score in scores.items()}
-
-
-def _number(value: Any, param: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
-    return float(value)
+    return {
+        check_style(style, param="scores"): check_number(score, f"scores.{style}") for style, score in scores.items()
+    }
 
 
 def detected_scores(path: Path) -> Scores:
@@ -128,7 +123,7 @@ def detected_scores(path: Path) -> Scores:
             raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme", code="several")
         if value.get("score") is not None:
             style = check_style(check_text(value["style"], param="style"))
-            scores[check_id(value["item"], param="item")][style].append(_number(value["score"], "score"))
+            scores[check_id(value["item"], param="item")][style].append(check_number(value["score"], "score"))
 
     read_lines(path, frozenset(), parse, "judgement")
     return {item: {style: fmean(drawn) for style, drawn in styles.items()} for item, styles in scores.items()}

@@ -24,9 +24,8 @@ from eval.judges.fence import Fences
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped
 from eval.judges.pairwise import IDENTICAL_TEXTS
-from eval.recorded.forensics.coin import coin
 from eval.recorded.forensics.pair_files import read_pairs
-from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, short_id, trait_annotator
+from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, coin, short_id, trait_annotator
 from eval.report.checks import NOTE, Check, repeat_check
 from eval.report.tables import Json, Table, checks_table, counts_cell, shown
 from pearl.chat.base import Message

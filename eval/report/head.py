@@ -19,16 +19,13 @@ class Head:
     @classmethod
     def of(cls, *words: str, judge: str | None = None, **options: object) -> Head:
         """True is a flag, a tuple several words, a list an option for each; None and False are left out."""
-        told = [word for name, value in options.items() for word in _words(_flag(name), value)]
+        named = {name if name.startswith("--") else f"--{name.replace('_', '-')}": options[name] for name in options}
+        told = [word for flag, value in named.items() for word in _words(flag, value)]
         return cls(shlex.join(["pearl", *words, *told]), judge)
 
     def to_json(self) -> dict[str, str]:
         head = {"command": self.command, "version": __version__}
         return head if self.judge is None else head | {"judge": self.judge}
-
-
-def _flag(name: str) -> str:
-    return name if name.startswith("--") else f"--{name.replace('_', '-')}"
 
 
 def _words(option: str, value: object) -> Iterator[str]:

@@ -40,10 +40,10 @@ def rule_annotator(name: str, does: str, measures: str) -> Annotator:
     return Annotator(short_id(f"{BY_RULE} {name}"), fields)
 
 
-def with_rules(data: AnnotatedPairs, traits: tuple[Trait, ...] = PAIR_TRAITS) -> AnnotatedPairs:
+def with_rules(data: AnnotatedPairs) -> AnnotatedPairs:
     """The data set with an annotator for each trait."""
-    annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in traits]
-    a, b = (Counts.of([pair.texts[side] for pair in data.pairs], traits) for side in (0, 1))
+    annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in PAIR_TRAITS]
+    a, b = (Counts.of([pair.texts[side] for pair in data.pairs], PAIR_TRAITS) for side in (0, 1))
     votes = _votes(a.found, a.bases, b.found, b.bases)  # (N, F)
     pairs = [
         pair.with_votes({annotator.id: Vote(vote) for annotator, vote in zip(annotators, row, strict=True)})

@@ -142,6 +142,12 @@ def pair_id(response_a: Mapping[str, Any], response_b: Mapping[str, Any], prompt
     return short_id("|".join(parts if prompt is None else [prompt, *parts]))
 
 
+def coin(*parts: object) -> bool:
+    """True or False, each for half of all contents: the same for the same content, whenever the coin is thrown."""
+    content = "\0".join(map(str, parts))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
+
+
 def trait_annotator(description: str) -> Annotator:
     """The annotator of a trait; its id is the description's."""
     return Annotator(short_id(description), {"description": description, "type": TRAIT})

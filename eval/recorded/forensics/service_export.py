@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.forensics.coin import coin
-from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, pair_id, short_id
+from eval.recorded.forensics.pairs import HUMAN, Annotator, Vote, annotation_of, coin, pair_id, short_id
 from pearl.errors import InputError
 from pearl.texts import json_type
 

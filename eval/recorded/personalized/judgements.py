@@ -16,7 +16,7 @@ from typing import Any
 from eval.asking.json_lines import optional_id, optional_string, read_lines
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.prompt_parts import PromptParts, take_apart
-from eval.recorded.personalized.reply import HIGHEST, LETTERS, ReplyForm
+from eval.recorded.personalized.reply import HIGHEST, ReplyForm, gold_answer
 from pearl.errors import InputError
 from pearl.texts import json_type
 
@@ -120,7 +120,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     return RecordedJudgement(
         line=line,
         id=optional_id(value),
-        gold=_gold(value["ground_truth"]),
+        gold=gold_answer(value["ground_truth"], "ground_truth"),
         letter=_letter(value.get("answer")),
         certainty=_certainty(value.get("certainty")),
         acc=_acc(value.get("acc")),
@@ -132,13 +132,6 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
         question=texts["article"] or texts["question"] or (shown.question if shown else None),
         neighbour=tuple(texts[name] or "" for name in NEIGHBOUR) if any(texts[name] for name in NEIGHBOUR) else (),
     )
-
-
-def _gold(letter: Any) -> Answer:
-    gold = LETTERS.get(letter) if isinstance(letter, str) else None
-    if gold is None:
-        raise InputError("must be 'A', 'B' or 'C' (a tie).", param="ground_truth", code="invalid_value")
-    return gold
 
 
 def _letter(value: Any) -> str | None:

@@ -26,6 +26,7 @@ from eval.asking.reply import (
     own_words,
 )
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
+from pearl.errors import InputError
 
 LETTERS = {"A": Answer.A, "B": Answer.B, "C": Answer.TIE}
 LETTER = {answer: letter for letter, answer in LETTERS.items()}
@@ -71,6 +72,14 @@ class ReplyForm:
     @property
     def offered(self) -> dict[str, Answer]:
         return {letter: answer for letter, answer in LETTERS.items() if self.tie or answer is not Answer.TIE}
+
+
+def gold_answer(letter: Any, param: str) -> Answer:
+    """The answer that a letter of a file stands for. Raises InputError for anything else."""
+    answer = LETTERS.get(letter) if isinstance(letter, str) else None
+    if answer is None:
+        raise InputError("must be 'A', 'B' or 'C' (a tie).", param=param, code="invalid_value")
+    return answer
 
 
 def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verdict:

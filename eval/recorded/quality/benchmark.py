@@ -22,12 +22,6 @@ NOTHING_LEFT = 1e-9  # of the largest margin: a scorer of length alone is left w
 Part = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityOptions:
-    resamples: int = RESAMPLES
-    seed: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class PairSet:
     """The pairs of a file, and what is wrong with them."""
@@ -90,9 +84,11 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
 def quality_report(
     sets: Sequence[PairSet],
     scorer: PairScorer,
-    options: QualityOptions,
     trivial: Sequence[PairScorer] = SCORERS,
     others: Sequence[PairScorer] = (),
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
     better text is the longer one and where it is the shorter, with equal lengths and with length regressed out."""
@@ -100,12 +96,12 @@ def quality_report(
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
     scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
     margins = {name: known.margins(pairs) for name, known in scorers.items()}
-    decided = {name: correct(margin, pairs, options.seed) for name, margin in margins.items()}
+    decided = {name: correct(margin, pairs, seed) for name, margin in margins.items()}
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
         [number == place for place in range(len(sets))],
-        Bootstrap(names, resamples=options.resamples, seed=options.seed),
+        Bootstrap(names, resamples=resamples, seed=seed),
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)
@@ -146,7 +142,7 @@ def quality_report(
             **_part(scored, equal),
             "difference": _difference(_accuracies(scored, equal), scorer.name, rivals) if equal.any() else None,
         },
-        "length_regressed": _regressed(margins, pairs, lengths, scored, options.seed),
+        "length_regressed": _regressed(margins, pairs, lengths, scored, seed),
     }
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.asking.json_lines import check_fields
+from eval.asking.json_lines import check_fields, check_number
 from pearl.errors import InputError
-from pearl.texts import check_id, check_text, json_type
+from pearl.texts import check_id, check_text
 from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
@@ -57,7 +56,7 @@ def parse_triplet(value: dict[str, Any]) -> RankedTriplet:
         check_id(value["id"]),
         check_id(value["genre"], param="genre"),
         check_id(value["llm"], param="llm"),
-        {name: _score(value[name], name) for name in VERSIONS},
+        {name: _score(value[name], f"{name}.wqrm_score") for name in VERSIONS},
         tuple(map(_ranking, rankings)),
         {
             name: check_text(value[name]["candidate"], param=f"{name}.candidate")
@@ -67,11 +66,8 @@ def parse_triplet(value: dict[str, Any]) -> RankedTriplet:
     )
 
 
-def _score(version: Any, name: str) -> float:
-    score = version.get("wqrm_score") if isinstance(version, dict) else None
-    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise InputError(f"must be a number, not {json_type(score)}.", param=f"{name}.wqrm_score", code="wrong_type")
-    return float(score)
+def _score(version: Any, param: str) -> float:
+    return check_number(version.get("wqrm_score") if isinstance(version, dict) else None, param)
 
 
 def _ranking(ranking: Any) -> dict[str, int]:

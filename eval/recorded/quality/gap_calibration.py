@@ -154,7 +154,11 @@ def agreement_by_gap(
     bootstrap = Bootstrap([pair.triplet for pair in comparisons], resamples=options.resamples, seed=options.seed)
     gaps = np.array([pair.gap for pair in comparisons])
     agrees = np.array([pair.agrees for pair in comparisons], float)
-    bins = [(_name(low, high), low, high) for low, high in pairwise(edges) if low is not None]
+    bins = [
+        (f"{low:g}+" if high is None else f"{low:g}-{high:g}", low, high)
+        for low, high in pairwise(edges)
+        if low is not None
+    ]
     above = [] if wide is None else [(f"above {wide:g}", wide, None)]
     rows = []
     for name, low, high in (*bins, ("all", 0.0, None), *above):
@@ -169,10 +173,6 @@ def agreement_by_gap(
             }
         )
     return rows
-
-
-def _name(low: float, high: float | None) -> str:
-    return f"{low:g}+" if high is None else f"{low:g}-{high:g}"
 
 
 def _ranks(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> list[dict[str, Any]]:
