@@ -77,4 +77,5 @@ def quality(
         raise PearlError(
             f"{error.message} Or leave the perplexity out with --no-perplexity.", code=error.code
         ) from error
-    return Report(figures, quality_tables, "Writing quality", quality_figure)
+    untold = {"perplexity": None} if perplexity else {}  # it is the default
+    return Report(figures, quality_tables, "Writing quality", quality_figure, options=untold)

@@ -55,6 +55,7 @@ def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     assert (run.status, run.err) == (0, "")
     found = run.json
     assert (found["n"], found["originals"], found["scorer"]) == (3, 2, "shorter")
+    assert found["command"].endswith("one --scorer shorter --no-perplexity --resamples 2000 --seed 0")
     assert found["accuracy"] == pytest.approx(2 / 3)
     baselines = found["baselines"]
     assert set(baselines) == {"shorter", "longer", "first", "compression", "type_token"}
@@ -114,6 +115,7 @@ def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality
     run = quality("--json", "-", perplexity=True, one=[ODD])
     assert "perplexity: 2 of 2" in run.err
     found = run.json
+    assert found["command"].endswith("one --scorer shorter --resamples 2000 --seed 0")
     assert found["baselines"]["perplexity"] == 1.0  # the second is the less likely one
     assert found["difference"] == {"against": "perplexity"} | found["differences"]["perplexity"]
     monkeypatch.setattr("retriever.models.auxiliary.load_auxiliary", None)  # the kept losses are enough
