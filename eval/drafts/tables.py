@@ -46,19 +46,15 @@ def correlations_tables(result: Json) -> Iterator[Table]:
 
 
 def revision_tables(result: Json) -> Iterator[Table]:
-    """The policies of each model over all requests, and where the threshold revises, within the slices."""
+    """The policies of each model over all requests, and where the threshold revises, within the slices; with the paired
+    differences from no revision."""
     for model in result["models"]:
         for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
-            yield policies_table(result, model, part)
-
-
-def policies_table(result: Json, model: Json, part: Json | None = None) -> Table:
-    """One model's policies, within a part of the requests, with the paired differences from no revision."""
-    of = part or model
-    metrics = _metrics(of["policies"][0])
-    columns = [name for metric in metrics for name in (metric.title, "less none's")]
-    rows = [(row["policy"], *_cells(row, metrics), _percent(row["share_revised"])) for row in of["policies"]]
-    return Table(_caption(result, model, part), ("revised", *columns, "share"), tuple(rows))
+            policies = (part or model)["policies"]
+            metrics = _metrics(policies[0])
+            columns = [name for metric in metrics for name in (metric.title, "less none's")]
+            rows = tuple((row["policy"], *_cells(row, metrics), _percent(row["share_revised"])) for row in policies)
+            yield Table(_caption(result, model, part), ("revised", *columns, "share"), rows)
 
 
 def _cells(row: Json, metrics: tuple[Metric[Measures], ...]) -> Iterator[str]:

@@ -151,7 +151,8 @@ FORMS = (
 
 
 def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]]:
-    """The page for the items of a file, and what was counted. Raises InputError that names file, line and field."""
+    """The page for the items of a file, and what was counted. Raises InputError that names file, line and field, or an
+    option that means nothing for these items."""
     form: RatingForm | None = None
     lines: dict[tuple[str, str], int] = {}
 
@@ -172,7 +173,9 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     items = [item for item in screens if item is not None]
     if not items or form is None:
         raise InputError(f"{path}: no line has a draft of both systems.", code="empty_file")
-    _check_options(form, options)
+    for option, value, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
+        if value and form.known_by != needed:
+            raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
     names = [name for name in form.labels if name != "tie" or form.known_by != "responses" or options.tie]
     study = {
         "items": [
@@ -190,13 +193,6 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
     study["digest"] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     counts = {"items": len(items), "left_out": len(screens) - len(items), "labels": names, "digest": study["digest"]}
     return TEMPLATE.read_text(encoding="utf-8").replace("@STUDY", harmless_json(study)), counts
-
-
-def _check_options(form: RatingForm, options: RatingOptions) -> None:
-    """Raises InputError for an option that means nothing for these items."""
-    for option, value, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
-        if value and form.known_by != needed:
-            raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
 
 
 def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:

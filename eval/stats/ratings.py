@@ -82,7 +82,9 @@ def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) ->
     """The ratings made of each rater's label for each item."""
     items = tuple(dict.fromkeys(item for item, _ in rated))
     raters = tuple(dict.fromkeys(rater for _, rater in rated))
-    known = _sorted({*rated.values(), *labels})
+    known = tuple(sorted({*rated.values(), *labels}))
+    if numbers(known) is not None:
+        known = tuple(sorted(known, key=lambda label: (float(label), label)))
     place = [{name: i for i, name in enumerate(names)} for names in (items, raters, known)]
     codes = np.full((len(items), len(raters)), NOT_RATED)
     for (item, rater), label in rated.items():
@@ -96,13 +98,6 @@ def numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
     except ValueError:
         return None
     return values if all(map(math.isfinite, values)) else None
-
-
-def _sorted(labels: set[str]) -> tuple[str, ...]:
-    ordered = tuple(sorted(labels))
-    if numbers(ordered) is None:
-        return ordered
-    return tuple(sorted(ordered, key=lambda label: (float(label), label)))
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:

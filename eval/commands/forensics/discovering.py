@@ -16,7 +16,6 @@ from eval.judges import traits
 from eval.judges.discover import (
     PRESETS,
     Discovery,
-    RuleSet,
     decided_items,
     discover,
     merge_question,
@@ -28,7 +27,7 @@ from eval.judges.items import sampled
 from eval.judges.judge import Questions
 from eval.judges.traits import JUDGE, TraitItem, TraitOptions, annotated, instruction, items_of, longest_reply
 from eval.recorded.forensics.pair_files import read_pairs, write_pairs
-from eval.recorded.forensics.pairs import AnnotatedPairs, Annotator, named
+from eval.recorded.forensics.pairs import Annotator, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
@@ -74,7 +73,12 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
         if asking.judgements:
             lines = JUDGE.lines(discovered.judgements, discovered.voting)
             write_lines(asking.judgements, lines, called=f"--judgements {asking.judgements}")
-    write_discovered(options, data, discovered, discovery)
+    if options.out:
+        write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
+    if options.traits:
+        rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
+        with writing(f"--traits {options.traits}"):
+            options.traits.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
     figures = {
         "reference": reference.name,
         "preset": asking.preset,
@@ -108,16 +112,6 @@ def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discov
         "merging": at.estimate(merging)["estimate"],
         "votes": at.estimate(Questions(JUDGE, voting, voted))["estimate"],
     }
-
-
-def write_discovered(options: DiscoverOptions, data: AnnotatedPairs, discovered: RuleSet, discovery: Discovery) -> None:
-    """Write the pairs with the votes, and the traits that stay."""
-    if options.out:
-        write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
-    if options.traits:
-        rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
-        with writing(f"--traits {options.traits}"):
-            options.traits.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
 
 
 def discovery_tables(result: Json) -> Iterator[Table]:

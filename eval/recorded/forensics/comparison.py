@@ -8,7 +8,7 @@ Dimensions in comments: T different pairs in all, K annotators.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -80,7 +80,9 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
     columns = []
     for file, table in tables:
         for group, part in _groups(file, table, options.by):
-            references = [*options.references, *_models(part, options)]
+            # as references, but one that is the only model to compare with
+            models = [model for model in models_of_table(part) if options.models and [*options.against] != [model]]
+            references = [*options.references, *(f"{MODEL} {model}" for model in models)]
             if not references:
                 raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
             for reference in references:
@@ -155,12 +157,6 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
         raise InputError(f"{file}: --by {by}: no pair has it in its metadata; there are {fields}.", param="by")
     ordered = known[np.lexsort((known, -counts))]
     return [(str(value), table.of_pairs(values == value)) for value in ordered]
-
-
-def _models(table: VoteTable, options: ColumnOptions) -> Iterator[str]:
-    """The models as references, but one that is the only model to compare with."""
-    if options.models:
-        yield from (f"{MODEL} {model}" for model in models_of_table(table) if list(options.against) != [model])
 
 
 def _figures(column: VoteColumn, ids: Sequence[str], resampling: Resampling) -> dict[str, dict[str, Any]]:

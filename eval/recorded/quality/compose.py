@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -170,7 +170,7 @@ def compose(
         ],
         "words": {name: round(value) for name, value in zip(("p25", "p50", "p75"), quantiles(lengths), strict=True)},
         "dropped": dict(dropped),
-        "published": None if published is None else {"set": published, **_published(PUBLISHED[published])},
+        "published": None if published is None else {"set": published, **asdict(PUBLISHED[published])},
     }
 
 
@@ -183,10 +183,6 @@ def _pair(better: RankedResponse, worse: RankedResponse, swapped: bool) -> dict[
         "origin": "-".join(sorted((first.origin, second.origin), key=lambda origin: (origin == "AI", origin))),
         "original_id": better.instruction,
     }
-
-
-def _published(known: PublishedSet) -> dict[str, Any]:
-    return {"pairs": known.pairs, "origins": dict(known.origins), "about": known.about}
 
 
 def compose_tables(result: Json) -> Iterator[Table]:

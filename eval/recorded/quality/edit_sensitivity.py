@@ -40,7 +40,10 @@ class Step:
 
 def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
     """Every edit in the order of its draft, executed after those before it."""
-    versions = [list(_versions(trace)) for trace in traces]
+    versions = [  # the draft with none, one, two, ... and all of its edits
+        [replaced(trace.trace.draft, trace.tidied.placed[:number]) for number in range(len(trace.tidied.placed) + 1)]
+        for trace in traces
+    ]
     flat = list(dict.fromkeys(text for mine in versions for text in mine))
     by_text = dict(zip(flat, (float(score) for score in scores(flat)), strict=True))
     return [
@@ -55,12 +58,6 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
         for trace, mine in zip(traces, versions, strict=True)
         for number, edit in enumerate(trace.tidied.placed, start=1)
     ]
-
-
-def _versions(trace: ExecutedTrace) -> Iterator[str]:
-    """The draft with none, one, two, ... and all of its edits."""
-    for number in range(len(trace.tidied.placed) + 1):
-        yield replaced(trace.trace.draft, trace.tidied.placed[:number])
 
 
 def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int) -> dict[str, Any]:
