@@ -13,6 +13,7 @@ from pearl.settings import load_settings
 from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder
 from service.calibrating.past import past_texts
+from service.embedding import Precedence, StoredEncoder
 from service.store import calibrations, documents, users, voices
 from service.store.database import Database
 from service.store.documents import Addition
@@ -72,9 +73,12 @@ def stored(database: Any, user: Any) -> list[Any]:
 
 
 def scores(database: Any, user: Any) -> dict[str, float]:
-    """s1 of each text that can be calibrated on, by its target."""
+    """s1 of each text that can be calibrated on, by its target, from the embeddings that calibrating stored: each is
+    scored over a history of its own."""
     with database.read() as connection:
-        found, _ = past_texts(documents.all_of_user(connection, user.id), DenseRetriever(SentenceEncoder()), 60)
+        written = documents.all_of_user(connection, user.id)
+    encoder = StoredEncoder(database, SentenceEncoder(), user.id, Precedence())
+    found, _ = past_texts(written, DenseRetriever(encoder), 60)
     return {text.target: text.top_score for text in found}
 
 
