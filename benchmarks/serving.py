@@ -48,7 +48,7 @@ class Size:
     documents: int
 
 
-SIZE, QUICK_SIZE = Size(20, 30, 60), Size(2, 1, 3)
+SIZE, QUICK_SIZE = Size(20, 30, 60), Size(2, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import NAMES, RESULTS, benchmark, main
+from benchmarks.corpus import PROJECTS, find_corpora, first_lines
+from benchmarks.crowd import QUICK_CLIENTS, QUICK_PLACES
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.hostile_imports import ROWS
 from benchmarks.hostile_sources import ROWS as SOURCE_ROWS
 from benchmarks.machine import ROOT
+
+
+def crowd(*places: int) -> set[str]:
+    what = ("errors", "refused", "per_second", "p50", "p99", "spread")
+    return {f"at_{most}_{name}" for most in places for name in what}
+
 
 FIGURES = {
     "import": {"documents_per_second", "peak_memory", "seconds", "seconds_again", "floor_seconds", "times_the_floor"},
@@ -24,11 +33,7 @@ FIGURES = {
     "load": {
         f"{name}_{what}" for name in ("drafts", "mock") for what in ("errors", "calls", "per_second", "p50", "p99")
     },
-    "crowd": {
-        f"at_{places}_{what}"
-        for places in (64, 200)
-        for what in ("errors", "refused", "per_second", "p50", "p99", "spread")
-    },
+    "crowd": crowd(64, 200),
     "scoring": {
         *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
         *("difference_p50", "difference_p99", "gain_correlation"),
@@ -69,6 +74,8 @@ FIGURES = {
     "hostile_sources": {row.name for row in SOURCE_ROWS},
 }
 
+QUICK_FIGURES = FIGURES | {"crowd": crowd(QUICK_PLACES, QUICK_CLIENTS)}
+
 COUNTED = {"cascade"}  # measures no time: once is enough
 
 
@@ -78,7 +85,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def is_whole(result: Result) -> None:
-    assert {figure.name for figure in result.figures} >= FIGURES[result.benchmark]
+    wanted = QUICK_FIGURES if result.quick else FIGURES
+    assert {figure.name for figure in result.figures} >= wanted[result.benchmark]
     assert all(figure.low <= figure.value <= figure.high for figure in result.figures)
     assert result.title == benchmark(result.benchmark).TITLE
     assert result.machine.cpu
@@ -87,9 +95,22 @@ def is_whole(result: Result) -> None:
     assert result.input["corpus"]
 
 
+@pytest.fixture(scope="module")
+def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shared data with the first documents of each history that is measured on: enough for every quick run."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "data" / "commits").mkdir(parents=True)
+    for name, corpus in zip(PROJECTS, cycle(find_corpora(folder)), strict=False):
+        first_lines(corpus, 3000, folder / "data" / "commits" / f"{name}.jsonl.gz")
+    return folder
+
+
 @pytest.mark.timeout(300)  # each starts servers or loads models several times
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quick_run(embedded_once: None, name: str, tmp_path: Path) -> None:
+def test_a_quick_run(
+    embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     result = read_result(tmp_path / f"{name}.json")
