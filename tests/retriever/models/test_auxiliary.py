@@ -258,7 +258,8 @@ def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint
 
 
 def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: None, shared: Path) -> None:
-    """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here its first requests."""
+    """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here the first of its requests and
+    of their documents."""
     prompts = json.loads((shared / "data/commits/git_gains_prompts.json").read_text())
     with gzip.open(shared / "data/commits/git_gains_sample.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for _, line in zip(range(3), lines, strict=False)]
@@ -270,11 +271,11 @@ def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: Non
         def prompt(name: str, document: str = "", request: str = record["request"]) -> tuple[int, ...]:
             return tuple(model.encode(prompts[name].replace("{d}", document).replace("{q}", request)))
 
-        texts = [model.decode(model.encode(document["text"], 160)) for document in record["documents"]]
+        texts = [model.decode(model.encode(document["text"], 160)) for document in record["documents"][:4]]
         groups = [Group((prompt("with_document", text),), (target,)) for text in texts]
         (without,) = model.likelihoods([Group((prompt("without_document"),), (target,))])[0]
         ours += [scored[0].total - without.total for scored in model.likelihoods(groups)]
-        theirs += record["gain"]
+        theirs += record["gain"][:4]
 
     assert np.corrcoef(ours, theirs)[0, 1] > 0.99
 
