@@ -34,11 +34,12 @@ class Database:
         self.engine = _create_engine(url, timeout_s, pool_size)
         self._timeout_s = timeout_s
         self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._file = self.engine.url.database if self.is_sqlite else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One view of the data, whatever others change meanwhile. Raises StoreError when the database cannot answer."""
-        with _translated(), self.engine.connect() as connection:
+        with self._translated(), self.engine.connect() as connection:
             if not self.is_sqlite:  # there a transaction sees one state of the data anyway
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
@@ -47,17 +48,28 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """All changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way."""
-        with _translated(), self.engine.connect() as connection:
+        with self._translated(), self.engine.connect() as connection:
             connection = connection.execution_options(pearl_write=True)
             with connection.begin():
                 yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except PearlError:
+            raise
+        except DBAPIError as error:
+            raise _explain(error, self._file) from error
+        except PoolTimeoutError as error:
+            raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
 
     def migrate(self) -> None:
         """Bring the schema up to date where it is not; of several processes starting at once, one does it."""
         there, newest = self.schema_version()
         if there == newest:
             return
-        with _translated(), self.engine.connect() as connection:
+        with self._translated(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)
             with connection.begin():
@@ -81,7 +93,7 @@ class Database:
         with self.read() as connection:
             owed = erasures.newest(connection)
         deadline = time.monotonic() + within_s
-        with _translated():
+        with self._translated():
             erase = self._empty_wal if self.is_sqlite else self._vacuum
             while not erase():
                 if time.monotonic() > deadline:
@@ -145,7 +157,7 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
                     code="invalid_database_url",
                 )
             file = Path(parsed.database)
-            private_folder(file.parent)
+            _make_folder(file.parent)
             engine = create_engine(parsed, connect_args={"timeout": timeout_s}, pool_size=pool_size)
             event.listen(engine, "do_connect", lambda *_: _keep_private(file))
             event.listen(engine, "connect", partial(_prepare_sqlite, timeout_s))
@@ -165,6 +177,17 @@ def _create_engine(url: str, timeout_s: float, pool_size: int) -> Engine:
         f"PEARL_DATABASE_URL names {parsed.get_backend_name()}; use sqlite:///FILE or postgresql://...",
         code="invalid_database_url",
     )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        private_folder(folder)
+    except OSError as error:
+        raise InputError(
+            f"The database's folder {folder} cannot be made: {error.strerror}. PEARL_HOME names it, or "
+            "PEARL_DATABASE_URL the file.",
+            code="invalid_database_url",
+        ) from error
 
 
 def _keep_private(file: Path) -> None:
@@ -199,26 +222,13 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except PearlError:
-        raise
-    except DBAPIError as error:
-        raise _explain(error) from error
-    except PoolTimeoutError as error:
-        raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
-
-
-# what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
 LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
 FULL = ("53100", "database or disk is full", "disk i/o error")
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
-CLOSED = ("connection failed", "unable to open database file", "file is not a database")
+CLOSED = ("connection failed", "unable to open database file", "file is not a database", "attempt to write a readonly")
 
 
-def _explain(error: DBAPIError) -> StoreError:
+def _explain(error: DBAPIError, file: str | None) -> StoreError:
     cause = getattr(error.orig, "sqlstate", None) or str(error.orig).lower()
 
     def is_one_of(known: tuple[str, ...]) -> bool:
@@ -236,6 +246,12 @@ def _explain(error: DBAPIError) -> StoreError:
         )
     if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
+    if is_one_of(CLOSED) and file is not None:
+        return StoreError(
+            f"The database {file} cannot be opened: {cause}. PEARL_HOME names its folder, which must be writable, or "
+            "PEARL_DATABASE_URL the file.",
+            code="store_unreachable",
+        )
     if is_one_of(CLOSED):
         return StoreError("The database cannot be opened; check PEARL_DATABASE_URL.", code="store_unreachable")
     # the driver's words may quote stored texts, so only the kind of the error is passed on

@@ -149,8 +149,12 @@ def test_urls_that_cannot_be_used(url):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match="PEARL_DATABASE_URL"):
+    with pytest.raises(InputError) as caught:
         Database(f"sqlite:///{tmp_path / 'file' / 'pearl.db'}")
+    assert caught.value.message == (
+        f"The database's folder {tmp_path / 'file'} cannot be made: File exists. PEARL_HOME names it, or "
+        "PEARL_DATABASE_URL the file."
+    )
 
 
 def test_what_is_not_a_database(tmp_path):
@@ -158,7 +162,7 @@ def test_what_is_not_a_database(tmp_path):
     path.write_bytes(b"not a database at all" * 100)
     for place in (path, tmp_path):
         database = Database(f"sqlite:///{place}")
-        with pytest.raises(StoreError, match="check PEARL_DATABASE_URL") as caught:
+        with pytest.raises(StoreError, match=f"The database {place} cannot be opened: .* PEARL_HOME names") as caught:
             names(database)
         assert caught.value.code == "store_unreachable"
         database.close()
