@@ -30,7 +30,7 @@ def configuration() -> str:
     lines = [
         "# Configuration\n",
         "Settings are environment variables, read once when a process starts. A value that cannot be used is an error "
-        "that names the variable.\n",
+        "that names the variable, and so is a variable whose name is a letter off a setting's.\n",
         "| variable | default | what it does |",
         "| --- | --- | --- |",
     ]
@@ -99,7 +99,7 @@ def http_api() -> str:
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
-    lines = [f"## `{method} {path}`\n", f"{operation['summary']}.\n"]
+    lines = [f"## `{method} {path}`\n", operation["summary"] + ("\n" if operation["summary"].endswith("?") else ".\n")]
     if "description" in operation:
         lines.append(operation["description"] + "\n")
     parameters = [item for item in operation.get("parameters", []) if item["name"] != "X-Pearl-User"]

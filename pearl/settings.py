@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pearl.chat.choose import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES
@@ -21,6 +25,7 @@ EMBEDDED = "embedded"
 MPNET = "mpnet"
 PREFIX = "PEARL_"
 DEFAULT_RATE_LIMIT = "600/minute"
+LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
 
 
 class Settings(BaseSettings):
@@ -194,7 +199,17 @@ class Settings(BaseSettings):
         if value and value != DEFAULT_RATE_LIMIT:  # the library takes long to load
             from limits import parse
 
-            parse(value)
+            try:
+                parse(value)
+            except ValueError:
+                raise ValueError("is no rate limit; write 600/minute or the like, or nothing for none") from None
+        return value
+
+    @field_validator("home", mode="before")
+    @classmethod
+    def _named_home(cls, value: object) -> object:
+        if value == "":  # it would be the folder that one happens to be in
+            raise ValueError("is empty; name a folder, or unset it for the platform's data folder")
         return value
 
     @field_validator("revise_below")
@@ -228,16 +243,31 @@ class Settings(BaseSettings):
 def load_settings(**overrides: object) -> Settings:
     """Settings from the environment; an override that is None leaves it at that.
 
-    Raises InputError that names each key and why its value will not do.
+    Raises InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
     """
+    _refuse_misspelt(os.environ)
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
-        problems = [_explain(problem["loc"], problem["msg"], problem.get("input")) for problem in error.errors()]
-        raise InputError("; ".join(problems), code="invalid_setting") from None
+        raise InputError("; ".join(map(_explain, error.errors())), code="invalid_setting") from None
 
 
-def _explain(location: tuple[int | str, ...], message: str, value: object) -> str:
-    name = str(location[0]) if location else "settings"
-    shown = "(hidden)" if "key" in name else repr(value)
+def _refuse_misspelt(names: Iterable[str]) -> None:
+    """Other programs' PEARL_ variables are not ours to judge, but one a letter off a setting would go unheeded."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    for name in names:
+        if not name.upper().startswith(PREFIX) or name.upper() in known:
+            continue
+        if meant := get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE):
+            raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
+
+
+def _explain(problem: ErrorDetails) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else "settings"
+    shown = "(hidden)" if "key" in name else repr(problem.get("input"))
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "string_pattern_mismatch":
+        message = f"there are {problem['ctx']['pattern'].strip('^()$').replace('|', ', ')}"
+    elif problem["type"] == "bool_parsing":
+        message = "give true or false"
     return f"{PREFIX}{name.upper()}={shown}: {message}"

@@ -99,6 +99,47 @@ def test_an_error_names_key_and_value(monkeypatch, name, value):
     assert (caught.value.code, caught.value.exit_status) == ("invalid_setting", 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("PEARL_HOME", "", "is empty; name a folder, or unset it for the platform's data folder"),
+        ("PEARL_LLM", "embeded", "there are auto, embedded, openai, transformers"),
+        ("PEARL_LIKENESS", "tru", "give true or false"),
+        ("PEARL_RATE_LIMIT", "600/minut", "is no rate limit; write 600/minute or the like, or nothing for none"),
+        ("PEARL_REVISE_BELOW", "nevr", "'nevr' is neither a number nor 'never' or 'all'"),
+    ],
+)
+def test_an_error_says_what_would_do(monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError) as caught:
+        load_settings()
+    assert caught.value.message == f"{name}='{value}': {message}"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("PEARL_RETRIEVR", "PEARL_RETRIEVER"),
+        ("PEARL_DATABASE_ULR", "PEARL_DATABASE_URL"),
+        ("PEARL_LMM", "PEARL_LLM"),
+        ("PEARL_HOEM", "PEARL_HOME"),
+        ("pearl_llm_modle", "PEARL_LLM_MODEL"),
+    ],
+)
+def test_a_misspelt_setting_does_not_go_unheeded(monkeypatch, name, meant):
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(InputError, match=f"{name} is no setting; write {meant}, or unset it"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "name", ["PEARL_PORT", "PEARL_SERVICE_HOST", "PEARL_PORT_8000_TCP", "PEARL_SHARED", "PEARL_KEY"]
+)
+def test_variables_of_other_programs_are_passed_over(monkeypatch, name):
+    monkeypatch.setenv(name, "tcp://10.0.0.7:8000")
+    assert load_settings().home.name == "pearl"
+
+
 def test_every_error_at_once(monkeypatch):
     monkeypatch.setenv("PEARL_LLM", "gpt")
     monkeypatch.setenv("PEARL_LOG_LEVEL", "loud")
