@@ -110,7 +110,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         voice,
         len(own),
         occasions(own),
-        lacking(own),
+        lacking(own, yardstick),
         yardstick.source,
         stored.standing,
         shown,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pearl.texts import counted
 from service.profile import Profile
 from service.store.profiles import STRUCK
 
@@ -14,7 +15,8 @@ def as_text(profile: Profile) -> str:
     """The lines with their states and the texts behind them."""
     where = f"the voice '{profile.voice}'" if profile.voice else "the whole history"
     parts = [
-        f"Manner of {where}: {profile.texts:,} texts of {profile.occasions:,} days, against {profile.compared_with}."
+        f"Manner of {where}: {counted(profile.texts, 'text')} of {counted(profile.occasions, 'day')}, against "
+        f"{profile.compared_with}."
     ]
     parts += [profile.needs] if profile.needs else []
     for line in profile.lines:

@@ -16,7 +16,7 @@ from pearl.manner.trait import Trait, excerpt
 from pearl.manner.traits import BY_NAME, TRAITS
 from pearl.manner.words import WordUse, distinctive_words, word_counts
 from pearl.manner.writing import Writing
-from pearl.manner.yardstick import OTHER_WORDS, Bounds, Yardstick
+from pearl.manner.yardstick import LEAST_DRAFTS, OTHER_WORDS, Bounds, Yardstick
 from pearl.proportions import Z
 from pearl.records import Document
 from pearl.stats import Interval
@@ -25,6 +25,7 @@ from pearl.texts import counted
 LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
 NEWEST = 10  # texts that can contradict a habit
 EXAMPLES = 3
+SAMPLED, SAMPLED_CHARACTERS = 100, 2_000  # texts and their beginnings tell the language
 MOST_WORDS, LEAST_Z = 15, 3.29
 MOST_USUAL = 0.5  # uses per 100 words; nobody can be told to write 'the' more often
 DAY_S = 86_400.0
@@ -66,20 +67,27 @@ def occasions(documents: Sequence[Document]) -> int:
     return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
 
 
-def lacking(documents: Sequence[Document]) -> str | None:
-    """The lack of texts or days that keeps a history from a card, in words; None where there is enough."""
+def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
+    """The lack of texts, days or a measure in their language that keeps a history from a card, in words; None where
+    there is enough."""
     days = occasions(documents)
-    if len(documents) >= LEAST_TEXTS and days >= LEAST_OCCASIONS:
-        return None
-    return (
-        f"A habit needs {LEAST_TEXTS} texts written on {LEAST_OCCASIONS} days; the history has "
-        f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its times."
-    )
+    if len(documents) < LEAST_TEXTS or days < LEAST_OCCASIONS:
+        return (
+            f"A habit needs {LEAST_TEXTS} texts written on {LEAST_OCCASIONS} days; the card reads the newest, here "
+            f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its "
+            "times."
+        )
+    if not yardstick.reads(word_counts(document.text[:SAMPLED_CHARACTERS] for document in documents[-SAMPLED:])):
+        return (
+            f"The {yardstick.source} write English, and these texts do not, so there is nothing to hold them against. "
+            f"From {LEAST_DRAFTS} drafts on for requests that they answered, those drafts are the measure."
+        )
+    return None
 
 
 def habits(documents: Sequence[Document], yardstick: Yardstick) -> list[Habit]:
     """The habits that these texts show, oldest text first: traits in their declared order, then words by z-score."""
-    if lacking(documents):
+    if lacking(documents, yardstick):
         return []
     writings = [Writing(document.text) for document in documents]
     texts = [document.text for document in documents]

@@ -107,6 +107,12 @@ def shipped(kind: str) -> Reference:
     return Reference(kind, content["authors"], content["texts"], content["word_total"], **spreads)
 
 
+@cache
+def common_words() -> frozenset[str]:
+    """The words that authors of any kind of text commonly use; all of them write English."""
+    return frozenset().union(*(shipped(kind).words for kind in (ANY, COMMIT, MESSAGE)))
+
+
 def _spread(rates: Floats) -> Spread:
     known = rates[np.isfinite(rates)]
     low, high = np.percentile(known, (25, 75))

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pearl.manner.rates import Counts
-from pearl.manner.reference import Reference
+from pearl.manner.reference import Reference, common_words
 from pearl.manner.traits import TRAITS
 from pearl.manner.words import word_counts
 
 LEAST_DRAFTS = 20
 OTHER_WORDS = ""  # stands for all words outside the vocabulary
+# Each of 1,753 authors of commits, chat and mail has at least 0.39 of their words among the common ones, 0.34 in their
+# first five texts; short texts in German, French, Spanish, Italian, Danish and Dutch have 0.12 to 0.24.
+LEAST_KNOWN, LEAST_WORDS = 0.3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,13 @@ class Yardstick:
         intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
         bounds = {trait.name: Bounds(it.value, it.low, it.high) for trait, it in intervals if it is not None}
         return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
+
+    def reads(self, counts: Mapping[str, int]) -> bool:
+        """True when the words may be of the language that the authors write; drafts are in the person's own."""
+        total, known = sum(counts.values()), common_words()
+        if self.vocabulary is None or total < LEAST_WORDS:
+            return True
+        return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * total
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:
         """The counts of words with those outside the vocabulary summed."""

@@ -30,7 +30,7 @@ def named(documents: list[Document], name: str) -> Habit | None:
 )
 def test_a_habit_needs_five_texts_of_three_days(texts: int, every: float, enough: bool) -> None:
     documents = history(*[DASHED] * texts, every=every)
-    assert (lacking(documents) is None) is enough
+    assert (lacking(documents, AUTHORS) is None) is enough
     assert bool(habits(documents, AUTHORS)) is enough
 
 
@@ -71,6 +71,35 @@ def test_drafts_for_the_same_requests_compare_every_word() -> None:
     names = [habit.name for habit in habits(history(*["Kettle on, rota moved, kettle on."] * 9), drafts)]
     assert "word:kettle" in names
     assert "word:shed" not in names
+
+
+FOREIGN = {
+    "German": "Hallo Bob, danke für deine Nachricht. Ich war am Wochenende weg und will dir gern helfen.",
+    "French": "Bonjour, merci pour votre message. Je suis désolée de répondre si tard, on a eu du travail au bureau.",
+    "Japanese": "お世話になっております。資料を準備いたしました。ご確認ください。よろしくお願いいたします。",
+    "Arabic": "السلام عليكم، شكرا على رسالتك. سأحضر الاجتماع يوم الأحد إن شاء الله، وسأجلب معي الأوراق.",
+}
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_english_authors_are_no_measure_of_other_languages(language: str) -> None:
+    documents = history(*[FOREIGN[language]] * 9)
+    assert habits(documents, AUTHORS) == []
+    assert (lacking(documents, AUTHORS) or "").startswith("The 201 authors write English, and these texts do not")
+
+
+def test_drafts_are_a_measure_in_any_language() -> None:
+    drafts = Yardstick.of_drafts([f"Sehr geehrter Herr Bob, anbei erhalten Sie Nachricht {n}!" for n in range(20)])
+    documents = history(*[FOREIGN["German"]] * 9)
+    assert lacking(documents, drafts) is None
+    assert "exclamations" in {habit.name for habit in habits(documents, drafts)}
+
+
+@pytest.mark.parametrize(
+    "text", ["lol ok", "👍🎉", "no idea, late again", "Rebase kvm_vcpu_ioctl onto next, it is in the way."]
+)
+def test_terse_texts_are_no_other_language(text: str) -> None:
+    assert lacking(history(*[text] * 6), AUTHORS) is None
 
 
 def test_json_is_plain() -> None:

@@ -67,7 +67,9 @@ def test_a_history_of_three_texts_says_what_it_needs(pearl: Any) -> None:
     found = card(ben)
     assert found["lines"] == []
     assert "five" not in found["needs"]
-    assert found["needs"].startswith("A habit needs 5 texts written on 3 days; the history has 3 texts from 3 days.")
+    assert found["needs"].startswith(
+        "A habit needs 5 texts written on 3 days; the card reads the newest, here 3 texts from 3 days."
+    )
     for number in range(3):
         ben.post("/v1/documents", {"text": letter(number), "timestamp": 5.0})
     assert card(ben)["lines"] != []
