@@ -105,7 +105,8 @@ def create_app(
         module.router
         for module in (drafts, documents, feedback, voices, profile, likeness, chat_completions, rerank, account)
     ]
-    for router in (*routers, health.router, site.router):
+    app.state.routers = (*routers, health.router, site.router)
+    for router in app.state.routers:
         app.include_router(router)
     app.state.routes = site.names_of((*routers, health.router))
     app.routes.append(site.assets())

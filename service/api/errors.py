@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, NotFound, PearlError, TooLarge
@@ -87,14 +88,22 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     message = str(error.detail)
     if error.status_code == 404:
         message = f"There is no such route; there are {', '.join(request.app.state.routes)}."
-    elif error.status_code == 405:
-        message = f"This route does not know {request.method[:20]}; it knows {_allowed(error)}."
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers = {"Allow": _allowed(request)}
+        message = f"This route does not know {request.method[:20]}; it knows {headers['Allow']}."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    return JSONResponse(body, error.status_code, error.headers)
+    return JSONResponse(body, error.status_code, headers)
 
 
-def _allowed(error: HTTPException) -> str:
-    return next((value for name, value in (error.headers or {}).items() if name.lower() == "allow"), "others")
+def _allowed(request: Request) -> str:
+    """The methods of every route with this path; the error itself knows those of the first one alone."""
+    allowed: set[str] = set()
+    for router in request.app.state.routers:
+        for route in router.routes:
+            if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE:
+                allowed |= route.methods or set()
+    return ", ".join(sorted(allowed))
 
 
 class CatchUnexpected:

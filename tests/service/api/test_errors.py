@@ -38,12 +38,20 @@ def test_no_such_route(ann: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("DELETE", "/v1/drafts"), ("PATCH", "/v1/documents"), ("POST", "/health")]
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/drafts", "GET, POST"),
+        ("PATCH", "/v1/documents", "DELETE, GET, POST"),
+        ("POST", "/v1/voices/email", "DELETE, GET, PUT"),
+        ("POST", "/v1/documents/a%2Fb", "DELETE, GET, PATCH"),
+        ("POST", "/health", "GET, HEAD"),
+    ],
 )
-def test_another_method(ann: Any, method: str, path: str) -> None:
+def test_another_method(ann: Any, method: str, path: str, allowed: str) -> None:
     answer = ann(method, path)
-    check_shape(answer, 405, "method_not_allowed")
-    assert answer.headers["allow"]
+    error = check_shape(answer, 405, "method_not_allowed")
+    assert answer.headers["allow"] == allowed
+    assert error["message"] == f"This route does not know {method}; it knows {allowed}."
 
 
 @pytest.mark.parametrize(
