@@ -50,6 +50,12 @@ def list_all(connection: Connection, user_id: int) -> list[Voice]:
 def get(connection: Connection, user_id: int, name: str) -> Voice:
     """The voice, without the count of its documents. Raises NotFound."""
     row = connection.execute(select(voices).where(voices.c.user_id == user_id, voices.c.name == name)).first()
+    if row is None and name == WHOLE_HISTORY:
+        raise NotFound(
+            f"'{name}' is the whole history and no voice; leave the voice out for it.",
+            param="voice",
+            code="voice_not_found",
+        )
     if row is None:
         raise NotFound(
             f"There is no voice '{name}'; GET /v1/voices lists yours, PUT /v1/voices/{name} makes it.",

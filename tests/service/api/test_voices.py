@@ -101,3 +101,17 @@ def test_a_voice_shows_its_calibrations_and_the_whole_history_its_own(pearl: Any
     assert [each.id for each in pearl.rows("calibrations")] == ["c2"]
     assert ann.delete("/v1/me").status_code == 204
     assert pearl.rows("calibrations") == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("DELETE", "/v1/voices/pearl", None),
+        ("DELETE", "/v1/documents?voice=pearl", None),
+        ("POST", "/v1/drafts", {"request": "write", "voice": "pearl"}),
+    ],
+)
+def test_the_whole_history_is_no_voice_to_make(pearl: Any, method: str, path: str, body: Any) -> None:
+    answer = pearl.as_user("ann")(method, path, body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "voice_not_found")
+    assert answer.json()["error"]["message"] == "'pearl' is the whole history and no voice; leave the voice out for it."
