@@ -249,14 +249,15 @@ class Drafter:
         return voice, point, *asked
 
     async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
-        """Ask the model for questions to the user; if it has none, the draft is written and revised."""
+        """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score
+        lies below theta."""
         with clock.stage("ask_ms"):
             decoding = Decoding(max_tokens=120, began=commission.decoding.began)
             reply = await complete(self.model, questions_prompt(brief).messages, decoding)
         questions = listed_questions(storable(reply.text))
         if questions:
             return replace(draft, stage="needs_input", questions=questions, usage=reply.usage)
-        return replace(draft, revision=Revision(True, "below_threshold", BELOW_THRESHOLD), usage=reply.usage)
+        return replace(draft, revision=by_score(draft.retrieval), usage=reply.usage)
 
     async def _write(
         self, prompt: Prompt, commission: Commission, reading: Reading, clock: Clock
@@ -343,6 +344,11 @@ def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval,
         return _not_revised("no_history", "There is nothing to rank, so there is no score to decide by.")
     if calibration.asks(ranking):
         return _not_revised(NEEDS_INPUT, "The history cannot supply what the request needs.")
+    return by_score(retrieval)
+
+
+def by_score(retrieval: Retrieval) -> Revision:
+    """Decide from theta alone."""
     if retrieval.threshold is None:
         return _not_revised(
             "no_threshold", "This retriever has no trained threshold, so nothing is revised automatically."

@@ -375,6 +375,15 @@ def test_without_a_question_the_draft_is_written_and_revised(write: Any) -> None
     assert run.draft.revision.reason == "below_threshold"
 
 
+@pytest.mark.parametrize(
+    ("threshold", "reason"), [(None, "no_threshold"), (2.0, "above_threshold")], ids=["never", "reached"]
+)
+def test_without_a_question_it_is_revised_only_below_theta(write: Any, threshold: float | None, reason: str) -> None:
+    run = write(replies=["I know everything.", "First."], scores=SCORES, calibration=Calibration(threshold, None, 3.5))
+    assert (run.draft.stage, run.draft.text, run.streamed) == ("draft", "First.", "First.")
+    assert (run.draft.revision.applied, run.draft.revision.reason) == (False, reason)
+
+
 def test_a_stop_text_ends_the_draft_and_the_generation(pearl: Any, write: Any) -> None:
     run = write(replies=["<document>\nOne line.\nAnother line."], stop=("\n",))
     assert run.streamed == run.draft.text == "One line."
