@@ -94,12 +94,12 @@ from pearl.records import Document, Request
 from retriever.models.cross_encoder import CrossEncoderModel
 from retriever.models.encoder import SentenceEncoder
 encoder = SentenceEncoder()
-texts = [f"text {{number}} of the bench " * (number % 60) for number in range(60)]
-assert encoder.encode_documents(texts).shape == (60, 384)
+texts = [f"text {{number}} of the bench " * number for number in range(20)]
+assert encoder.encode_documents(texts).shape == (20, 384)
 assert encoder.encode_request("bread").shape == (1, 384)
 model = CrossEncoderModel(Path({str(real_pairs_folder)!r}), 128)
 documents = [Document(str(place), text) for place, text in enumerate(texts)]
-assert model.logits(Request("bread"), documents).shape == (60,)
+assert model.logits(Request("bread"), documents).shape == (20,)
 print(*{{"torch", "transformers", "sentence_transformers", "huggingface_hub"}} & sys.modules.keys())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
