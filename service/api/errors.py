@@ -15,6 +15,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pearl.errors import InputError, NotFound, PearlError, TooLarge
+from service.api.fields import CHECKED
 from service.traces import places
 
 log = logging.getLogger("pearl.service")
@@ -72,12 +73,11 @@ def explain_validation(problem: dict[str, Any]) -> PearlError:
     """The first thing wrong with a body, query or path."""
     names = [str(place) for place in problem["loc"][1:] if not str(place).startswith(SHAPE)]
     param = ".".join(names) or None
-    kind, message = problem["type"], problem["msg"]
-    if kind == "text_too_large":
-        return TooLarge(message, param=param, code=kind)
-    if "message" in problem.get("ctx", {}):  # one of our own checks
-        return InputError(message, param=param, code=kind)
     where = f"'{param}'" if param else "The body"
+    kind, message = problem["type"], problem["msg"]
+    if "message" in problem.get("ctx", {}):  # one of our own checks
+        error = TooLarge if kind == "text_too_large" else InputError
+        return error(message.replace(f"'{CHECKED}'", where, 1), param=param, code=kind)
     return InputError(f"{where}: {message}.", param=param, code=kind)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
 
+CHECKED = "value"  # its name in a check's message until it is known where it stands
 
-def _checked(check: Callable[..., Any]) -> Callable[[Any, ValidationInfo], Any]:
-    def validate(value: Any, info: ValidationInfo) -> Any:
+
+def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
+    def validate(value: Any) -> Any:
         try:
-            return check(value, param=info.field_name or "value")
+            return check(value, param=CHECKED)
         except InputError as error:
             # the message is passed as a value, for it may contain braces
             raise PydanticCustomError(error.code, "{message}", {"message": error.message}) from None

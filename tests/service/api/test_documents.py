@@ -267,7 +267,7 @@ def test_a_text_of_a_megabyte_is_the_most(ann: Any) -> None:
     answer = ann.post("/v1/documents", [{"text": "a"}, {"text": "ü" * 500_001}])
     assert answer.status_code == 413
     assert answer.json()["error"] == {
-        "message": "'text' has 1,000,002 bytes; the limit is 1,000,000. Split it into several.",
+        "message": "'1.text' has 1,000,002 bytes; the limit is 1,000,000. Split it into several.",
         "type": "invalid_request_error",
         "param": "1.text",
         "code": "text_too_large",

@@ -128,6 +128,20 @@ def test_a_voice_that_is_not_there(ann: Any) -> None:
         assert check_shape(answer, 404, "voice_not_found", "not_found_error")["param"] == "voice"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "place"),
+    [
+        ("DELETE", "/v1/documents/%20", None, "id"),
+        ("POST", "/v1/rerank", {"query": "a", "documents": ["one", "", "three"]}, "documents.1"),
+        ("POST", "/v1/documents", [{"text": "'value'"}, {"text": " "}], "1.text"),
+    ],
+)
+def test_a_message_names_the_place_of_what_is_wrong(ann: Any, method: str, path: str, body: Any, place: str) -> None:
+    error = ann(method, path, body).json()["error"]
+    assert error["param"] == place
+    assert error["message"].startswith(f"'{place}' ")
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_request_longer_than_the_context(pearl: Any, ann: Any, stream: bool) -> None:
     answer = ann.post("/v1/drafts", {"request": "word " * 5000, "stream": stream})
