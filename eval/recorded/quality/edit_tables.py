@@ -10,7 +10,6 @@ from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Json, Table, shown
 from pearl.editing.edits import REASONS
-from pearl.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,10 +90,7 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
 
 
 def edits_figure(result: Json) -> Figure:
-    """The distribution of the change by an edit, and the change from the draft as edits are executed. Raises InputError
-    where nothing was scored."""
-    if "sensitivity" not in result:
-        raise InputError("--picture draws how a score changes; name one with --scorer or --model.", param="picture")
+    """The distribution of the change by an edit, and the change from the draft as edits are executed."""
     sensitivity = result["sensitivity"]
     figure, ((single, gradual),) = canvas(1, 2, (9.6, 3.4))
     edges, counts = sensitivity["histogram"]["edges"], sensitivity["histogram"]["counts"]

@@ -95,7 +95,10 @@ def test_bad_input(edits, tmp_path):
     run = edits(traces=[TRACES[0], without])
     assert run.status == 2
     assert "traces.jsonl:2: messages: the assistant's message must have Part 1, Part 2 and Part 3." in run.err
-    assert "--picture draws how a score changes" in edits("--picture", tmp_path / "e.svg").err
+    records = tmp_path / "records.jsonl"
+    run = edits("--picture", tmp_path / "e.svg", "--training-records", records)
+    assert "--picture draws how a score changes" in run.err
+    assert not records.exists()
     assert edits("--scorer", "first").status == 2
 
 
