@@ -28,11 +28,11 @@ def device_named(name: str) -> torch.device:
 
 
 @cache
-def prefers_bfloat16(device: str = "cpu") -> bool:
+def prefers_bfloat16(device: str) -> bool:
     """True when a device, ``cpu`` or ``cuda``, multiplies in bfloat16 clearly faster than in float32.
 
-    On a processor it is measured, once a process and in 40 ms, for having the instructions does not say it: without
-    tiles (AMX) such products took 1.2 to 2 times as long on one (``docs/experiments.md``).
+    On a processor it is measured, once a process and in some 30 ms, for having the instructions does not say it:
+    without tiles (AMX) such products took 1.3 to 2.3 times as long on one (``docs/experiments.md``).
     """
     import torch
     from torch.nn.functional import linear

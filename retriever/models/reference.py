@@ -31,7 +31,7 @@ class SentenceModel:
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         # cosines differ by about 0.002
-        dtype = torch.bfloat16 if prefers_bfloat16() else torch.float32
+        dtype = torch.bfloat16 if prefers_bfloat16("cpu") else torch.float32
         self._model: Any = SentenceTransformer(
             source, device="cpu", local_files_only=Path(source).exists(), model_kwargs={"dtype": dtype}
         )
@@ -76,7 +76,7 @@ class PairModel:
         logits = np.zeros((len(pairs), self._model.config.num_labels), np.float32)
         # texts of like length in a batch: none is padded to the length of a much longer one
         by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
-        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16()):
+        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
             for start in range(0, len(pairs), PAIRS):
                 some = by_length[start : start + PAIRS]
                 tokens = self._tokenizer(

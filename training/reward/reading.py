@@ -96,14 +96,14 @@ class LearningReader(nn.Module):
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
         """(B, V)"""
-        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16()):
+        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
             means: Tensor = layer_means(self.model, self._tokens([self._texts[place] for place in texts]), self._layers)
         return means.float()
 
     def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
         """(B, 2 E), of two texts read together"""
         tokens = self._tokens([self._texts[one] for one, _ in pairs], [self._texts[two] for _, two in pairs])
-        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16()):
+        with torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
             means: Tensor = pair_means(self.model, tokens, token_places(tokens))
         return means.float()
 

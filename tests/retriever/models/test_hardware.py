@@ -37,4 +37,4 @@ def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(
         return next(seconds)
 
     monkeypatch.setattr("timeit.repeat", repeat)
-    assert prefers_bfloat16() is preferred
+    assert prefers_bfloat16("cpu") is preferred
