@@ -222,6 +222,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+# what went wrong: codes of PostgreSQL (its manual's appendix A), beginnings of the drivers' messages
 LOCKED = ("55P03", "database is locked", "database table is locked", "database schema is locked")
 FULL = ("53100", "database or disk is full", "disk i/o error")
 NO_SCHEMA = ("42P01", "42703", "no such table", "no such column", "has no column named")
