@@ -144,6 +144,19 @@ def grows_linearly() -> Callable[..., None]:
 
 
 @pytest.fixture
+def until() -> Callable[[Callable[[], bool]], None]:
+    """Wait until something is so, a minute at most."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come true"
+            time.sleep(0.005)
+
+    return wait
+
+
+@pytest.fixture
 def write_lines(tmp_path: Path) -> Callable[..., Path]:
     """A JSON Lines file, compressed where its name says so, of objects, and of strings as they are."""
 
@@ -527,13 +540,15 @@ def _event(choice: dict[str, Any]) -> bytes:
 
 @dataclass
 class JudgeEndpoint:
-    """``says`` gives the reply to a request's body; ``refuses`` a status and headers for the n-th call."""
+    """``says`` gives the reply to a request's body; ``refuses`` a status and headers for the n-th call. No call is
+    answered before ``gathers`` have been under way at once."""
 
     says: Callable[[dict[str, Any]], str] = lambda body: "Much alike.\nPOST ONE"
     refuses: Callable[[int], tuple[int, dict[str, str]] | None] = lambda number: None
     finish_reason: str = "stop"
     usage: dict[str, int] | None = field(default_factory=lambda: {"prompt_tokens": 100, "completion_tokens": 10})
     seconds: float = 0.0
+    gathers: int = 0
     address: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     in_flight: int = 0
@@ -543,11 +558,15 @@ class JudgeEndpoint:
         body, more = b"", True
         while more:
             message = await receive()
+            if message["type"] == "http.disconnect":  # the caller was stopped
+                return
             body, more = body + message.get("body", b""), message.get("more_body", False)
         self.bodies.append(orjson.loads(body))
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         refused = self.refuses(len(self.bodies))
+        while self.most_in_flight < self.gathers:  # noqa: ASYNC110 - an event would be of one loop
+            await asyncio.sleep(0.001)
         await asyncio.sleep(self.seconds)
         self.in_flight -= 1
         if refused:
@@ -575,6 +594,13 @@ class Switchboard:
 
     address: str
     endpoint: JudgeEndpoint | None = None
+    server: uvicorn.Server | None = None
+
+    def hung_up(self) -> bool:
+        """True when every caller has closed its connection and what it sent has been read."""
+        assert self.server is not None
+        state = self.server.server_state
+        return not state.connections and not state.tasks
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         assert self.endpoint is not None, "a call came when no test waited for one"
@@ -589,7 +615,7 @@ def switchboard() -> Iterator[Switchboard]:
     # with a log_config it would close every handler there is, and absl's closes with it what pytest captures into
     board = Switchboard(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
     config = uvicorn.Config(board, log_config=None, log_level="error", ws="none", lifespan="off")
-    server = uvicorn.Server(config)
+    board.server = server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:
@@ -601,11 +627,14 @@ def switchboard() -> Iterator[Switchboard]:
 
 
 @pytest.fixture
-def judge_endpoint(switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[JudgeEndpoint]:
+def judge_endpoint(
+    switchboard: Switchboard, until: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> Iterator[JudgeEndpoint]:
     """The endpoint, and the settings that lead to it."""
     switchboard.endpoint = endpoint = JudgeEndpoint(address=switchboard.address)
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PEARL_LLM_BASE_URL", endpoint.address)
     monkeypatch.setenv("PEARL_LLM_MODEL", "mock")
     yield endpoint
+    until(switchboard.hung_up)  # the next test's endpoint gets no call of this one's
     switchboard.endpoint = None

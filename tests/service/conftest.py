@@ -296,16 +296,3 @@ def cut_off_model() -> type[CutOffModel]:
 @pytest.fixture
 def fixed_retriever() -> type[FixedRetriever]:
     return FixedRetriever
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so, half a minute at most."""
-
-    def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
-        while not condition():
-            assert time.monotonic() < deadline, "it did not come true"
-            time.sleep(0.01)
-
-    return wait

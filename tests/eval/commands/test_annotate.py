@@ -100,7 +100,7 @@ def test_several_votes_are_asked_in_orders_of_their_own(annotate, judge_endpoint
 def test_an_interrupted_run_goes_on_without_a_repeated_call_or_a_lost_vote(annotate, judge_endpoint):
     """The key is refused after 20 calls, which stops the run at once."""
     judge_endpoint.refuses = lambda number: (401, {}) if number > 20 else None
-    run, out = annotate("--max-in-flight", 4, count=50)
+    run, out = annotate("--max-in-flight", 1, count=50)  # more would be stopped with it, before they are answered
     assert run.status == 1
     assert not out.exists()
     replied, before = 20, len(judge_endpoint.bodies)

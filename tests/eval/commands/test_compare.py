@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from itertools import count
 
 import pytest
 
@@ -129,7 +127,7 @@ def test_the_cap_holds_for_both_steps_and_a_second_run_goes_on(compare, judge_en
 
 
 @pytest.mark.parametrize("step", [False, True], ids=["while it writes", "while it judges"])
-def test_a_kill_and_no_second_call(compare, judge_endpoint, tmp_path, write_lines, step):
+def test_a_kill_and_no_second_call(compare, judge_endpoint, switchboard, until, tmp_path, write_lines, step):
     """kill -9 of a real process; what was under way is all that is asked again."""
     judge_endpoint.seconds = 0.02
     history = write_lines(HISTORY, "history.jsonl.gz")
@@ -137,17 +135,12 @@ def test_a_kill_and_no_second_call(compare, judge_endpoint, tmp_path, write_line
     words += ["--prompt", "post", "--runs", 4, "--json", "-"]
     command = [sys.executable, "-c", "from pearl.cli import main; main()", *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
-    deadline = time.monotonic() + 120
-    while sum(is_judge(body) == step for body in judge_endpoint.bodies) < 8:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
+    bodies = judge_endpoint.bodies
+    until(lambda: sum(is_judge(body) == step for body in bodies) >= 8 or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
-    for _ in count():  # calls that were on their way
-        if not judge_endpoint.in_flight:
-            break
-        time.sleep(0.01)
+    process.wait()
+    until(switchboard.hung_up)  # calls that were on their way
     asked = len(judge_endpoint.bodies)
     run = compare("--runs", 4, "--json", "-")
     assert run.status == 0, run.err

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -274,7 +273,9 @@ def kept(path: Path) -> int:
         connection.close()
 
 
-def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(authorship, judge_endpoint, write_lines, tmp_path):
+def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(
+    authorship, judge_endpoint, switchboard, until, write_lines, tmp_path
+):
     """kill -9 of a real process in the middle; what was under way is all that is asked again."""
     in_flight, size = 8, 600
     judge_endpoint.says = prefers_ours
@@ -287,14 +288,11 @@ def test_a_kill_loses_no_reply_and_none_is_asked_for_twice(authorship, judge_end
     words += ["--max-in-flight", in_flight, "--json", "-"]
     command = [sys.executable, "-c", "from pearl.cli import main; main()", *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ))
-    deadline = time.monotonic() + 60
-    while len(judge_endpoint.bodies) < size // 3:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
+    until(lambda: len(judge_endpoint.bodies) >= size // 3 or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
-    time.sleep(0.1)  # calls that were on their way
+    process.wait()
+    until(switchboard.hung_up)  # calls that were on their way
     asked, stored = len(judge_endpoint.bodies), kept(tmp_path / "kill.sqlite")
     assert 0 < stored < size
     # a worker has one call under way and at most one reply not committed yet: a call takes longer than a commit waits

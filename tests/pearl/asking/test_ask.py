@@ -93,7 +93,7 @@ def test_samples_are_calls_of_their_own_and_repetitions_are_not(judging, judge_e
 
 
 def test_so_many_in_flight_and_no_more(judging, judge_endpoint):
-    judge_endpoint.seconds = 0.05
+    judge_endpoint.gathers, judge_endpoint.seconds = 7, 0.05
     judging(questions(40), in_flight=7)
     assert judge_endpoint.most_in_flight == 7
 
