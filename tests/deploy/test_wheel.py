@@ -104,7 +104,7 @@ def served(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield f"http://127.0.0.1:{port}", key[1].decode()
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=60)
         rest.join()
         process.stdout.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from pearl.records import Document
 from retriever.calibrated.artifact import artifact_retriever
-from service.embedding import AT_ONCE, BATCH, IDLE_S, BackgroundEmbedder, Precedence, StoredEncoder, encode
+from service.embedding import AT_ONCE, BATCH, BackgroundEmbedder, Precedence, StoredEncoder, encode
 from service.store import documents, jobs, users
 
 
@@ -189,16 +189,15 @@ def test_stopping_gives_the_job_back(pearl: Any, embedder: BackgroundEmbedder) -
 
     def wait() -> None:
         at_work.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
 
     pearl.encoder.before = wait
     pearl.add("ann", *(f"Text {number}." for number in range(AT_ONCE * 3)))
     embedder.start()
-    assert at_work.wait(5)
+    assert at_work.wait(60)
     stopping = threading.Thread(target=embedder.stop)
     stopping.start()
-    while not embedder._stopping.is_set():
-        time.sleep(0.01)
+    assert embedder._stopping.wait(60)
     go_on.set()
     stopping.join()
     assert states(pearl) == ["queued"]
@@ -235,7 +234,8 @@ def test_where_nobody_needs_embeddings_none_are_made(house: Any, options: Any) -
     assert pearl.encoder.encoded == []
 
 
-def test_the_background_waits_while_a_request_needs_the_encoder(pearl: Any) -> None:
+def test_the_background_waits_while_a_request_needs_the_encoder(pearl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.embedding.IDLE_S", 60.0)  # after which it waits no longer
     precedence = Precedence()
     embedder = BackgroundEmbedder(pearl.database, pearl.encoder, precedence)
     pearl.add("ann", "One.")
@@ -244,17 +244,17 @@ def test_the_background_waits_while_a_request_needs_the_encoder(pearl: Any) -> N
     def request() -> None:
         with precedence.of_request():
             asked.set()
-            done.wait(5)
+            done.wait(60)
 
     thread = threading.Thread(target=request)
     thread.start()
-    asked.wait(5)
+    asked.wait(60)
     worker = threading.Thread(target=embedder.work_once)
     worker.start()
-    worker.join(IDLE_S / 5)
+    worker.join(0.2)
     assert worker.is_alive()
     assert pearl.rows("embeddings") == []
     done.set()
     thread.join()
-    worker.join(5)
+    worker.join()
     assert len(pearl.rows("embeddings")) == 1

@@ -156,12 +156,12 @@ def test_forgotten_while_it_is_prepared_it_is_not_kept(
 
     def wait() -> None:
         at_work.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
 
     retriever.before = wait
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(cache.get, ann, None)
-        assert at_work.wait(5)
+        assert at_work.wait(60)
         with pearl.database.write() as connection:
             documents.remove(connection, ann, "d1")
         cache.forget_deleted(ann)

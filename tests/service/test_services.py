@@ -101,12 +101,12 @@ def test_what_is_loaded_after_the_end_begins_nothing(
     class Slow(word_encoder):  # type: ignore[misc]
         def load(self) -> None:
             loading.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
 
     caplog.set_level(logging.INFO, "pearl")
     services = house(encoder=Slow(), embed_in_background=True).services
     (loader,) = (thread for thread in threading.enumerate() if thread.name == "loader")
-    assert loading.wait(10)
+    assert loading.wait(60)
     asyncio.run(services.stop())
     go_on.set()
     loader.join(10)
@@ -121,7 +121,7 @@ def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word
 
     def wait() -> None:
         at_work.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
 
     encoder.before = wait
     settings = load_settings(home=tmp_path, database_url=sqlite_url, retriever="fusion")
@@ -141,5 +141,5 @@ def test_stopping_does_not_hold_up_the_loop(tmp_path: Any, sqlite_url: str, word
         await stopping
 
     services.start()
-    assert at_work.wait(5)
+    assert at_work.wait(60)
     asyncio.run(stop())

@@ -340,6 +340,7 @@ def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, wri
 
 class Refusing(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))  # unread, it would reset the connection
         self.send_error(404)
 
     def log_message(self, *_: object) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -11,6 +11,7 @@ from eval.commands.writing import Plan, Room, retrieval_systems
 from eval.drafts.systems import Case
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.write import Desk
+from pearl.budget import Budget
 from pearl.chat.fake import FakeChatModel
 from pearl.records import Document, Request
 from pearl.settings import load_settings
@@ -48,13 +49,15 @@ def test_answers_are_kept_under_the_address_that_is_really_called(plan, monkeypa
     assert writer(llm_base_url="http://here/v1") == "m at http://here/v1"
 
 
-def test_the_budget_begins_with_the_writing(plan):
-    options = replace(plan.options, budget_minutes=0.001)
-    time.sleep(0.1)  # of ranking
+def test_the_budget_begins_with_the_writing(plan, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("eval.commands.writing.Budget", partial(Budget, clock=lambda: now[0]))
+    options = replace(plan.options, budget_minutes=1)
 
     async def work(desk: Desk) -> bool:
         return desk.budget.until(1.0)()
 
     with plan.kept_answers() as answers:
         room = Room(options, (), plan, Console(stderr=True), None, None, FakeChatModel(), answers, [])
+        now[0] = 90.0  # of ranking
         assert room.write(work)

@@ -49,7 +49,7 @@ def judging(judge_endpoint, tmp_path):
                 await model.close()
 
         with open_replies(tmp_path / "replies.sqlite") as kept:
-            return asyncio.run(asyncio.wait_for(work(kept), 30))
+            return asyncio.run(asyncio.wait_for(work(kept), 120))
 
     return run
 
@@ -196,6 +196,6 @@ def test_what_rounding_leaves_is_not_waited_for():
         for usage in most:
             purse.settle(usage, usage)
         assert purse.spent == pytest.approx(11e6 / 9)
-        return await asyncio.wait_for(purse.set_aside(Usage(10)), 1)
+        return await asyncio.wait_for(purse.set_aside(Usage(10)), 30)
 
     assert asyncio.run(spend()) is False

@@ -130,7 +130,7 @@ def talk() -> Callable[..., Any]:
             await server.wait_closed()
 
     def run(work: Work, *answers: Answer, **options: Any) -> Any:
-        return asyncio.run(asyncio.wait_for(serve(work, answers, options), 20))
+        return asyncio.run(asyncio.wait_for(serve(work, answers, options), 120))
 
     return run
 
@@ -371,7 +371,7 @@ def test_leaving_early_closes_the_connection(talk):
     async def work(model: EndpointChatModel, endpoint: Endpoint) -> None:
         async with aclosing(model.stream(ASKED, Decoding())) as chunks:
             await anext(chunks)
-        await asyncio.wait_for(endpoint.left.wait(), 5)
+        await asyncio.wait_for(endpoint.left.wait(), 60)
 
     talk(work, Answer(WORDS, then="wait"))
 
@@ -385,7 +385,7 @@ def test_a_cancelled_call_closes_the_connection(talk, pieces):
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(endpoint.left.wait(), 5)
+        await asyncio.wait_for(endpoint.left.wait(), 60)
 
     talk(work, Answer(pieces, then="wait"))
 
@@ -795,7 +795,7 @@ def endless(piece: bytes) -> list[bytes]:
 def test_an_answer_without_end_is_cut_at_its_characters(talk):
     async def work(model: EndpointChatModel, endpoint: Endpoint) -> tuple[Reply, Endpoint]:
         reply = await ask(model, endpoint)
-        await asyncio.wait_for(endpoint.left.wait(), 5)
+        await asyncio.wait_for(endpoint.left.wait(), 60)
         return reply, endpoint
 
     reply, _ = talk(work, Answer(endless(event(content="word " * 100)), then="wait"), characters=2001)

@@ -26,7 +26,7 @@ def served(listen: Any) -> Any:
 @pytest.fixture
 def client(served: Any) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(
-        base_url=f"{served.address}/v1", api_key=served.house.key("ann"), max_retries=0, timeout=10
+        base_url=f"{served.address}/v1", api_key=served.house.key("ann"), max_retries=0, timeout=60
     ) as made:
         yield made
 

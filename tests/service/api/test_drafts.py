@@ -288,11 +288,11 @@ def test_a_user_who_is_deleted_while_a_draft_is_written(listen: Any, silent_mode
 
     def draft() -> None:
         body = {"request": "write", "stream": stream}
-        answers.append(httpx2.post(f"{served.address}/v1/drafts", json=body, headers=headers, timeout=20))
+        answers.append(httpx2.post(f"{served.address}/v1/drafts", json=body, headers=headers, timeout=60))
 
     writing = threading.Thread(target=draft)
     writing.start()
-    assert model.asked.wait(10)
+    assert model.asked.wait(60)
     assert httpx2.delete(f"{served.address}/v1/me", headers=headers).status_code == 204
     model.go_on.set()
     writing.join()

@@ -22,7 +22,7 @@ class LoadingModel(FakeChatModel):
         self.failure = failure
 
     def load(self) -> None:
-        assert self.may_load.wait(10)
+        assert self.may_load.wait(60)
         if self.failure is not None:
             raise self.failure
 

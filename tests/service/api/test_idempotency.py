@@ -136,13 +136,13 @@ def test_while_a_draft_is_written_its_key_is_taken(listen: Any, silent_model: An
     def call() -> None:
         statuses.append(
             httpx2.post(
-                f"{served.address}/v1/drafts", json={"request": "write"}, headers=headers, timeout=20
+                f"{served.address}/v1/drafts", json={"request": "write"}, headers=headers, timeout=60
             ).status_code
         )
 
     first = threading.Thread(target=call)
     first.start()
-    assert model.asked.wait(10)
+    assert model.asked.wait(60)
     call()
     model.go_on.set()
     first.join()
@@ -175,7 +175,7 @@ def test_of_many_at_once_one_is_carried_out(listen: Any) -> None:
     statuses: list[int] = []
 
     def call() -> None:
-        answer = httpx2.post(f"{served.address}/v1/documents", json={"text": "One."}, headers=headers, timeout=20)
+        answer = httpx2.post(f"{served.address}/v1/documents", json={"text": "One."}, headers=headers, timeout=60)
         statuses.append(answer.status_code)
 
     threads = [threading.Thread(target=call) for _ in range(12)]

@@ -18,13 +18,13 @@ def leave(served: Any, model: Any, path: str, body: Any) -> None:
     """Ask, and hang up as soon as the model has been asked."""
     address = urlsplit(served.address)
     content = json.dumps(body).encode()
-    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
         connection.sendall(
             f"POST {path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
             f"Authorization: Bearer {served.house.key('ann')}\r\nContent-Length: {len(content)}\r\n\r\n".encode()
             + content
         )
-        assert model.asked.wait(30)
+        assert model.asked.wait(60)
 
 
 @pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
@@ -34,7 +34,7 @@ def test_leaving_a_plain_request_stops_the_generation(
     model = silent_model()
     served = listen(model)
     leave(served, model, path, body)
-    assert model.stopped.wait(30)
+    assert model.stopped.wait(60)
     assert served.house.rows("drafts") == []
 
 
@@ -57,7 +57,7 @@ def test_leaving_a_stream_stops_the_generation(
             if line == ": keep-alive":  # nothing more comes, and the line says so
                 break
         assert not model.stopped.is_set()
-    assert model.stopped.wait(30)
+    assert model.stopped.wait(60)
     assert served.house.rows("drafts") == []
 
 
@@ -68,7 +68,7 @@ def test_the_service_goes_on_after_clients_left(listen: Any, silent_model: Any) 
     with httpx2.Client(base_url=served.address, headers=headers) as client:
         for _ in range(3):
             leave(served, model, *DRAFT)
-            assert model.stopped.wait(30)
+            assert model.stopped.wait(60)
             model.asked.clear()
             model.stopped.clear()
         model.go_on.set()

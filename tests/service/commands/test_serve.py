@@ -37,7 +37,7 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
         assert (own_home / "sample.key").stat().st_mode & 0o777 == 0o600
     finally:
         running.send_signal(signal.SIGTERM)
-        status = running.wait(20)
+        status = running.wait(60)
         reader.join()
         running.stdout.close()
         running.stderr.close()

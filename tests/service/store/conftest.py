@@ -80,7 +80,7 @@ def at_once() -> Callable[[Sequence[Callable[[], Any]]], list[Any]]:
         gate = Barrier(len(functions))
 
         def call(function: Callable[[], Any]) -> Any:
-            gate.wait(timeout=10)
+            gate.wait(timeout=60)
             try:
                 return function()
             except Exception as error:

@@ -79,13 +79,13 @@ def test_a_reader_that_ends_in_time_is_waited_for(database: Database, ann: Any, 
         with database.read() as reader:
             documents.count(reader, ann.id)
             reading.set()
-            assert deleted.wait(10)
+            assert deleted.wait(60)
 
     def remove() -> bool:
-        assert reading.wait(10)
+        assert reading.wait(60)
         ann.remove("d1")
         deleted.set()
-        return database.forget_deleted(within_s=10)
+        return database.forget_deleted(within_s=60)
 
     assert at_once([read, remove]) == [None, True]
     assert owed() == 0

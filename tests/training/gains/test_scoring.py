@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -416,7 +417,7 @@ class Counting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.scored: list[str] = []
-        monkeypatch.setattr("training.gains.scoring.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("training.gains.scoring.time", SimpleNamespace(monotonic=lambda: self.now))
 
     def score(self, unit: Unit, /) -> pa.Table:
         self.scored.append(unit.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -130,8 +131,8 @@ def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
     items = items_of(material, "scores")
     of_epoch = len(items) // chosen.batch
     chosen = replace(chosen, budget_minutes=1.5 * of_epoch / 60)
-    clock = count()  # a second a step
-    monkeypatch.setattr("training.reward.fit.time.monotonic", lambda: float(next(clock)))
+    clock = SimpleNamespace(monotonic=count().__next__)  # a second a step; other threads look at their own
+    monkeypatch.setattr("training.reward.fit.time", clock)
     report = fit_network(made, items, items, chosen, tmp_path / "made.pt", CONSOLE)
     assert (report["epochs"], report["whole"]) == (1, False)
     assert of_epoch < report["steps"] < 2 * of_epoch
