@@ -16,7 +16,6 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 # those whose speed is in the figures
 LIBRARIES = (
-    "cyllama",
     "faiss-cpu",
     "fastapi",
     "numpy",

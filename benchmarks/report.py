@@ -17,9 +17,6 @@ PICTURES = {
     "draft_overhead": ("draft_overhead.svg", "Where the time of a draft goes"),
     "retrieval": ("retrieval.svg", "How long a request waits, by the size of the history"),
 }
-# run the embedded chat model; a result that does not name its engine is older than that
-OF_THE_ENGINE, ENGINE = ("serving",), "cyllama"
-FORMER_ENGINE = "Taken with `llama-cpp-python`, in whose place `cyllama` runs the embedded chat model now.\n"
 
 
 def markdown(results_dir: Path) -> str:
@@ -33,8 +30,6 @@ def markdown(results_dir: Path) -> str:
 def section(result: Result, results_dir: Path) -> list[str]:
     """A benchmark's part of a page in ``docs/``."""
     lines = [f"## {result.title}\n", _described(result) + "\n", table(result) + "\n"]
-    if result.benchmark in OF_THE_ENGINE and ENGINE not in result.machine.libraries:
-        lines.append(FORMER_ENGINE)
     file, shows = PICTURES.get(result.benchmark, ("", ""))
     if file and (results_dir / file).exists():
         lines.append(f"![{shows}](../benchmarks/results/{file})\n")

@@ -71,6 +71,15 @@ def shared() -> Path:
     return folder.resolve()
 
 
+@pytest.fixture(scope="session")
+def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.tiny_gguf import write_tiny_gguf
+
+    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
+    write_tiny_gguf(path)
+    return path
+
+
 @dataclass(frozen=True)
 class Run:
     """What a command left behind."""

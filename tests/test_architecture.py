@@ -200,7 +200,7 @@ try:
 except SystemExit as end:
     assert not end.code
 """
-    slow = {"fastapi", "starlette", "openai", "cyllama", *TRAINING_LIBRARIES}
+    slow = {"fastapi", "starlette", "openai", *TRAINING_LIBRARIES}
     loaded = loaded_by(*(begin + ask.format(command=command) for command in HELP))
     assert [command for command, names in zip(HELP, loaded, strict=True) if names & slow] == []
 

@@ -21,7 +21,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from pearl.chat.base import Decoding, Message
 from pearl.chat.embedded import EmbeddedChatModel
-from pearl.chat.llama import AnswerText
+from pearl.chat.sampling import AnswerText, Sampler
 from pearl.marks import CLOSING, unfenced
 from pearl.prompts import Brief, draft_prompt, fenced
 from pearl.records import Document, Request
@@ -105,13 +105,13 @@ def answered(
     model: EmbeddedChatModel, messages: Sequence[Message], penalty: float, window: int, frequency: float
 ) -> tuple[str, str]:
     """The text of the draft, and why it ended."""
-    weights, answer, finish_reason = model._weights, AnswerText((CLOSING,)), "length"
-    sampler = weights.sampler(Decoding(), penalty, window, frequency)
+    vocabulary, answer, finish_reason = model._vocabulary, AnswerText((CLOSING,)), "length"
+    sampler = Sampler(vocabulary, Decoding(), penalty, window, frequency)
     texts = []
     with model._writer() as writer:
         for token in islice(writer.write(model._prompt(list(messages)), sampler, lambda: False), MAX_TOKENS):
-            ended = weights.ends(token)
-            texts.append("" if ended else answer.add(weights.piece(token)))
+            ended = vocabulary.ends(token)
+            texts.append("" if ended else answer.add(vocabulary.piece(token)))
             if ended or answer.stopped:
                 finish_reason = "stop"
                 break

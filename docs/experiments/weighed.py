@@ -190,7 +190,8 @@ def export() -> dict[str, Any]:
     return {
         "texts": len(texts),
         "lines": code_lines(
-            *(f"retriever/models/{name}.py" for name in ("graph", "quantized", "runtime", "folder", "silent_openvino"))
+            "pearl/silent_openvino.py",
+            *(f"retriever/models/{name}.py" for name in ("graph", "quantized", "runtime", "folder")),
         ),
         "lowest_cosine_between_them": round(float((ours * library()).sum(1).min()), 4),
         "ours": {"texts_ms": best(lambda: encoder.encode_documents(texts)), "load_s": best(load_ours, 3) / 1000},

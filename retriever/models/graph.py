@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.silent_openvino import Model, ops
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.quantized import MappedWeights, packed
-from retriever.models.silent_openvino import Model, ops
 
 Node = Any
 Floats = NDArray[np.float32]

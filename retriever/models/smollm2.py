@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from pearl.chat.llama import REINSTALL
+from pearl.chat.embedded import REINSTALL
+from pearl.chat.gguf import GgufFile
+from pearl.chat.vocabulary import CONTROL, byte_pairs
 from pearl.errors import InputError
 
-CONTROL = 3  # GGUF's type of a token that no text has, such as the end of a turn
 SPECIAL = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}
 NAMES = {
     "token_embd": "model.embed_tokens",
@@ -38,36 +38,18 @@ def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     """The model and its tokenizer, as transformers makes them from this file. Raises InputError for one that cannot be
     read."""
     try:
-        reader = _reader(file)
-    except (OSError, ValueError, LookupError) as error:  # what the library runs into at the end of a file
+        gguf = GgufFile(file)
+    except (OSError, ValueError) as error:
         raise InputError(
-            f"{file} cannot be read; it may be cut off: {REINSTALL}", param="aux", code="model_not_found"
+            f"{file} cannot be read ({error}); install it again: {REINSTALL}", param="aux", code="model_not_found"
         ) from error
-    fields = {name: field.contents() for name, field in reader.fields.items()}
-    model = _model(fields, dtype)
+    model = _model(gguf.fields, dtype)
     heads = {"attn_q": model.config.num_attention_heads, "attn_k": model.config.num_key_value_heads}
-    weights = {_name(tensor.name): _weight(tensor, heads).to(dtype) for tensor in reader.tensors}
+    weights = {_name(name): _weight(gguf, name, heads).to(dtype) for name in gguf.tensors}
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     model.load_state_dict(weights, assign=True)
     model.tie_weights()
-    return model, _tokenizer(fields)
-
-
-def _reader(file: Path) -> Any:
-    """The library's reader. It slices the file a million times, which takes a plain array a third of what it takes the
-    library's memory map."""
-    from gguf import GGUFReader
-
-    class PlainReader(GGUFReader):  # type: ignore[misc, unused-ignore]
-        @property
-        def data(self) -> Any:
-            return self._data
-
-        @data.setter
-        def data(self, mapped: Any) -> None:
-            self._data = np.asarray(mapped)
-
-    return PlainReader(file)
+    return model, _tokenizer(gguf.fields)
 
 
 def _model(fields: Mapping[str, Any], dtype: torch.dtype) -> Any:
@@ -105,12 +87,10 @@ def _name(name: str) -> str:
     return f"{layer}{NAMES[part]}.{kind}"
 
 
-def _weight(tensor: Any, heads: Mapping[str, int]) -> Tensor:
+def _weight(gguf: GgufFile, name: str, heads: Mapping[str, int]) -> Tensor:
     """The numbers of a tensor. GGUF has the two halves that rotate together side by side, transformers apart."""
-    from gguf.quants import dequantize
-
-    weight = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())  # (rows, columns)
-    count = heads.get(tensor.name.split(".")[-2])
+    weight = torch.from_numpy(gguf.values(name).copy())  # (rows, columns)
+    count = heads.get(name.split(".")[-2])
     if count is None:
         return weight
     return weight.reshape(count, -1, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
@@ -118,12 +98,11 @@ def _weight(tensor: Any, heads: Mapping[str, int]) -> Tensor:
 
 def _tokenizer(fields: Mapping[str, Any]) -> Any:
     """Byte-level BPE. Digits are not split off as llama.cpp does: that would be other tokens than all scores so far."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import AddedToken, decoders, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     of = {name.removeprefix("tokenizer.ggml."): value for name, value in fields.items()}
-    words, merges = of["tokens"], [tuple(merge.split(" ")) for merge in of["merges"]]
-    tokenizer = Tokenizer(models.BPE({word: place for place, word in enumerate(words)}, merges))
+    words, tokenizer = of["tokens"], byte_pairs(fields)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     control = [word for word, kind in zip(words, of["token_type"], strict=True) if kind == CONTROL]

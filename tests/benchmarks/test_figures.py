@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.figures import Figure, Result, over_repetitions, percentile, read_result, write_result
 from benchmarks.machine import cpu_model, this_machine
-from benchmarks.report import FORMER_ENGINE, markdown, table
+from benchmarks.report import markdown, table
 
 
 def result(*figures: Figure) -> Result:
@@ -62,16 +61,6 @@ def test_the_report_says_what_was_missed(tmp_path: Path) -> None:
     assert "## It\n" in page
     assert "documents: 1,234" in page
     assert f"`python -m benchmarks it`, commit {missed.machine.commit or 'unknown'}" in page
-
-
-def test_the_report_says_which_figures_are_of_the_engine_before(tmp_path: Path) -> None:
-    now = replace(result(over_repetitions("ready_s", "ready", "s", [2.0])), benchmark="serving")
-    assert "cyllama" in now.machine.libraries
-    write_result(now, tmp_path)
-    assert FORMER_ENGINE not in markdown(tmp_path)
-    libraries = {name: version for name, version in now.machine.libraries.items() if name != "cyllama"}
-    write_result(replace(now, machine=replace(now.machine, libraries=libraries)), tmp_path)
-    assert FORMER_ENGINE in markdown(tmp_path)
 
 
 def test_the_report_of_nothing(tmp_path: Path) -> None:

