@@ -112,17 +112,16 @@ class EmbeddedChatModel:
 
     @contextmanager
     def _writer(self) -> Iterator[Writer]:
-        """One that nobody else generates with; made when all others are busy."""
+        """One that nobody else generates with; made when all others are busy. After an error it is not used again:
+        what it remembers may be half of a batch."""
         from pearl.chat.llama import Writer
 
         try:
             writer = self._idle.get_nowait()
         except Empty:
             writer = Writer(_llama(self._path, self._copies))
-        try:
-            yield writer
-        finally:
-            self._idle.put(writer)
+        yield writer
+        self._idle.put(writer)
 
     def _chunks(
         self, writer: Writer, messages: list[Message], decoding: Decoding, left: threading.Event

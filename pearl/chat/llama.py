@@ -1,8 +1,8 @@
 """A Llama from a GGUF file, as a graph of OpenVINO's operations over the file's own packed weights.
 
-llama.cpp's wheels read a prompt three times as slowly, and the graph multiplies the same numbers: docs/experiments.md
-has both. Dimensions in comments: T tokens that are read, P before them, E width, A attention heads, K of keys and
-values, D = E / A, V words.
+llama.cpp's wheel took two to three times as long to read a prompt; the graph multiplies the same numbers
+(docs/experiments.md). Dimensions in comments: T tokens that are read, P before them, E width, A attention heads, K of
+keys and values, D = E / A, V words.
 """
 
 from __future__ import annotations
