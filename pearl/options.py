@@ -17,6 +17,7 @@ import typer
 from pearl.chat.choose import AUTO, ENGINES
 from pearl.errors import InputError
 from pearl.texts import storable
+from pearl.whole_files import opened
 
 USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")
 LLM_OPTION = typer.Option(
@@ -90,13 +91,13 @@ def known(option: str, name: str, among: Iterable[str]) -> str:
 
 
 def write_json(target: str, value: Any) -> None:
-    """One JSON document and a line break. Raises InputError when the file cannot be written."""
+    """One JSON document and a line break, whole or not at all. Raises InputError when the file cannot be written."""
     text = _laid_out(_encodable(value))
     if target == "-":
         typer.echo(text)
         return
-    with writing(f"--json {target}"):
-        Path(target).write_text(text + "\n", encoding="utf-8")
+    with writing(f"--json {target}"), opened(Path(target)) as file:
+        file.write(f"{text}\n".encode())
 
 
 def _laid_out(value: Any, indent: str = "") -> str:

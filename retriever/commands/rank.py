@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -20,8 +19,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from pearl.errors import InputError
 from pearl.history import parse_lines
+from pearl.options import check_writable, writing
 from pearl.records import Document, Request
 from pearl.settings import load_settings
+from pearl.whole_files import opened, replaceable
 from retriever.base import Retriever
 from retriever.candidates_file import parse_candidates
 from retriever.registry import ENTRIES
@@ -63,6 +64,7 @@ def rank(
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
+    check_writable("--output", output)
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
     if retriever.origin:
         typer.echo(retriever.origin, err=True)
@@ -72,13 +74,9 @@ def rank(
 
 @contextmanager
 def _destination(output: str) -> Iterator[IO[bytes]]:
-    """A file to write to, which becomes ``output`` when all went well; else that stays as it was."""
+    """A file to write to, whose content ``output`` has when all went well; else that stays as it was."""
     target = Path(output)
-    if not target.parent.is_dir():
-        raise InputError(f"--output {output}: there is no folder {target.parent}.", param="output")
-    if target.is_dir():
-        raise InputError(f"--output {output}: that is a folder; name a file.", param="output")
-    if output == "-" or (target.exists() and not target.is_file()):  # a pipe or a device cannot be replaced
+    if output == "-" or not replaceable(target):
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
@@ -86,18 +84,8 @@ def _destination(output: str) -> Iterator[IO[bytes]]:
                 shutil.copyfileobj(file, stream)
                 stream.flush()
         return
-    try:
-        descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=".pearl-rank-")
-    except OSError as error:
-        raise InputError(f"--output {output}: cannot be written: {error.strerror}", param="output") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        Path(partial).chmod(0o644)
-        Path(partial).replace(target)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+    with writing(f"--output {output}"), opened(target) as file:
+        yield file
 
 
 def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:

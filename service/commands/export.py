@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +11,7 @@ import typer
 from pearl.errors import InputError
 from pearl.options import USER_OPTION, check_writable, writing
 from pearl.settings import load_settings
+from pearl.whole_files import opened
 from service.commands.common import open_database
 from service.export import export_pieces, history_lines
 from service.store import users
@@ -53,20 +52,6 @@ def export(
 
 
 def _write(called: str, path: Path, pieces: Iterable[bytes]) -> None:
-    """Write the file whole or not at all; only its owner may read it.
-
-    Raises InputError when it cannot be written.
-    """
-    partial = path.with_name(path.name + ".part")
-    with writing(called):
-        try:
-            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
-                if path.suffix == ".gz":
-                    with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
-                        compressed.writelines(pieces)
-                else:
-                    raw.writelines(pieces)
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+    """Write the file; only its owner may read it. Raises InputError when it cannot be written."""
+    with writing(called), opened(path, private=True) as file:
+        file.writelines(pieces)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -26,6 +27,20 @@ def test_where_nothing_can_be_written(tmp_path):
     for target, complaint in ((tmp_path / "no" / "r.json", "there is no folder"), (tmp_path, "that is a folder")):
         with pytest.raises(InputError, match=complaint):
             check_writable("--json", target)
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_one_before(tmp_path):
+    target = tmp_path / "r.json"
+    write_json(str(target), {"n": 1})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"r\.json: File too large"):
+            write_json(str(target), {"n": "2" * 1000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert json.loads(target.read_text()) == {"n": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 def test_what_holds_no_other_value_stands_on_one_line(tmp_path):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,3 +50,29 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
             file.write(content)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"after"
+
+
+def test_a_pipe_that_only_a_descriptor_names_is_written_to() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as read:
+        with opened(Path(f"/dev/fd/{writing}")) as file:
+            file.write(b"whole")
+        os.close(writing)
+        assert read.read() == b"whole"
+
+
+def test_permissions(tmp_path: Path) -> None:
+    def mode(name: str) -> int:
+        return stat.S_IMODE((tmp_path / name).stat().st_mode)
+
+    for name, private in (("new", False), ("old", False), ("secret", True), ("once open", True)):
+        if name in ("old", "once open"):
+            (tmp_path / name).write_bytes(b"before")
+            (tmp_path / name).chmod(0o640 if name == "old" else 0o644)
+        (tmp_path / f".{name}.partial").write_bytes(b"left by a process that was killed")
+        with opened(tmp_path / name, private=private) as file:
+            if name != "new":
+                assert mode(f".{name}.partial") == 0o600
+            file.write(b"after")
+        assert (tmp_path / name).read_bytes() == b"after"
+    assert [mode(name) for name in ("old", "secret", "once open")] == [0o640, 0o600, 0o600]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
+import stat
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
@@ -143,6 +145,29 @@ def test_an_output_that_cannot_be_written(rank, write_lines, tmp_path, name):
     run = rank(model="bm25", input=write_lines(LINES), output=tmp_path / name)
     assert run.status == 2
     assert run.err.startswith("pearl: --output ")
+
+
+def test_a_link_and_the_permissions_of_its_file_stay(rank, write_lines, tmp_path):
+    (tmp_path / "out.jsonl").touch(0o600)
+    (tmp_path / "link.jsonl").symlink_to("out.jsonl")
+    assert rank(model="bm25", input=write_lines(LINES), output=tmp_path / "link.jsonl").status == 0
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "out.jsonl").read_text().count("\n") == 3
+    assert stat.S_IMODE((tmp_path / "out.jsonl").stat().st_mode) == 0o600
+
+
+def test_an_output_that_cannot_be_finished_leaves_the_one_before(rank, write_lines, tmp_path):
+    (tmp_path / "out.jsonl").write_text("before")
+    source = write_lines(LINES * 20)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
+    try:
+        run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert (run.status, run.err) == (2, f"pearl: --output {tmp_path / 'out.jsonl'}: File too large\n")
+    assert (tmp_path / "out.jsonl").read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out.jsonl"]
 
 
 def test_a_pipe_as_output(rank, write_lines, tmp_path):

@@ -150,6 +150,17 @@ def test_a_history_file(command: Any, exported: Path, tmp_path: Path) -> None:
     assert (run.json["imported"], run.json["already_there"]) == (0, 4)
 
 
+def test_a_link_stays_and_its_file_becomes_private(command: Any, tmp_path: Path) -> None:
+    command("keys", "create", "--user", "ann")
+    (tmp_path / "there.json").write_text("before")
+    (tmp_path / "there.json").chmod(0o644)
+    (tmp_path / "link.json").symlink_to("there.json")
+    assert command("export", "--json", tmp_path / "link.json").status == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "there.json").read_bytes())["user_id"] == "ann"
+    assert stat.S_IMODE((tmp_path / "there.json").stat().st_mode) == 0o600
+
+
 def test_a_history_file_is_what_training_reads(command: Any, tmp_path: Path, write_lines: Any) -> None:
     words = ["kettle", "bicycle", "rain", "library", "compost", "heron"]
     lines = [
@@ -199,4 +210,4 @@ def test_a_full_disk_leaves_the_file_that_was_there(command: Any, tmp_path: Path
     run = command("export", "--json", target)
     assert (run.status, run.err) == (2, f"pearl: --json {target}: No space left on device\n")
     assert target.read_text() == "before"
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("x.json")] == ["x.json"]
+    assert [path.name for path in tmp_path.iterdir() if "x.json" in path.name] == ["x.json"]
