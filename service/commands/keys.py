@@ -55,16 +55,21 @@ def create(
         raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
     terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires))
     check_writable("--json", json)
-    with open_database(load_settings()) as database, database.write() as connection:
-        if user is not None:
-            key = keys.create_for_user(connection, check_id(user, param="user"), terms=terms)
-        else:
-            key = keys.create_for_service(connection, tuple(grant), all_users=grant_all, terms=terms)
-        # before the transaction ends: a key that could not be written down would be lost
-        if json:
-            write_json(json, {"key": key})
-        else:
-            typer.echo(key)
+    with open_database(load_settings()) as database:
+        with database.write() as connection:
+            if user is not None:
+                key = keys.create_for_user(connection, check_id(user, param="user"), terms=terms)
+            else:
+                key = keys.create_for_service(connection, tuple(grant), all_users=grant_all, terms=terms)
+        try:
+            if json:
+                write_json(json, {"key": key})
+            else:
+                typer.echo(key)
+        except BaseException:  # a key that nobody was shown must not stay
+            with database.write() as connection:
+                keys.withdraw(connection, key)
+            raise
 
 
 def _expiry(lifetime: str | None) -> float | None:

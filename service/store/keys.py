@@ -188,6 +188,11 @@ def revoke(connection: Connection, key_id: str) -> None:
         raise NotFound(f"There is no key '{key_id}'; see 'pearl keys list'.", param="id", code="key_not_found")
 
 
+def withdraw(connection: Connection, key: str) -> None:
+    """Delete a key that was made and not shown."""
+    connection.execute(delete(keys).where(keys.c.digest == _digest(key)))
+
+
 def _digest(key: str) -> str:
     # a key is 256 random bits, so a fast digest cannot be searched backwards
     return hashlib.sha256(key.encode()).hexdigest()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 
 from pearl.settings import load_settings
 from service.commands.common import open_database
-from service.store import keys
+from service.store import keys, users
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +22,17 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def identify(home: Path, key: str, acting_for: str | None = None) -> str:
     with open_database(load_settings(home=home)) as database, database.read() as connection:
         return keys.identify(connection, key, acting_for).user.name
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """A full disk, as near as a process can bring one about."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_users_key(command: Any, own_home: Path) -> None:
@@ -120,6 +134,30 @@ def test_what_cannot_be_made(command: Any, arguments: tuple[str, ...]) -> None:
 def test_a_key_that_cannot_be_written_down_is_not_made(command: Any) -> None:
     assert command("keys", "create", "--user", "ada", "--json", "/nowhere/key.json").status == 2
     assert command("keys", "list").out == ""
+
+
+@pytest.mark.parametrize("json_options", [(), ("--json", "-"), ("--json", "key.json")])
+def test_a_key_is_shown_only_when_it_is_stored(
+    command: Any, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, json_options: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"user-{number}" for number in range(1500)]
+    with open_database(load_settings(home=own_home)) as database, database.write() as connection:
+        users.ensure(connection, set(names))
+    granted = [word for name in names for word in ("--grant", name)]  # more than the log of changes may hold
+    with files_of_at_most(40_000):  # of which 32 KiB are for the index of that log
+        made = command("keys", "create", "--service", *granted, *json_options)
+    assert (made.status, made.out) == (1, "")
+    assert "full" in made.err
+    assert not (tmp_path / "key.json").exists()
+    assert command("keys", "list").out == ""
+
+
+def test_a_key_that_could_not_be_shown_is_withdrawn(command: Any, tmp_path: Path) -> None:
+    command("keys", "create", "--user", "ada", "--name", "first")
+    made = command("keys", "create", "--user", "ada", "--json", "/dev/full")
+    assert (made.status, made.err) == (2, "pearl: --json /dev/full: No space left on device\n")
+    assert [key["name"] for key in command("keys", "list", "--json", "-").json["keys"]] == ["first"]
 
 
 def test_help_has_examples(command: Any) -> None:
