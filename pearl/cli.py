@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import sys
-from importlib import import_module
-from typing import Any
 
-import typer
-from typer.core import TyperGroup
+INTERRUPTED = 130  # exit status, also of a command that Ctrl-C ends later
 
-from pearl import __version__
-from pearl.errors import PearlError
-from pearl.extras import missing_extra
+try:
+    import atexit
+    import gc
+    from importlib import import_module
+    from typing import Any
+
+    import typer
+    from typer.core import TyperGroup
+
+    from pearl import __version__
+    from pearl.errors import PearlError
+    from pearl.extras import missing_extra
+except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
+    sys.exit(INTERRUPTED)
 
 # name -> (module with an ``app``, one line of help)
 COMMANDS = {
@@ -111,6 +117,8 @@ def main() -> None:
     except PearlError as error:
         typer.echo(f"pearl: {error.message}", err=True)
         sys.exit(error.exit_status)
+    except KeyboardInterrupt:  # before or after a command's own work, which typer watches
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of our output left, as in `pearl ... | head`
         sys.stderr.close()
         sys.exit(1)

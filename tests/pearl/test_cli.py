@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,20 @@ def test_a_reader_who_leaves_is_no_disaster(tmp_path):
     assert done.stdout.strip() == "1"
     assert "Traceback" not in done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])  # loaded before main() runs, and with the command
+def test_an_interrupt_while_it_loads_ends_it_quietly(module, tmp_path):
+    (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    search = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([PEARL, "rank", "--help"], env=search, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
+def test_an_interrupt_between_loading_and_work_ends_it_quietly(run_pearl, monkeypatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pearl.cli.app", interrupted)
+    run = run_pearl("--version")
+    assert (run.status, run.out, run.err) == (130, "", "")
