@@ -132,7 +132,8 @@ def run_pearl(
 def grows_linearly() -> Callable[..., None]:
     """Assert that work on a text eight times as long takes far less than 64 times the time, in this one run.
 
-    The thread's own time is compared, which other programs do not lengthen; below a millisecond nothing is told apart.
+    The thread's own time is compared; below a millisecond nothing is told apart. Programs beside it lengthen even that
+    now and then, fourfold where the machine was busy, so one good run of five is enough: bad growth shows in each.
     Nor is garbage collected meanwhile: that takes as long as all that the tests have loaded is large.
     """
 
@@ -147,7 +148,8 @@ def grows_linearly() -> Callable[..., None]:
                 gc.enable()
 
         short = min(seconds(piece * (times // 8)) for _ in range(3))
-        assert seconds(piece * times) < 32 * max(short, 0.001)
+        most = 32 * max(short, 0.001)
+        assert any(seconds(piece * times) < most for _ in range(5)), "it grows faster than the text"
 
     return check
 
