@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -86,10 +85,7 @@ def environment_of(home: Path) -> dict[str, str]:
 def served(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """The address of the service with the sample user, and the key that it printed."""
     folder = tmp_path_factory.mktemp("served")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    words = [installed / "pearl", "serve", "--sample", "--port", str(port)]
+    words = [installed / "pearl", "serve", "--sample", "--port", "0"]
     environment = environment_of(folder / "home")
     process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
@@ -99,9 +95,11 @@ def served(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     rest = threading.Thread(target=process.stdout.read)  # a full pipe would stop it
     rest.start()
     try:
+        address = re.search(rb"is starting on (http://127\.0\.0\.1:\d+)", said)
         key = re.search(rb"key: (pearl_\S+)", said)
+        assert address is not None, said.decode()
         assert key is not None, said.decode()
-        yield f"http://127.0.0.1:{port}", key[1].decode()
+        yield address[1].decode(), key[1].decode()
     finally:
         process.terminate()
         process.wait(timeout=60)
