@@ -63,6 +63,11 @@ class Answer:
     then: str = "end"
 
 
+def silence_of(answer: Answer) -> float:
+    """Little time to wait for what never comes, much for what does."""
+    return 0.3 if answer.then == "wait" else 60.0
+
+
 def refusal(status: int, code: str | None = None, message: str = QUOTING, **headers: str) -> Answer:
     body = json.dumps({"error": {"message": message, "type": "t", "param": None, "code": code}}).encode()
     return Answer([body], status, {"content-type": "application/json", **headers})
@@ -468,7 +473,7 @@ def test_a_whole_answer_that_is_none(talk, answer, kind, code):
             await model.answer(ASKED, Decoding())
         return caught.value
 
-    error = talk(work, answer, silence_s=0.5)
+    error = talk(work, answer, silence_s=silence_of(answer))
     assert code in (None, error.code)
     assert "secret" not in error.message
 
@@ -516,9 +521,9 @@ def test_an_endpoint_that_would_not_answer(talk, answer, code):
             await model.check()
         return caught.value, endpoint
 
-    error, endpoint = talk(work, answer, silence_s=0.3, max_retries=2)
+    error, endpoint = talk(work, answer, silence_s=silence_of(answer), max_retries=2)
     assert error.code == code
-    assert len(endpoint.calls) == 1  # a probe is not repeated
+    assert len(endpoint.calls) <= 1  # a probe is not repeated; on a busy machine its time may be up before it is read
 
 
 def test_a_check_where_nobody_listens(talk):
