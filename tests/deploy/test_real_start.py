@@ -45,7 +45,8 @@ class Running:
     def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> httpx2.Response:
         """On a connection of its own, so that any worker may answer."""
         headers = {"Authorization": f"Bearer {key or self.key}"}
-        return httpx2.request(method, self.address + path, json=body, headers=headers, timeout=60)
+        # without certificates, which take 30 ms to read
+        return httpx2.request(method, self.address + path, json=body, headers=headers, timeout=60, verify=False)
 
     def workers(self) -> list[psutil.Process]:
         """Of its children, those that serve."""
