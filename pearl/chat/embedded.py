@@ -37,7 +37,7 @@ class EmbeddedChatModel:
 
     name = "SmolLM2-135M-Instruct"
     # what kept answers depend on, and so part of their keys
-    identity = f"{name} on OpenVINO, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+    identity = f"{name}, on OpenVINO, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
     continues = True
 
     def __init__(
