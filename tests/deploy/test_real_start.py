@@ -71,7 +71,7 @@ class Running:
 
 
 def run(words: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=90, check=False)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -147,7 +147,7 @@ def service(
 
 
 def wait_until_ready(service: Running, log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and service.process.is_running():
         try:
             if service.call("GET", "/health/ready").status_code == 200:
@@ -172,7 +172,7 @@ def test_several_migrations_at_once_are_one(postgres_databases: Callable[[str], 
     processes = [
         subprocess.Popen(["pearl", "migrate"], env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)
     ]
-    said = [process.communicate(timeout=60)[1] for process in processes]
+    said = [process.communicate(timeout=180)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said
     assert len(revisions(url)) == 1
 
@@ -182,7 +182,7 @@ def test_the_database_is_migrated_once(service: Running, deployed_url: str) -> N
 
 
 def test_two_workers_answer(service: Running) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     with ThreadPoolExecutor(8) as clients:
         while len(service.answered()) < 2 and time.monotonic() < deadline:
             answers = list(clients.map(lambda _: service.call("GET", "/health"), range(16)))
@@ -194,7 +194,7 @@ def test_two_workers_answer(service: Running) -> None:
 def test_the_declared_health_checks_pass(service: Running) -> None:
     """Repeated as they are declared to be: the other worker may still be loading its models."""
     for words in service.health_checks:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 run(words, service.environment)

@@ -89,7 +89,7 @@ def test_a_body_that_nobody_reads_has_as_long(port: int, hurry: Callable[[], Non
 
 
 def test_requests_are_answered(port: int) -> None:
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client:
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
         for _ in range(3):
             assert client.get("/early").text == "not read"
             assert client.post("/whole", content=b"x" * 1_000_000).text == "1000000"

@@ -217,7 +217,7 @@ def test_processes_that_unpack_at_once(weights: PartedWeights, site: Path, tmp_p
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=60)[0].split() for process in running]
+    said = [process.communicate(timeout=180)[0].split() for process in running]
     assert {folder for folder, _ in said} == {str(tmp_path / "home" / "models" / "tiny")}
     assert sorted(made for _, made in said) == ["0", "0", "1"]
     assert left(tmp_path / "home") == ["tiny"]

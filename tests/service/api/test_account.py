@@ -80,7 +80,7 @@ def test_an_export_does_not_hold_the_store_while_it_is_read(listen: Any) -> None
     served.house.add("ann", *("word " * 10_000 for _ in range(60)))  # 3 MB, more than any buffer on the way
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     with (
-        httpx2.Client(base_url=served.address, headers=headers) as client,
+        httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client,
         client.stream("GET", "/v1/export") as answer,
     ):
         pieces = answer.iter_bytes(100)

@@ -129,7 +129,7 @@ def test_models_are_the_voices(served: Any, client: openai.OpenAI) -> None:
 def test_a_program_that_knows_only_url_key_model_and_messages(served: Any) -> None:
     body = {"model": "pearl", "messages": ASK}
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
-    answer = httpx2.post(f"{served.address}/v1/chat/completions", json=body, headers=headers).json()
+    answer = httpx2.post(f"{served.address}/v1/chat/completions", json=body, headers=headers, timeout=60).json()
     assert answer["choices"] == [
         {
             "index": 0,
@@ -182,7 +182,7 @@ def test_a_follow_up_keeps_the_evidence_and_trains_on_the_whole_request(served: 
     assert shown[0][0]["id"] == shown[1][0]["id"] == "d1"
     ann = served.house.as_user("ann")
     sent = {"draft_id": second.id, "outcome": "edited", "final_text": "Swap with Bea, yes."}
-    body = httpx2.post(f"{served.address}/v1/feedback", json=sent, headers=ann.headers)
+    body = httpx2.post(f"{served.address}/v1/feedback", json=sent, headers=ann.headers, timeout=60)
     assert body.status_code == 201, body.text
     learned = [row for row in served.house.rows("documents") if row.text == "Swap with Bea, yes."]
     assert [row.request for row in learned] == ["swap with Bea\n\nShorter please"]
@@ -216,7 +216,7 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
     assert [(message.role, message.content) for message in messages] == [("system", "Be brief."), ("user", TITLE)]
     assert (decoding.max_tokens, decoding.stop) == (20, ())
     assert served.house.rows("drafts") == []
-    exported = httpx2.get(f"{served.address}/v1/export", headers=served.house.as_user("ann").headers).text
+    exported = httpx2.get(f"{served.address}/v1/export", headers=served.house.as_user("ann").headers, timeout=60).text
     assert "title" not in exported
 
 

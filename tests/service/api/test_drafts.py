@@ -293,7 +293,7 @@ def test_a_user_who_is_deleted_while_a_draft_is_written(listen: Any, silent_mode
     writing = threading.Thread(target=draft)
     writing.start()
     assert model.asked.wait(60)
-    assert httpx2.delete(f"{served.address}/v1/me", headers=headers).status_code == 204
+    assert httpx2.delete(f"{served.address}/v1/me", headers=headers, timeout=60).status_code == 204
     model.go_on.set()
     writing.join()
     (answer,) = answers
@@ -311,7 +311,7 @@ def test_comments_keep_a_silent_stream_open(listen: Any, silent_model: Any) -> N
     body = {"request": "write", "stream": True, "revise": "always"}
     seen = []
     with (
-        httpx2.Client(base_url=served.address, headers=headers) as client,
+        httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client,
         client.stream("POST", "/v1/drafts", json=body) as answer,
     ):
         for line in answer.iter_lines():
@@ -409,7 +409,7 @@ def test_a_worker_takes_so_many_drafts_and_turns_the_others_away(
     served = listen(model, drafts_at_once=1)
     admission = served.house.app.state.admission
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
-    with httpx2.Client(base_url=served.address, headers=headers) as client:
+    with httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client:
         with client.stream("POST", path, json={**body, "stream": True}) as first:
             lines = first.iter_lines()
             assert next(lines)

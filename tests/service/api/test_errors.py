@@ -89,7 +89,7 @@ def test_a_body_that_is_too_large_and_does_not_say_so(listen: Any) -> None:
 
     served = listen(max_body_bytes=2000)
     headers = {"Authorization": f"Bearer {served.house.key('ann')}", **JSON}
-    with httpx2.Client(base_url=served.address, headers=headers) as client:
+    with httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client:
         answer = client.post("/v1/documents", content=(b"x" * 100 for _ in range(100)))
         check_shape(answer, 413, "body_too_large")
         assert client.get("/health").status_code == 200

@@ -49,7 +49,7 @@ def test_leaving_a_stream_stops_the_generation(
     body = {**body, "stream": True, **({"revise": revise} if path == "/v1/drafts" else {})}
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
     with (
-        httpx2.Client(base_url=served.address, headers=headers) as client,
+        httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client,
         client.stream("POST", path, json=body) as answer,
     ):
         lines = answer.iter_lines()  # named, for it hangs up when it is collected
@@ -65,7 +65,7 @@ def test_the_service_goes_on_after_clients_left(listen: Any, silent_model: Any) 
     model = silent_model()
     served = listen(model)
     headers = {"Authorization": f"Bearer {served.house.key('ann')}"}
-    with httpx2.Client(base_url=served.address, headers=headers) as client:
+    with httpx2.Client(base_url=served.address, headers=headers, timeout=60) as client:
         for _ in range(3):
             leave(served, model, *DRAFT)
             assert model.stopped.wait(60)

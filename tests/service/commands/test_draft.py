@@ -27,7 +27,7 @@ def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: p
     monkeypatch.setenv("PEARL_MAX_DRAFT_TOKENS", "24")
     words = ("--user", "sample", "--voice", "email", "-k", "2", "--json", "-")
     running = process("draft", "Ask Nan for the costume rails again", *words)
-    out, err = running.communicate(timeout=100)
+    out, err = running.communicate(timeout=180)
     assert running.returncode == 0, err
     draft = json.loads(out)  # and nothing else is on standard output
     assert draft["object"] == "draft"
@@ -117,13 +117,13 @@ def test_a_draft_streams(process: Any, sample: None, endpoint: Any) -> None:
     running = process("draft", "write")
     assert running.stdout.read(12) == "Kettle's on,"  # while the rest is not written yet
     endpoint.go_on.set()
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=180)
     assert (running.returncode, out) == (0, " come by at nine.\n"), err
 
 
 def test_a_request_from_standard_input(process: Any, sample: None, endpoint: Any) -> None:
     running = process("draft", "-", "--json", "-", stdin=subprocess.PIPE)
-    out, err = running.communicate("Größe?\nYours, Tomas\n", timeout=60)
+    out, err = running.communicate("Größe?\nYours, Tomas\n", timeout=180)
     assert running.returncode == 0, err
     assert json.loads(out)["text"] == endpoint.text
     assert "Größe?\nYours, Tomas" in endpoint.requests[0]["messages"][-1]["content"]
@@ -132,7 +132,7 @@ def test_a_request_from_standard_input(process: Any, sample: None, endpoint: Any
 def test_standard_input_that_is_no_text(process: Any, sample: None, endpoint: Any) -> None:
     running = process("draft", "-", stdin=subprocess.PIPE)
     running.stdin.buffer.write(b"\xff\xfe\0")
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=180)
     assert (running.returncode, out) == (2, "")
     assert err == "pearl: REQUEST -: not UTF-8 text; convert it first.\n"
 

@@ -25,8 +25,8 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
         key = wait_for(r"key: (pearl_\S+)", printed, running)
         assert "curl -s" in "".join(printed)
         assert "pearl import" in "".join(printed)
-        deadline = time.monotonic() + 60
-        while httpx2.get(f"{address}/health/ready").status_code != 200 and time.monotonic() < deadline:
+        deadline = time.monotonic() + 180
+        while httpx2.get(f"{address}/health/ready", timeout=60).status_code != 200 and time.monotonic() < deadline:
             time.sleep(0.1)
         with openai.OpenAI(base_url=f"{address}/v1", api_key=key) as client:
             assert [model.id for model in client.models.list()] == ["pearl", "blog", "email"]
@@ -46,7 +46,7 @@ def test_serve_the_sample_user_with_the_real_models(process: Any, own_home: Path
 
 
 def wait_for(pattern: str, printed: list[str], running: Any) -> str:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and running.poll() is None:
         found = re.search(pattern, "".join(printed))
         if found:
@@ -93,7 +93,7 @@ def test_what_the_start_says_without_a_sample_in_json(
         rest = [json.loads(running.stderr.readline()) for _ in range(3)]
     finally:
         running.send_signal(signal.SIGTERM)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=180)
     rest += map(json.loads, err.splitlines())
     assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d*", first["address"])
     assert (first["llm"], first["users"], first["documents"]) == ("far at http://127.0.0.1:9/v1", 0, 0)
@@ -119,7 +119,7 @@ def test_an_artifact_that_says_not_to_use_it_is_refused(
     artifact = make_artifact(encoder="all-MiniLM-L6-v2", do_not_use=("it is no better than bm25",))
     monkeypatch.setenv("PEARL_RETRIEVER", str(artifact))
     running = process("serve", "--workers", workers, "--port", "0")
-    out, err = running.communicate(timeout=100)
+    out, err = running.communicate(timeout=180)
     assert (running.returncode, out) == (2, ""), err
     assert "its training says not to use it (it is no better than bm25)" in err
     assert "pearl serve --force" in err

@@ -172,7 +172,7 @@ def test_processes_that_migrate_at_once(empty_database_url):
         subprocess.Popen([sys.executable, "-c", program, empty_database_url], stderr=subprocess.PIPE) for _ in range(3)
     ]
     for process in started:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=180)
         assert process.returncode == 0, errors.decode()
     database = Database(empty_database_url)
     there, newest = database.schema_version()
