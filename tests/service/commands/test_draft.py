@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +104,10 @@ def test_the_evidence_has_date_request_and_score(command: Any, own_home: Path, e
     assert command("import", "jsonl", source).status == 0
     ran = command("draft", "When is the bike done, and where are the rails?")
     found = re.findall(r"^ +(-?[\d.e+-]+)  (\S+) +(.+)$", ran.err, re.MULTILINE)
+    days = [datetime.fromisoformat(str(line["timestamp"])).astimezone().strftime("%Y-%m-%d") for line in lines]
     assert {(date, about) for _, date, about in found} == {
-        ("2025-03-04", "Is the bike done?"),
-        ("2024-01-02", '"The rails are in the red shed, behind the door behind the door behind…"'),
+        (days[0], "Is the bike done?"),
+        (days[1], '"The rails are in the red shed, behind the door behind the door behind…"'),
     }
     assert "<a1@mail>" not in ran.err
     (id,) = re.findall(r"^(draft_\w+)$", ran.err, re.MULTILINE)
