@@ -24,8 +24,9 @@ def show(tables: Iterable[Table]) -> None:
         drawn = table.Table(
             *map(storable, shown.columns), box=box.SIMPLE_HEAD, caption=storable(shown.caption), caption_justify="left"
         )
-        for column in drawn.columns[1:]:
-            column.justify = "right"
+        for position, column in enumerate(drawn.columns):
+            column.justify = "right" if position else "left"
+            column.overflow = "fold"  # a narrow terminal breaks a word; an ellipsis would hide names and digits
         for row in shown.rows:
             drawn.add_row(*map(storable, row))
         console.print(drawn)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from typing import Any
+
+from eval.report.render import show
+from eval.report.tables import Table
+
+
+def test_a_narrow_terminal_hides_nothing(monkeypatch: Any, capsys: Any) -> None:
+    for name, value in (("TTY_COMPATIBLE", "1"), ("COLUMNS", "40")):
+        monkeypatch.setenv(name, value)
+    rows = (("reciprocal_rank_fusion", "0.512 [0.401, 0.622]", "1,020,304,050,607"),) * 2
+    show([Table("Two retrievers.", ("retriever", "recall", "documents"), rows)])
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    pieces = [line.split() for line in shown.splitlines()]
+    for value in ("reciprocal_rank_fusion", "1,020,304,050,607"):
+        assert "".join(word for line in pieces for word in line if word in value).count(value) == 2
