@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,9 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
     """
     lines, header, rows = _rows(path)
     others = [name for name in header if name not in STANDARD]
-    voting = [name for name in others if any(row[name].strip() in CHOICES for row in rows)]
-    rest = [name for name in others if name not in voting]
+    has_votes = {name: any(row[name].strip() in CHOICES for row in rows) for name in others}
+    voting = [name for name in others if has_votes[name]]
+    rest = [name for name in others if not has_votes[name]]
     metadata: dict[str, Any] = {"version": "2.0", "default_annotator": default_annotator().id}
     if rest:
         metadata["available_metadata_keys_per_comparison"] = rest
@@ -194,7 +196,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         raise InputError(
             f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}.", code="missing_column"
         )
-    twice = [name for name in header if header.count(name) > 1]
+    twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
         raise InputError(f"{path}:1: {twice[0]}: two columns have that name.", code="duplicate_column")
 

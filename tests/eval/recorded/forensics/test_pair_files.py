@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from time import process_time
 
 import pytest
 
@@ -123,6 +124,19 @@ def test_a_csv_is_read_and_written_without_loss(tmp_path, prompt):
         assert list(csv.reader(file)) == rows
 
 
+def test_a_csv_of_many_columns_takes_time_in_proportion(tmp_path):
+    def seconds(columns: int) -> float:
+        path = tmp_path / f"{columns}.csv"
+        names = ",".join(f"column {number}" for number in range(columns))
+        path.write_text(f"text_a,text_b,preferred_text,{names}\nx,y,text_a{',text_b,-' * (columns // 2)}\n")
+        begun = process_time()
+        assert len(read_pairs(path).annotators) == 1 + columns // 2
+        return process_time() - begun
+
+    few, many = (min(seconds(columns) for _ in range(3)) for columns in (2000, 8000))
+    assert many < 9 * few
+
+
 def test_a_csv_refuses_what_it_has_no_place_for(tmp_path):
     data = read_pairs(write(tmp_path / "in.json", SECOND))
     with pytest.raises(InputError, match=r"no place for the annotator ann \(Ann\)"):
@@ -197,6 +211,7 @@ def test_what_is_wrong_is_named(tmp_path, value, message):
         ("in.jsonl", '{"annotators": {}}\n{"id": 1,\n', "in.jsonl:2: is not JSON"),
         ("in.csv", "", "in.csv: is empty"),
         ("in.csv", "text_a,text_b\n", "in.csv:1: preferred_text: there is no such column"),
+        ("in.csv", "text_a,text_b,a,b,preferred_text,b,a\n", "in.csv:1: a: two columns have that name"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y\n", "in.csv:2: has 2 cells; the header has 3"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y,z\n", "in.csv:2: preferred_text: is 'z'; a vote is one of"),
         ("in.csv", "text_a,text_b,preferred_text\n", "in.csv: there is no pair in it"),
