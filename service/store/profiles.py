@@ -91,20 +91,21 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
         raise InputError("'standing' must be true or false and 'lines' an object.", param="lines")
     if get(connection, user_id, voice).changed_at is not None:
         return False
-    lines = {name: checked_choice(name, choice) for name, choice in choices.items()}
+    lines = {name: checked_choice(name, choice, with_text=(CORRECTED, CONFIRMED)) for name, choice in choices.items()}
     instructions = check_characters(str(line.get("instructions", "")), param="instructions")
     changed_at = line.get("changed_at") if isinstance(line.get("changed_at"), float) else None
     put(connection, user_id, StoredProfile(voice, line["standing"], lines, changed_at, instructions))
     return True
 
 
-def checked_choice(name: str, value: Any) -> LineChoice:
-    """A choice from JSON. Raises InputError for an unknown state, and for a correction without its text."""
+def checked_choice(name: str, value: Any, with_text: tuple[str, ...] = (CORRECTED,)) -> LineChoice:
+    """A choice from JSON. Raises InputError for an unknown state, for a correction without its text, and for a text
+    with a state other than ``with_text``; what is stored of a confirmed line has the text that was confirmed."""
     check_id(name, param="name")
     state, text = (value.get("state"), value.get("text")) if isinstance(value, dict) else (None, None)
     if state not in STATES:
         raise InputError(f"'state' must be one of {', '.join(STATES)}.", param="state", code="invalid_state")
-    if (state == CORRECTED and text is None) or (state not in (CORRECTED, CONFIRMED) and text is not None):
+    if (state == CORRECTED and text is None) or (state not in with_text and text is not None):
         raise InputError("'text' goes with the state 'corrected', which needs it.", param="text")
     return LineChoice(state, None if text is None else check_text(text, param="text"))
 

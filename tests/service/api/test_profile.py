@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from service.store import profiles, users
+from service.store.profiles import LineChoice
+
 DAY = 86_400.0
 
 
@@ -111,6 +114,11 @@ def test_a_line_is_confirmed_corrected_struck_and_deleted(ann: Any) -> None:
     for answer in (put("emojis", state="struck"), ann("DELETE", "/v1/profile/lines/nonsense?voice=email")):
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "line_not_found")
     assert put("words", state="corrected").json()["error"]["param"] == "text"
+    for state in ("confirmed", "struck", "listed"):
+        answer = put("words", state=state, text="Keep it under 30 words.")
+        assert (answer.status_code, answer.json()["error"]["param"]) == (422, "text")
+        assert "'text' goes with the state 'corrected'" in answer.json()["error"]["message"]
+    assert line(ann, "words")["instruction"] == "Keep it under 40 words."
     assert put("words", state="loved").status_code == 422
     assert ann("DELETE", "/v1/profile?voice=email").status_code == 204
     assert line(ann, "words")["state"] == "listed"
@@ -128,6 +136,18 @@ def test_a_confirmed_line_stays_when_newer_texts_contradict_it(ann: Any) -> None
     assert kept["instruction"].startswith("Use more semicolons")
     assert line(ann, "sign_off") is None  # decayed: none of the newest ten has it
     assert line(ann, "greeting") is None
+
+
+def test_a_confirmed_line_is_restored_with_the_text_that_was_confirmed(pearl: Any, ann: Any) -> None:
+    ann("PUT", "/v1/profile/lines/semicolons?voice=email", {"state": "confirmed"})
+    (exported,) = ann.get("/v1/export").json()["profiles"]
+    text = exported["lines"]["semicolons"]["text"]
+    assert text.startswith("Use more semicolons")
+    ann("DELETE", "/v1/profile?voice=email")
+    with pearl.services.database.write() as connection:
+        owner = users.get(connection, "ann").id
+        assert profiles.restore(connection, owner, exported)
+        assert profiles.get(connection, owner, "email").lines == {"semicolons": LineChoice("confirmed", text)}
 
 
 def test_standing_instructions_reach_the_prompt_until_they_end(pearl: Any, ann: Any) -> None:
