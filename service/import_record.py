@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from pearl.texts import storable
-from service.importers.base import Found
+from service.importers.base import SourceDocument
 from service.store import imports, users
 from service.store.database import Database
 from service.store.documents import Addition, Outcome
@@ -49,10 +49,10 @@ class ImportRecord:
         self._intended: dict[str, str] = {}
         self.ids: dict[str, str] = {}
 
-    def additions(self, batch: Sequence[Found], user_ids: Mapping[str, int]) -> list[Addition]:
+    def additions(self, batch: Sequence[SourceDocument], user_ids: Mapping[str, int]) -> list[Addition]:
         return [self._addition(item, user_ids[item.user]) for item in batch]
 
-    def _addition(self, item: Found, user_id: int) -> Addition:
+    def _addition(self, item: SourceDocument, user_id: int) -> Addition:
         if item.user not in self._intended:
             self._intended[item.user] = new_id("import")
         import_id = self._intended[item.user]
@@ -66,7 +66,7 @@ class ImportRecord:
     def write(
         self,
         connection: Connection,
-        batch: Sequence[Found],
+        batch: Sequence[SourceDocument],
         outcomes: Sequence[Outcome],
         user_ids: Mapping[str, int],
     ) -> None:

@@ -15,7 +15,7 @@ from pearl.errors import InputError, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
 from service.import_record import Gone, ImportRecord
-from service.importers.base import Found, Importer, Items, LeftOut, Options, Remark
+from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.identities import Identities, Sender
 from service.store import documents, users
 from service.store.database import Database
@@ -134,9 +134,9 @@ def _one_transaction(database: Database) -> Iterator[Callable[[], AbstractContex
         yield lambda: nullcontext(connection)
 
 
-def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[Found]:
+def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[SourceDocument]:
     for item in items:
-        if isinstance(item, Found):
+        if isinstance(item, SourceDocument):
             try:
                 _check(item)
             except InputError as error:
@@ -152,7 +152,7 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[Found]:
             yield item
 
 
-def _check(item: Found) -> None:
+def _check(item: SourceDocument) -> None:
     """Here for all importers, plug-ins among them, so that nothing unusable reaches the store."""
     document = item.document
     check_id(item.user, param="user_id")
@@ -166,8 +166,8 @@ def _check(item: Found) -> None:
         check_id(document.voice, param="voice")
 
 
-def _batches(items: Iterable[Found], size: int) -> Iterator[list[Found]]:
-    batch: list[Found] = []
+def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
+    batch: list[SourceDocument] = []
     characters = 0
     try:
         for item in items:
@@ -215,7 +215,7 @@ class _Tally:
     remarks: list[str] = field(default_factory=list)
     refused: bool = False
 
-    def count(self, batch: list[Found], outcomes: list[Outcome]) -> None:
+    def count(self, batch: list[SourceDocument], outcomes: list[Outcome]) -> None:
         self.outcomes.update(outcomes)
         for item, outcome in zip(batch, outcomes, strict=True):
             if outcome is Outcome.CONFLICT:

@@ -14,7 +14,7 @@ from pearl.errors import InputError
 from pearl.history import parse_document
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import check_characters, check_id
-from service.importers.base import Found, Items, LeftOut, Options
+from service.importers.base import Items, LeftOut, Options, SourceDocument
 from service.importers.json_arrays import as_object, read_members
 from service.store import drafts, feedback, profiles, users, voices
 from service.store.voices import WHOLE_HISTORY, Voice
@@ -77,14 +77,14 @@ class ExportReader:
         except OSError as error:
             raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
 
-    def _item(self, value: Any, where: str, options: Options) -> Found | LeftOut:
+    def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
         if self.user is None:
             raise InputError("names no user; say whose it is with --user.", param="user_id", code="missing_user")
         try:
             document = parse_document(as_object(value))
         except InputError as error:
             return LeftOut.because_of(error, where)
-        return Found(self.user, document if document.voice else replace(document, voice=options.voice), where)
+        return SourceDocument(self.user, document if document.voice else replace(document, voice=options.voice), where)
 
 
 def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, Restored]:

@@ -28,7 +28,7 @@ import numpy as np
 from pearl.records import Request
 from retriever.history.lexical import BM25Index, hashed_words, words
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
-from service.importers.base import Found, Options
+from service.importers.base import Options, SourceDocument
 from service.importers.html_text import html_to_text
 from service.importers.mails import parts
 from service.importers.mbox import MboxImporter
@@ -146,7 +146,7 @@ def _reads(mail: dict[str, str], reader: Callable[[str], str]) -> bool:
             items = list(MboxImporter().read(source, Options(user="ann", me=("ann@example.org",))))
     finally:
         parts.html_to_text = usual
-    documents = [item.document for item in items if isinstance(item, Found)]
+    documents = [item.document for item in items if isinstance(item, SourceDocument)]
     if "left_out" in mail:
         return not documents
     return [(document.text, document.request) for document in documents] == [(mail["text"], mail["request"])]

@@ -20,7 +20,7 @@ NO_TEXT = "no text"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceDocument:
     """A document of a user, and where in the source it stands (``file:line`` or the like)."""
 
     user: str
@@ -80,7 +80,8 @@ class Options:
         return self.user
 
 
-Items = Generator[Found | LeftOut | Remark, None, None]  # a generator, so that one that is given up closes its files
+# a generator, so that one that is given up closes its files
+Items = Generator[SourceDocument | LeftOut | Remark, None, None]
 
 
 class Importer(Protocol):

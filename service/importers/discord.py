@@ -11,7 +11,7 @@ from pearl.errors import InputError
 from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
@@ -60,7 +60,7 @@ class DiscordImporter:
                 )
 
 
-def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[Found | LeftOut]:
+def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
     for name in names:
         try:
             with archive.open(name, options.advance) as stream:
@@ -80,7 +80,7 @@ def _csv_messages(stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
         yield row.line, row.value
 
 
-def _package_item(message: Any, options: Options, where: str) -> Found | LeftOut:
+def _package_item(message: Any, options: Options, where: str) -> SourceDocument | LeftOut:
     """The package does not say what a message answered; only a quote in it does."""
     if isinstance(message, InputError):
         return LeftOut.because_of(message, where)
@@ -91,7 +91,7 @@ def _package_item(message: Any, options: Options, where: str) -> Found | LeftOut
         return LeftOut.because_of(error, where)
 
 
-def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[Found | LeftOut]:
+def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
     me = options.identities
     if not me:
         raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
@@ -117,7 +117,9 @@ def _note_text(written: DiskIndex, message: Any) -> None:
         written.put(str(message.get("id")), split_quotes(_readable(message["content"])).own)
 
 
-def _exported_item(message: Any, written: DiskIndex, me: Identities, options: Options, where: str) -> Found | LeftOut:
+def _exported_item(
+    message: Any, written: DiskIndex, me: Identities, options: Options, where: str
+) -> SourceDocument | LeftOut:
     try:
         fields = as_object(message)
         author = as_object(fields.get("author"))
@@ -135,7 +137,7 @@ def _exported_item(message: Any, written: DiskIndex, me: Identities, options: Op
 
 def _item(
     fields: dict[str, Any], id_: str, time: str, text: str, answered: str | None, options: Options, where: str
-) -> Found | LeftOut:
+) -> SourceDocument | LeftOut:
     """``id_``, ``time`` and ``text`` are what the format calls these fields."""
     for name in (id_, time):
         if not fields.get(name):
@@ -150,7 +152,7 @@ def _item(
         request=as_request(answered) or as_request(parts.quoted),
         voice=options.voice,
     )
-    return Found(options.owner, document, where)
+    return SourceDocument(options.owner, document, where)
 
 
 def _readable(content: str) -> str:

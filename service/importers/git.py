@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.git_process import git_answer, run_git, split_at_nul
 from service.importers.identities import Identities
 from service.importers.quotes import tidy
@@ -62,7 +62,7 @@ class GitImporter:
                 item = _item(commit, me, options, where)
             except InputError as error:
                 item = LeftOut.because_of(error, where)
-            bodies += isinstance(item, Found)
+            bodies += isinstance(item, SourceDocument)
             without += isinstance(item, LeftOut) and item.reason == NO_BODY
             yield item
         if without:
@@ -81,7 +81,7 @@ class Commit:
     paths: tuple[str, ...] = ()  # what it changed, where that was asked for
 
 
-def _item(commit: Commit, me: Identities, options: Options, where: str) -> Found | LeftOut:
+def _item(commit: Commit, me: Identities, options: Options, where: str) -> SourceDocument | LeftOut:
     if not me.match(*commit.authors):
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:
@@ -104,7 +104,7 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Found
         request=as_request(request),
         voice=options.voice,
     )
-    return Found(options.owner, document, where)
+    return SourceDocument(options.owner, document, where)
 
 
 def _changes(paths: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history import parse_document, read_json_lines
 from pearl.texts import check_id
-from service.importers.base import NOT_MINE, Found, Items, LeftOut, Options, Remark
+from service.importers.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
 
 MAX_NAMED = 5
 
@@ -42,7 +42,7 @@ class JsonlImporter:
                 yield LeftOut.because_of(line.value, where)
                 continue
             try:
-                item = _found(line.value, where, options)
+                item = _document(line.value, where, options)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
                 continue
@@ -55,7 +55,7 @@ class JsonlImporter:
             yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 
 
-def _found(value: dict[str, Any], where: str, options: Options) -> Found:
+def _document(value: dict[str, Any], where: str, options: Options) -> SourceDocument:
     user = value.get("user_id")
     if user is None:
         user = options.user
@@ -68,4 +68,4 @@ def _found(value: dict[str, Any], where: str, options: Options) -> Found:
     document = parse_document(value)
     if document.voice is None:
         document = replace(document, voice=options.voice)
-    return Found(check_id(user, param="user_id"), document, where)
+    return SourceDocument(check_id(user, param="user_id"), document, where)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options, Remark
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries
 from service.importers.ids import stable_id
 from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
@@ -109,7 +109,7 @@ def _read_note(entry: FolderEntry) -> NoteFile:
     return NoteFile(path, entry.name, fields, head, body)
 
 
-def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Found | LeftOut]:
+def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[SourceDocument | LeftOut]:
     where = str(note.path)
     reason = _why_left_out(note, options)
     if reason:
@@ -129,7 +129,7 @@ def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Found
     voice = _text_field(note, "voice") or options.voice
     for number, text in enumerate(divide(blocks), start=1):
         id_ = stable_id(note.name if number == 1 else f"{note.name}#{number}")
-        yield Found(options.owner, Document(id_, text, timestamp, as_request(title), voice), where)
+        yield SourceDocument(options.owner, Document(id_, text, timestamp, as_request(title), voice), where)
 
 
 def _why_left_out(note: NoteFile, options: Options) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
@@ -94,7 +94,7 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
             archive.endings.note(_words(parts_of(box.content(span.start, span.length))).own)
 
 
-def _item(archive: _Archive, box: Box, span: Span, options: Options) -> Found | LeftOut:
+def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDocument | LeftOut:
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)
@@ -128,7 +128,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> Found | 
         request=_request(archive, envelope, words.quoted),
         voice=options.voice,
     )
-    return Found(options.owner, document, where)
+    return SourceDocument(options.owner, document, where)
 
 
 def _words(parts: list[MailPart]) -> _Words:

@@ -14,7 +14,7 @@ from pearl.history import read_json_lines
 from pearl.records import Document
 from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
 from service.importers.disk_index import DiskIndex
 from service.importers.folders import folder_entries
@@ -90,7 +90,7 @@ class Place:
     entry: Entry | InputError
 
 
-def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[Found | LeftOut]:
+def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
     """Twice through the source, because an answer may stand before what it answers."""
     with DiskIndex() as written:
         for place in source:
@@ -103,7 +103,7 @@ def _items(source: _Tables | _Dumps, me: Identities, options: Options) -> Iterat
                 yield LeftOut.because_of(error, place.where)
 
 
-def _item(place: Place, written: DiskIndex, me: Identities, options: Options) -> Found | LeftOut:
+def _item(place: Place, written: DiskIndex, me: Identities, options: Options) -> SourceDocument | LeftOut:
     entry, where = place.entry, place.where
     if isinstance(entry, InputError):
         raise entry
@@ -122,7 +122,7 @@ def _item(place: Place, written: DiskIndex, me: Identities, options: Options) ->
         request=as_request(entry.title) or as_request(answered) or as_request(parts.quoted),
         voice=options.voice,
     )
-    return Found(options.owner, document, where)
+    return SourceDocument(options.owner, document, where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.records import Document
 from service.importers.archive import Archive, open_archive
-from service.importers.base import NO_TEXT, NOT_MINE, Found, Items, LeftOut, Options
+from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import stable_id
@@ -114,7 +114,7 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
             raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
 
 
-def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[Found | LeftOut]:
+def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
     with day.archive.open(day.name, options.advance) as stream:
         for number, value in enumerate(read_array(stream), start=1):
             where = f"{day.archive.where(day.name)}:{number}"
@@ -124,7 +124,7 @@ def _read_day(day: _Day, me: Identities, options: Options) -> Iterator[Found | L
                 yield LeftOut.because_of(error, where)
 
 
-def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, where: str) -> Found | LeftOut:
+def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, where: str) -> SourceDocument | LeftOut:
     ts, text = message.get("ts"), message.get("text")
     if not isinstance(ts, str):
         raise InputError("'ts' is missing.", param="ts", code="missing_field")
@@ -146,7 +146,7 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
         request=_request(day, message, parts.quoted),
         voice=options.voice,
     )
-    return Found(options.owner, document, where)
+    return SourceDocument(options.owner, document, where)
 
 
 def _seconds(ts: str) -> float:

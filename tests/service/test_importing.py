@@ -13,7 +13,7 @@ from pearl.errors import InputError, StoreError
 from pearl.records import Document
 from pearl.templates import template_names
 from service.import_record import remove_gone
-from service.importers.base import Found, LeftOut, Options, importer_names, load_importer
+from service.importers.base import LeftOut, Options, SourceDocument, importer_names, load_importer
 from service.importing import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, run_import
 from service.store import documents, imports, users, voices
 from service.store.database import Database
@@ -45,9 +45,9 @@ class FakeImporter:
             self.closed = True
 
 
-def found(number: int, text: str | None = None, user: str = "ann", **fields) -> Found:
+def found(number: int, text: str | None = None, user: str = "ann", **fields) -> SourceDocument:
     document = Document(str(number), f"Cup {number}." if text is None else text, 1_700_000_000.0 + number, **fields)
-    return Found(user, document, f"fake:{number}")
+    return SourceDocument(user, document, f"fake:{number}")
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_what_is_left_out_is_counted_by_reason(database):
         (found(1, "half \ud83d"), "text", "invalid unicode"),
         (found(1, "x" * 1_000_001), "text", "text too large"),
         (found(1, user=" "), "user_id", "invalid id"),
-        (Found("ann", Document("", "Tea."), "fake:1"), "id", "invalid id"),
-        (Found("ann", Document("1", "Tea.", 9e9), "fake:1"), "timestamp", "future timestamp"),
+        (SourceDocument("ann", Document("", "Tea."), "fake:1"), "id", "invalid id"),
+        (SourceDocument("ann", Document("1", "Tea.", 9e9), "fake:1"), "timestamp", "future timestamp"),
         (found(1, request="a\0"), "request", "nul character"),
         (found(1, voice=""), "voice", "invalid id"),
     ],

@@ -19,7 +19,7 @@ LINES = [
 LOADED = "sorted(sys.modules.keys() & {'torch', 'transformers', 'faiss'})"
 PLUG_IN = """
 from pearl.records import Document
-from service.importers.base import Found
+from service.importers.base import SourceDocument
 
 class PostcardImporter:
     name = "postcards"
@@ -34,7 +34,8 @@ class PostcardImporter:
 
     def read(self, source, options):
         for number, line in enumerate(source.read_text().splitlines(), start=1):
-            yield Found(options.owner, Document(f"card-{number}", line, 1.0, None, options.voice), f"{source}:{number}")
+            document = Document(f"card-{number}", line, 1.0, None, options.voice)
+            yield SourceDocument(options.owner, document, f"{source}:{number}")
 """
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from pearl.records import Document
-from service.importers.base import Found, LeftOut, Options, Remark, load_importer
+from service.importers.base import LeftOut, Options, Remark, SourceDocument, load_importer
 
 
 @dataclass(frozen=True)
 class Reading:
     """What an importer made of a source."""
 
-    found: list[Found]
+    found: list[SourceDocument]
     left_out: list[LeftOut]
     remarks: list[str]
     options: Options
@@ -48,7 +48,7 @@ def read() -> Callable[..., Reading]:
         items = list(importer.read(source, options))
         assert size is None or sum(advanced) == size  # the bar ends at its end
         return Reading(
-            [item for item in items if isinstance(item, Found)],
+            [item for item in items if isinstance(item, SourceDocument)],
             [item for item in items if isinstance(item, LeftOut)],
             [item.text for item in items if isinstance(item, Remark)],
             options,
