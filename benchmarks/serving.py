@@ -24,14 +24,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import torch
-
 from benchmarks.corpus import Line, find_corpus, one_user
 from benchmarks.draft_overhead import HISTORY, QUICK_HISTORY
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from benchmarks.processes import Server, answers, mocked, moved_in, nothing_queued, of_mock, serving, wait_until
 from benchmarks.retrieval import QUICK_SHAPES, RANGED, SHAPES, saved
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, SIGNALS, read_manifest, write_manifest
+from retriever.models.graph import Arithmetic
+from retriever.models.runtime import fastest
 
 NAME = "serving"
 TITLE = "Starting, memory, and eight clients at once"
@@ -155,7 +155,7 @@ def _figures(embedded: Kept, endpoint: Kept, waited: list[float], cut_short: int
     yield over_repetitions("ready_endpoint_s", "ready, chat model at an endpoint", "s", endpoint.ready_s)
     what = "memory after the drafts"
     yield over_repetitions("memory_mib", f"{what}, embedded models", "MiB", [embedded.resident_mib], at_most=700)
-    most = 350 if torch.cpu._is_avx512_bf16_supported() else 450  # without it the same models take more
+    most = 450 if fastest() is Arithmetic.FLOAT32 else 350
     yield over_repetitions(
         "memory_endpoint_mib", f"{what}, chat model at an endpoint", "MiB", [endpoint.resident_mib], at_most=most
     )

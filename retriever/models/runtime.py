@@ -44,7 +44,7 @@ class TextModel:
     def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
         """``arithmetic`` None: what is fastest here. Raises ValueError where weights are missing."""
         self._folder = folder
-        arithmetic = arithmetic or _fastest()
+        arithmetic = arithmetic or fastest()
         try:
             model = graph(folder.config, folder.weights, arithmetic)
             self._compiled = _core().compile_model(model, "CPU", _options(arithmetic))
@@ -132,7 +132,8 @@ def _core() -> Core:
     return Core()
 
 
-def _fastest() -> Arithmetic:
+def fastest() -> Arithmetic:
+    """The arithmetic in which models run where none is named."""
     if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
         return Arithmetic.FLOAT32
     return Arithmetic.BFLOAT16 if has_tiles() else Arithmetic.BYTES

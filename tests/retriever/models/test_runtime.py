@@ -192,7 +192,7 @@ def test_without_bytes_where_there_are_tiles(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(runtime, "has_tiles", lambda tiles=tiles: tiles)
         if "BF16" not in runtime._core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             expected = Arithmetic.FLOAT32
-        assert runtime._fastest() is expected
+        assert runtime.fastest() is expected
 
 
 def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder: Path) -> None:
