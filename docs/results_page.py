@@ -144,8 +144,18 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "content",
         "Writing by its origin: all tables",
         "LAMP's validation paragraphs: models' drafts by the model, and what writers made of them, scored by the "
-        "reward model that ships. The file holds no prompts, so what detail in a prompt adds is not among them "
-        "([how the texts were made](../experiments/content.py)).",
+        "reward model that ships. The file holds no prompts; what detail in a prompt adds is measured with "
+        "[prompts made by rule](content-prompts.md).",
+        content_tables,
+        None,
+    ),
+    (
+        "content-prompts",
+        "A short prompt against a detailed one: all tables",
+        "SmolLM2-135M writes each of LAMP's validation paragraphs from its content words: the first 30 for a short "
+        "prompt, all of them for a detailed one, beside what writers made of the paragraph ([how the texts were "
+        "made](../experiments/content.py)). Detail adds no more than chance, and the reward model that ships gives this "
+        "model's prose, which often makes little sense, more than the writers': it judges style and not sense.",
         content_tables,
         None,
     ),
