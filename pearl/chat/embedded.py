@@ -114,7 +114,7 @@ class EmbeddedChatModel:
     def _writer(self) -> Iterator[Writer]:
         """One that nobody else generates with; made when all others are busy. After an error it is not used again:
         what it remembers may be half of a batch."""
-        from pearl.chat.llama import Writer
+        from pearl.chat.llama import Writer, give_back_memory
 
         try:
             writer = self._idle.get_nowait()
@@ -122,6 +122,7 @@ class EmbeddedChatModel:
             writer = Writer(_llama(self._path, self._copies))
         yield writer
         self._idle.put(writer)
+        give_back_memory()
 
     def _chunks(
         self, writer: Writer, messages: list[Message], decoding: Decoding, left: threading.Event

@@ -7,9 +7,11 @@ keys and values, D = E / A, V words.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,7 @@ class Llama:
         }
         self.compiled = Core().compile_model(graph.model(), "CPU", options)
         Writer(self).read([0])  # it lays its weights out as it multiplies them, in a second that no request waits for
+        give_back_memory()
 
 
 class Writer:
@@ -233,6 +236,13 @@ def _rows(packed: tuple[Node, Node, Node | None], places: Node) -> Node:
 
 def _integers(values: Any) -> Node:
     return ops.constant(np.asarray(values, np.int32))
+
+
+def give_back_memory() -> None:
+    """Return what is free to the system, where the C library is glibc: by itself it keeps 60 to 110 MiB after an answer
+    to a prompt of 2,000 tokens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def check_processor(cpu_info: Path = CPU_INFO) -> None:
