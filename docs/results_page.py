@@ -154,8 +154,8 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "A short prompt against a detailed one: all tables",
         "SmolLM2-135M writes each of LAMP's validation paragraphs from its content words: the first 30 for a short "
         "prompt, all of them for a detailed one, beside what writers made of the paragraph ([how the texts were "
-        "made](../experiments/content.py)). Detail adds no more than chance, and the reward model that ships gives this "
-        "model's prose, which often makes little sense, more than the writers': it judges style and not sense.",
+        "made](../experiments/content.py)). Detail adds no more than chance, and the reward model that ships gives "
+        "this model's prose, which often makes little sense, more than the writers': it judges style and not sense.",
         content_tables,
         None,
     ),
