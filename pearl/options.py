@@ -90,13 +90,14 @@ def known(option: str, name: str, among: Iterable[str]) -> str:
     return name
 
 
-def write_json(target: str, value: Any) -> None:
-    """One JSON document and a line break, whole or not at all. Raises InputError when the file cannot be written."""
+def write_json(target: str, value: Any, *, private: bool = False) -> None:
+    """One JSON document and a line break, whole or not at all; only the owner may read a ``private`` file. Raises
+    InputError when it cannot be written."""
     text = _laid_out(_encodable(value))
     if target == "-":
         typer.echo(text)
         return
-    with writing(f"--json {target}"), opened(Path(target)) as file:
+    with writing(f"--json {target}"), opened(Path(target), private=private) as file:
         file.write(f"{text}\n".encode())
 
 

@@ -63,7 +63,7 @@ def create(
                 key = keys.create_for_service(connection, tuple(grant), all_users=grant_all, terms=terms)
         try:
             if json:
-                write_json(json, {"key": key})
+                write_json(json, {"key": key}, private=True)
             else:
                 typer.echo(key)
         except BaseException:  # a key that nobody was shown must not stay

@@ -49,6 +49,7 @@ def test_as_json_it_is_exactly_the_key(command: Any, own_home: Path, tmp_path: P
     quiet = command("keys", "create", "--user", "ada", "--json", tmp_path / "key.json")
     assert (quiet.status, quiet.out) == (0, "")
     assert identify(own_home, json.loads((tmp_path / "key.json").read_text())["key"]) == "ada"
+    assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_service_key(command: Any, own_home: Path) -> None:
