@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 absent: dict[str, Any] = sys.modules
 # to OpenVINO as if they were not installed; it needs them for nothing
 for module in ("openvino_telemetry", "openvino.tools.ovc"):
@@ -17,4 +19,9 @@ from openvino import Core, Model, PartialShape, Tensor, Type  # noqa: E402
 from openvino import opset15 as ops  # noqa: E402
 from openvino.op.util import Variable, VariableInfo  # noqa: E402
 
-__all__ = ["Core", "Model", "PartialShape", "Tensor", "Type", "Variable", "VariableInfo", "ops"]
+__all__ = ["Core", "Model", "PartialShape", "Tensor", "Type", "Variable", "VariableInfo", "integers", "ops"]
+
+
+def integers(values: Any) -> Any:
+    """A constant, of 32 bits: places, sizes and axes."""
+    return ops.constant(np.asarray(values, np.int32))

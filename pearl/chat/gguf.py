@@ -1,4 +1,4 @@
-"""GGUF, llama.cpp's files: fields about a model and its tokenizer, and tensors packed in blocks of a few bits.
+"""A Llama in GGUF, llama.cpp's files: fields about it and its tokenizer, and tensors packed in blocks of a few bits.
 
 Why not the library ``gguf``: it gives a million arrays a slice of the file each, and takes seven seconds for what takes
 a fifth of one here; the embedded model is to be ready in five.
@@ -25,6 +25,7 @@ BLOCK = 32  # values that share a scale
 KINDS: dict[int, Kind] = {0: "F32", 3: "Q4_1", 8: "Q8_0"}
 STRING, LIST = 8, 9
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+HEADS = {"attn_q": "llama.attention.head_count", "attn_k": "llama.attention.head_count_kv"}  # matrices that rotate
 BYTES_OF_A_BLOCK = {"F32": 4 * BLOCK, "Q4_1": 2 + 2 + BLOCK // 2, "Q8_0": 2 + BLOCK}
 
 
@@ -46,10 +47,6 @@ class Blocks:
         if self.offsets is not None:
             values += self.offsets
         return values.reshape(len(values), -1)
-
-    def rows(self, order: NDArray[np.int64]) -> Blocks:
-        offsets = None if self.offsets is None else self.offsets[order]
-        return Blocks(self.codes[order], self.scales[order], offsets)
 
     @staticmethod
     def joined(parts: Sequence[Blocks]) -> Blocks:
@@ -94,7 +91,7 @@ class GgufFile:
         """A packed matrix. Raises LookupError where there is none of that name."""
         tensor = self.tensors[name]
         rows, columns = tensor.shape
-        data = self._bytes(tensor).reshape(rows, columns // BLOCK, -1)
+        data = self._rows(name).reshape(rows, columns // BLOCK, -1)
         scales, offsets = (data[:, :, at : at + 2].copy().view(np.float16).astype(np.float32) for at in (0, 2))
         if tensor.kind == "Q8_0":
             return Blocks(data[:, :, 2:].view(np.int8), scales, None)
@@ -104,11 +101,20 @@ class GgufFile:
         """A tensor's numbers in its shape. Raises LookupError where there is none of that name."""
         tensor = self.tensors[name]
         if tensor.kind == "F32":
-            return self._bytes(tensor).view(np.float32).reshape(tensor.shape)
+            return self._rows(name).view(np.float32).reshape(tensor.shape)
         return self.blocks(name).values()
 
-    def _bytes(self, tensor: _Tensor) -> NDArray[np.uint8]:
-        return np.frombuffer(self._data, np.uint8, self._size(tensor), self._begin + tensor.place)
+    def _rows(self, name: str) -> NDArray[np.uint8]:
+        """(rows, bytes of each). Of a head that rotates the file has the rows of both halves in turn; here the second
+        half follows the first, as in other libraries."""
+        tensor = self.tensors[name]
+        rows = np.frombuffer(self._data, np.uint8, self._size(tensor), self._begin + tensor.place)
+        rows = rows.reshape(tensor.shape[0], -1)
+        field = HEADS.get(name.split(".")[-2])
+        if field is None:
+            return rows
+        order = np.arange(len(rows)).reshape(self.fields[field], -1, 2).swapaxes(1, 2)
+        return rows[order.ravel()]
 
     @staticmethod
     def _size(tensor: _Tensor) -> int:

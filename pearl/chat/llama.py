@@ -21,7 +21,7 @@ import numpy as np
 from pearl.chat.gguf import Blocks, Floats, GgufFile
 from pearl.chat.sampling import Sampler
 from pearl.errors import ChatError
-from pearl.silent_openvino import Core, Model, PartialShape, Tensor, Type, Variable, VariableInfo, ops
+from pearl.silent_openvino import Core, Model, PartialShape, Tensor, Type, Variable, VariableInfo, integers, ops
 
 Node = Any
 READ_AT_ONCE = 128  # tokens of a prompt: between them an answer that nobody waits for ends
@@ -124,7 +124,7 @@ class _Graph:
         turn = self._turn()
         for layer in range(self._layers):
             states = self._layer(f"blk.{layer}", states, turn)
-        last = ops.gather(self._normed(states, "output_norm"), _integers([-1]), _integers(1))
+        last = ops.gather(self._normed(states, "output_norm"), integers([-1]), integers(1))
         logits = ops.matmul(last, _matrix(words), False, True)
         return Model([logits.output(0)], self._kept, [self._tokens, self._places, self._beam], "llama")
 
@@ -132,9 +132,9 @@ class _Graph:
         heads, key_heads, size = self._heads, self._key_heads, self._size
         normed = self._normed(states, f"{name}.attn_norm")
         together = self._linear(normed, *(f"{name}.attn_{part}" for part in "qkv"))
-        parts = ops.variadic_split(together, _integers(2), _integers([heads * size, key_heads * size, -1])).outputs()
+        parts = ops.variadic_split(together, integers(2), integers([heads * size, key_heads * size, -1])).outputs()
         query, key, value = (
-            ops.transpose(ops.reshape(part, _integers([0, 0, count, size]), True), _integers([0, 2, 1, 3]))
+            ops.transpose(ops.reshape(part, integers([0, 0, count, size]), True), integers([0, 2, 1, 3]))
             for part, count in zip(parts, (heads, key_heads, key_heads), strict=True)
         )  # (1, A, T, D), and (1, K, T, D) twice
         keys = self._remembered(turn(key), f"{name}.keys")  # (1, K, P + T, D)
@@ -142,7 +142,7 @@ class _Graph:
         seen = ops.scaled_dot_product_attention(
             turn(query), self._repeated(keys), self._repeated(values), causal=True
         )  # the last token looks at all, the one before it at all but the last, and so on
-        seen = ops.reshape(ops.transpose(seen, _integers([0, 2, 1, 3])), _integers([0, 0, heads * size]), True)
+        seen = ops.reshape(ops.transpose(seen, integers([0, 2, 1, 3])), integers([0, 0, heads * size]), True)
         states = ops.add(states, self._linear(seen, f"{name}.attn_output"))
         normed = self._normed(states, f"{name}.ffn_norm")
         gate, up = (self._linear(normed, f"{name}.ffn_{part}") for part in ("gate", "up"))
@@ -150,20 +150,12 @@ class _Graph:
 
     def _linear(self, values: Node, *names: str) -> Node:
         """The products with matrices of the same input, side by side."""
-        blocks = Blocks.joined([self._rotating_apart(name) for name in names])
+        blocks = Blocks.joined([self._file.blocks(f"{name}.weight") for name in names])
         return ops.matmul(values, _matrix(_packed(blocks)), False, True)
-
-    def _rotating_apart(self, name: str) -> Blocks:
-        """A matrix. GGUF has the two halves of a head that rotate together side by side, the graph apart."""
-        blocks = self._file.blocks(f"{name}.weight")
-        heads = {"attn_q": self._heads, "attn_k": self._key_heads}.get(name.rpartition(".")[2])
-        if heads is None:
-            return blocks
-        return blocks.rows(np.arange(len(blocks.codes)).reshape(heads, -1, 2).swapaxes(1, 2).ravel())
 
     def _normed(self, states: Node, name: str) -> Node:
         """Divided by the root of the mean square."""
-        mean = ops.reduce_mean(ops.multiply(states, states), _integers([-1]), True)
+        mean = ops.reduce_mean(ops.multiply(states, states), integers([-1]), True)
         even = ops.divide(states, ops.sqrt(ops.add(mean, ops.constant(self._epsilon))))
         return ops.multiply(even, ops.constant(self._file.values(f"{name}.weight")))
 
@@ -171,12 +163,12 @@ class _Graph:
         """A function that turns (1, heads, T, D) by the tokens' places (RoPE)."""
         half = self._size // 2
         speeds = (self._base ** (-np.arange(half) / half)).astype(np.float32)
-        angles = ops.multiply(ops.unsqueeze(ops.convert(self._places, "f32"), _integers(1)), ops.constant(speeds[None]))
-        angles = ops.unsqueeze(ops.concat([angles, angles], 1), _integers([0, 1]))  # (1, 1, T, D)
+        angles = ops.multiply(ops.unsqueeze(ops.convert(self._places, "f32"), integers(1)), ops.constant(speeds[None]))
+        angles = ops.unsqueeze(ops.concat([angles, angles], 1), integers([0, 1]))  # (1, 1, T, D)
         cosines, sines = ops.cos(angles), ops.sin(angles)
 
         def turned(heads: Node) -> Node:
-            first, second = ops.variadic_split(heads, _integers(3), _integers([half, -1])).outputs()
+            first, second = ops.variadic_split(heads, integers(3), integers([half, -1])).outputs()
             crossed = ops.concat([ops.multiply(second, ops.constant(np.float32(-1))), first], -1)
             return ops.add(ops.multiply(heads, cosines), ops.multiply(crossed, sines))
 
@@ -188,10 +180,10 @@ class _Graph:
         info.variable_id, info.data_type = name, Type.f32
         info.data_shape = PartialShape([-1, self._key_heads, -1, self._size])
         variable = Variable(info)
-        batch = ops.gather(ops.shape_of(self._tokens, "i32"), _integers([0]), _integers(0))
-        shape = ops.concat([batch, _integers([self._key_heads, 0, self._size])], 0)
+        batch = ops.gather(ops.shape_of(self._tokens, "i32"), integers([0]), integers(0))
+        shape = ops.concat([batch, integers([self._key_heads, 0, self._size])], 0)
         nothing = ops.broadcast(ops.constant(np.float32(0)), shape)
-        before = ops.gather(ops.read_value(nothing, variable), self._beam, _integers(0))
+        before = ops.gather(ops.read_value(nothing, variable), self._beam, integers(0))
         both = ops.concat([before, new], 2)
         self._kept.append(ops.assign(both, variable))
         return both
@@ -199,10 +191,10 @@ class _Graph:
     def _repeated(self, heads: Node) -> Node:
         """(1, A, P + T, D): each head of keys or values stands for several of queries."""
         shape = ops.shape_of(heads, "i32")
-        before, after = (ops.gather(shape, _integers(places), _integers(0)) for places in ([0, 1], [2, 3]))
-        wanted = ops.concat([before, _integers([self._heads // self._key_heads]), after], 0)
-        copies = ops.broadcast(ops.unsqueeze(heads, _integers(2)), wanted, broadcast_spec="BIDIRECTIONAL")
-        return ops.reshape(copies, _integers([0, self._heads, -1, self._size]), True)
+        before, after = (ops.gather(shape, integers(places), integers(0)) for places in ([0, 1], [2, 3]))
+        wanted = ops.concat([before, integers([self._heads // self._key_heads]), after], 0)
+        copies = ops.broadcast(ops.unsqueeze(heads, integers(2)), wanted, broadcast_spec="BIDIRECTIONAL")
+        return ops.reshape(copies, integers([0, self._heads, -1, self._size]), True)
 
 
 def _packed(blocks: Blocks) -> tuple[Node, Node, Node | None]:
@@ -223,19 +215,15 @@ def _matrix(packed: tuple[Node, Node, Node | None]) -> Node:
     values = ops.convert(codes, "f32")
     if zeros is not None:
         values = ops.subtract(values, zeros)
-    return ops.reshape(ops.multiply(values, scales), _integers([rows, groups * size]), False)
+    return ops.reshape(ops.multiply(values, scales), integers([rows, groups * size]), False)
 
 
 def _rows(packed: tuple[Node, Node, Node | None], places: Node) -> Node:
     """(1, T, columns): rows of a matrix without offsets"""
     codes, scales, _ = packed
-    values, scales = (ops.gather(part, places, _integers(0)) for part in (codes, scales))  # (1, T, groups, 32 or 1)
+    values, scales = (ops.gather(part, places, integers(0)) for part in (codes, scales))  # (1, T, groups, 32 or 1)
     _, groups, size = codes.get_output_shape(0)
-    return ops.reshape(ops.multiply(ops.convert(values, "f32"), scales), _integers([0, 0, groups * size]), True)
-
-
-def _integers(values: Any) -> Node:
-    return ops.constant(np.asarray(values, np.int32))
+    return ops.reshape(ops.multiply(ops.convert(values, "f32"), scales), integers([0, 0, groups * size]), True)
 
 
 def give_back_memory() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.silent_openvino import Model, ops
+from pearl.silent_openvino import Model, integers, ops
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.quantized import MappedWeights, packed
 
@@ -98,22 +98,22 @@ def pair_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Ar
     of each of two texts that are read together."""
     encoder = _Encoder(config, weights, arithmetic)
     hidden = encoder.hidden()
-    means = [_mean(hidden, ops.convert(ops.equal(encoder.places, _integers(text)), "f32")) for text in (1, 2)]
+    means = [_mean(hidden, ops.convert(ops.equal(encoder.places, integers(text)), "f32")) for text in (1, 2)]
     return Model([ops.concat(means, 1)], [encoder.tokens])
 
 
 def _mean(hidden: Node, mask: Node) -> Node:
     """(B, T, E) and (B, T) to (B, E): the mean over the tokens that the mask leaves."""
-    mask = ops.unsqueeze(mask, _integers(-1))  # (B, T, 1)
-    total = ops.reduce_sum(ops.multiply(hidden, mask), _integers(1))
-    return ops.divide(total, ops.reduce_sum(mask, _integers(1)))
+    mask = ops.unsqueeze(mask, integers(-1))  # (B, T, 1)
+    total = ops.reduce_sum(ops.multiply(hidden, mask), integers(1))
+    return ops.divide(total, ops.reduce_sum(mask, integers(1)))
 
 
 def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
     """(B, 3, T) ids, types and mask to (B, labels): what a classifier makes of the first token."""
     encoder = _Encoder(config, weights, arithmetic)
     inner, outer = encoder.names.head
-    first = ops.squeeze(encoder.first(), _integers(1))  # (B, E)
+    first = ops.squeeze(encoder.first(), integers(1))  # (B, E)
     return Model([encoder.linear(ops.tanh(encoder.linear(first, inner)), outer)], [encoder.tokens])
 
 
@@ -122,9 +122,9 @@ class _Encoder:
         kind = config["model_type"]
         self.names = NAMES[kind]
         self.tokens = ops.parameter([-1, 3, -1], np.int32)
-        self._ids, self._types = (ops.gather(self.tokens, _integers(row), _integers(1)) for row in (0, 1))  # (B, T)
-        self.places = ops.gather(self.tokens, _integers(2), _integers(1))  # (B, T), 0 behind the end
-        self.mask = ops.convert(ops.minimum(self.places, _integers(1)), "f32")
+        self._ids, self._types = (ops.gather(self.tokens, integers(row), integers(1)) for row in (0, 1))  # (B, T)
+        self.places = ops.gather(self.tokens, integers(2), integers(1))  # (B, T), 0 behind the end
+        self.mask = ops.convert(ops.minimum(self.places, integers(1)), "f32")
         self._config = config
         self._layers: int = config["num_hidden_layers"]
         self._first = FIRST_POSITION[kind]
@@ -150,19 +150,19 @@ class _Encoder:
         hidden, mask = self._embedded(), self._attention_mask()
         for layer in range(self._layers - 1):
             hidden = self._layer(layer, hidden, hidden, mask)
-        first = ops.gather(hidden, _integers([0]), _integers(1))
-        return self._layer(self._layers - 1, first, hidden, ops.gather(mask, _integers([0]), _integers(2)))
+        first = ops.gather(hidden, integers([0]), integers(1))
+        return self._layer(self._layers - 1, first, hidden, ops.gather(mask, integers([0]), integers(2)))
 
     def _layer(self, layer: int, looking: Node, hidden: Node, mask: Node) -> Node:
         """One layer's output for the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
         width, heads, names = self._config["hidden_size"], self._config["num_attention_heads"], self.names
         at = f"{self._prefix}encoder.layer.{layer}."
         query, key, value = (
-            _turned(ops.reshape(self.linear(tokens, at + name), _integers([0, 0, heads, width // heads]), True))
+            _turned(ops.reshape(self.linear(tokens, at + name), integers([0, 0, heads, width // heads]), True))
             for tokens, name in zip((looking, hidden, hidden), names.attention, strict=True)
         )  # (B, A, L, D), and (B, A, T, D) twice
         seen = ops.reshape(
-            _turned(ops.scaled_dot_product_attention(query, key, value, mask)), _integers([0, 0, width]), True
+            _turned(ops.scaled_dot_product_attention(query, key, value, mask)), integers([0, 0, width]), True
         )
         looking = self._norm(ops.add(self.linear(seen, at + names.attended), looking), at + names.attended_norm)
         inner = ops.gelu(self.linear(looking, at + "intermediate.dense"), "erf")
@@ -191,7 +191,7 @@ class _Encoder:
         return not (rows % WHOLE or columns % WHOLE)
 
     def _norm(self, values: Node, name: str) -> Node:
-        even = ops.mvn(values, _integers([-1]), True, self._config["layer_norm_eps"], "inside_sqrt")
+        even = ops.mvn(values, integers([-1]), True, self._config["layer_norm_eps"], "inside_sqrt")
         weight, bias = (_constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
         return ops.add(ops.multiply(even, weight), bias)
 
@@ -211,29 +211,29 @@ class _Encoder:
         table, scale = self._weights[name], self._weights.scale_of(name)
         if scale is None and len(table) > LARGE_TABLE:
             table, scale = packed(table)
-        rows = ops.gather(_constant(table), places, _integers(0))
+        rows = ops.gather(_constant(table), places, integers(0))
         if scale is None:
             return rows
-        return ops.multiply(ops.convert(rows, "f32"), ops.gather(_constant(scale), places, _integers(0)))
+        return ops.multiply(ops.convert(rows, "f32"), ops.gather(_constant(scale), places, integers(0)))
 
     def _range(self, first: int) -> Node:
         """(1, T), counted from ``first``"""
-        length = ops.gather(ops.shape_of(self.tokens, "i32"), _integers(2), _integers(0))
-        until = ops.add(length, _integers(first))
-        return ops.unsqueeze(ops.range(_integers(first), until, _integers(1), "i32"), _integers(0))
+        length = ops.gather(ops.shape_of(self.tokens, "i32"), integers(2), integers(0))
+        until = ops.add(length, integers(first))
+        return ops.unsqueeze(ops.range(integers(first), until, integers(1), "i32"), integers(0))
 
     def _attention_mask(self) -> Node:
         """(B, 1, 1, T), with MPNet's distances (B, A, T, T); added to attention scores"""
         masked = ops.multiply(ops.subtract(_constant(np.float32(1)), self.mask), _constant(np.float32(MASKED)))
-        mask = ops.unsqueeze(masked, _integers([1, 2]))
+        mask = ops.unsqueeze(masked, integers([1, 2]))
         table = f"{self._prefix}encoder.relative_attention_bias.weight"
         if table not in self._weights:
             return mask
         place = self._range(0)
-        apart = ops.subtract(ops.unsqueeze(place, _integers(-2)), ops.unsqueeze(place, _integers(-1)))  # (1, T, T)
+        apart = ops.subtract(ops.unsqueeze(place, integers(-2)), ops.unsqueeze(place, integers(-1)))  # (1, T, T)
         longest = self._config["max_position_embeddings"]
-        buckets = ops.gather(_integers(_buckets(longest)), ops.add(apart, _integers(longest - 1)), _integers(0))
-        bias = ops.transpose(self._rows(table, buckets), _integers([0, 3, 1, 2]))
+        buckets = ops.gather(integers(_buckets(longest)), ops.add(apart, integers(longest - 1)), integers(0))
+        bias = ops.transpose(self._rows(table, buckets), integers([0, 3, 1, 2]))
         return ops.add(bias, mask)
 
 
@@ -271,11 +271,7 @@ def _middle(seen: Floats) -> Floats:
 
 def _turned(values: Node) -> Node:
     """(B, T, A, D) to (B, A, T, D), or back"""
-    return ops.transpose(values, _integers([0, 2, 1, 3]))
-
-
-def _integers(values: Any) -> Node:
-    return ops.constant(np.asarray(values, np.int32))
+    return ops.transpose(values, integers([0, 2, 1, 3]))
 
 
 def _constant(values: Any) -> Node:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from pearl.chat.embedded import REINSTALL
 from pearl.chat.gguf import GgufFile
@@ -44,8 +43,7 @@ def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
             f"{file} cannot be read ({error}); install it again: {REINSTALL}", param="aux", code="model_not_found"
         ) from error
     model = _model(gguf.fields, dtype)
-    heads = {"attn_q": model.config.num_attention_heads, "attn_k": model.config.num_key_value_heads}
-    weights = {_name(name): _weight(gguf, name, heads).to(dtype) for name in gguf.tensors}
+    weights = {_name(name): torch.from_numpy(gguf.values(name).copy()).to(dtype) for name in gguf.tensors}
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     model.load_state_dict(weights, assign=True)
     model.tie_weights()
@@ -85,15 +83,6 @@ def _name(name: str) -> str:
     *block, part, kind = name.split(".")
     layer = f"model.layers.{block[1]}." if block else ""
     return f"{layer}{NAMES[part]}.{kind}"
-
-
-def _weight(gguf: GgufFile, name: str, heads: Mapping[str, int]) -> Tensor:
-    """The numbers of a tensor. GGUF has the two halves that rotate together side by side, transformers apart."""
-    weight = torch.from_numpy(gguf.values(name).copy())  # (rows, columns)
-    count = heads.get(name.split(".")[-2])
-    if count is None:
-        return weight
-    return weight.reshape(count, -1, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
 
 
 def _tokenizer(fields: Mapping[str, Any]) -> Any:
