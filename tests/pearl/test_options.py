@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import resource
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -29,16 +28,11 @@ def test_where_nothing_can_be_written(tmp_path):
             check_writable("--json", target)
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_one_before(tmp_path):
+def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):
     target = tmp_path / "r.json"
     write_json(str(target), {"n": 1})
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
-        with pytest.raises(InputError, match=r"r\.json: File too large"):
-            write_json(str(target), {"n": "2" * 1000})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with files_of_at_most(100), pytest.raises(InputError, match=r"r\.json: File too large"):
+        write_json(str(target), {"n": "2" * 1000})
     assert json.loads(target.read_text()) == {"n": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 

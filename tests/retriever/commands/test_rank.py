@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import stat
 import threading
 from collections.abc import Callable
@@ -156,15 +155,11 @@ def test_a_link_and_the_permissions_of_its_file_stay(rank, write_lines, tmp_path
     assert stat.S_IMODE((tmp_path / "out.jsonl").stat().st_mode) == 0o600
 
 
-def test_an_output_that_cannot_be_finished_leaves_the_one_before(rank, write_lines, tmp_path):
+def test_an_output_that_cannot_be_finished_leaves_the_one_before(rank, write_lines, files_of_at_most, tmp_path):
     (tmp_path / "out.jsonl").write_text("before")
     source = write_lines(LINES * 20)
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
-    try:
+    with files_of_at_most(100):
         run = rank(model="bm25", input=source, output=tmp_path / "out.jsonl")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert (run.status, run.err) == (2, f"pearl: --output {tmp_path / 'out.jsonl'}: File too large\n")
     assert (tmp_path / "out.jsonl").read_text() == "before"
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out.jsonl"]

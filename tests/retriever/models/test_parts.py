@@ -6,15 +6,13 @@ import errno
 import hashlib
 import io
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,19 +139,10 @@ class Usage:
     free: int
 
 
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """Writing more fails, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.parametrize("size", [1_000, 150_000])
-def test_a_full_disk_leaves_nothing_half_written(size: int, weights: PartedWeights, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_nothing_half_written(
+    size: int, weights: PartedWeights, files_of_at_most: Any, tmp_path: Path
+) -> None:
     with files_of_at_most(size), pytest.raises(PearlError) as caught:
         weights.unpacked(tmp_path)
     assert (caught.value.code, caught.value.exit_status) == ("disk_full", 1)

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +19,6 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def identify(home: Path, key: str, acting_for: str | None = None) -> str:
     with open_database(load_settings(home=home)) as database, database.read() as connection:
         return keys.identify(connection, key, acting_for).user.name
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """A full disk, as near as a process can bring one about."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_users_key(command: Any, own_home: Path) -> None:
@@ -139,7 +125,12 @@ def test_a_key_that_cannot_be_written_down_is_not_made(command: Any) -> None:
 
 @pytest.mark.parametrize("json_options", [(), ("--json", "-"), ("--json", "key.json")])
 def test_a_key_is_shown_only_when_it_is_stored(
-    command: Any, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, json_options: tuple[str, ...]
+    command: Any,
+    own_home: Path,
+    files_of_at_most: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    json_options: tuple[str, ...],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"user-{number}" for number in range(1500)]
