@@ -35,6 +35,15 @@ def test_pairs_in_both_orders_and_scored_texts(chats):
     assert ran.json["conversations"] == 7
 
 
+def test_two_versions_of_a_paragraph_with_different_scores_are_a_pair(chats):
+    draft = "The tide went out over the flat grey stones and nobody was there to see it go"
+    versions = [{"paragraph": draft, "score": 4.0}, {"paragraph": draft.replace("flat ", ""), "score": 7.0}]
+    ran, turns = chats("--variant", "P", records=[*versions, {"paragraph": "A kettle sang", "score": 9.0}])
+    assert ran.json["records"] == {"not of the variant": 3, "pairs": 1}
+    assert [answer for _, _, answer in turns] == ['{"preference": "1"}', '{"preference": "2"}']
+    assert turns[0][1].index("over the grey") < turns[0][1].index("over the flat")
+
+
 def test_reasons_in_the_question_or_before_the_verdict(chats):
     _, shown = chats("--variant", "P", "--rationale", "input")
     assert len(shown) == 3, "reasons name the texts by their places"

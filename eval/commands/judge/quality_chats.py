@@ -28,6 +28,7 @@ RATIONALES = {
 VARIANTS = ("P", "R", "PR")
 
 EXAMPLES = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
+Two versions of a paragraph with different scores are a pair, too.
 With --rationale a record needs "rationale", the reasons that somebody gave for its label:
 
 \b
@@ -51,11 +52,16 @@ def quality_chats(
 ) -> Report:
     """Write the conversations that `pearl train chat` makes a judge of writing quality from."""
     from eval.asking.json_lines import write_lines
-    from retriever.reward.records import read_quality
+    from retriever.reward.originals import preferred_versions
+    from retriever.reward.records import QualityPair, ScoredParagraph, read_quality
 
     known("variant", variant, VARIANTS)
     known("rationale", rationale, RATIONALES)
     records = [record for path in data for record in read_quality(path)]
+    if "P" in variant and rationale == NONE:  # nobody gave reasons for these
+        scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]
+        place = {record.text: record.line for record in scored}
+        records += [QualityPair(place[better], better, worse, 1) for better, worse in preferred_versions(scored)]
     counts: Counter[str] = Counter()
     chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
     if not chats:
