@@ -9,8 +9,8 @@ from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id
 from service.commands.common import open_database, read_text
+from service.store import drafts, users
 from service.store import feedback as store
-from service.store import users
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -44,7 +44,8 @@ def feedback(
     check_id(id, param="id")
     sent = None if edited is None else read_text("--edited", edited)
     with open_database(load_settings()) as database, database.write() as connection:
-        recorded = store.add(connection, users.chosen(connection, user).id, id, outcomes[0], sent)
+        owner = drafts.owner(connection, id) if user is None else users.get(connection, user).id
+        recorded = store.add(connection, owner, id, outcomes[0], sent)
     if json:
         from service.api.feedback import feedback_body
 

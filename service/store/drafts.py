@@ -137,8 +137,20 @@ def get(connection: Connection, user_id: int, draft_id: str) -> StoredDraft:
     """One draft of the user. Raises NotFound, also if the draft is someone else's."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
     if row is None:
-        raise NotFound(f"There is no draft '{draft_id}' of yours.", param="draft_id", code="draft_not_found")
+        raise _not_there(draft_id)
     return _stored(row)
+
+
+def owner(connection: Connection, draft_id: str) -> int:
+    """The row id of the user whose draft this is. Raises NotFound."""
+    user_id = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))
+    if user_id is None:
+        raise _not_there(draft_id)
+    return int(user_id)
+
+
+def _not_there(draft_id: str) -> NotFound:
+    return NotFound(f"There is no draft '{draft_id}' of yours.", param="draft_id", code="draft_not_found")
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:

@@ -81,7 +81,15 @@ def test_the_draft_of_another_user_is_not_there(command: Any, draft: Any) -> Non
     ran = command("feedback", id, "--accepted", "--user", "ben")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err == f"pearl: There is no draft '{id}' of yours.\n"
-    assert "name one with --user" in command("feedback", id, "--accepted").err
+
+
+def test_among_several_users_the_draft_says_whose_it_is(command: Any, draft: Any) -> None:
+    id = draft()
+    assert command("keys", "create", "--user", "ben").status == 0
+    ran = command("feedback", id, "--accepted")  # as `pearl draft` says it
+    assert (ran.status, ran.err) == (0, f"Recorded: accepted. The text is in the history as {id}.\n")
+    assert command("documents", "show", id, "--user", "ann").status == 0
+    assert command("feedback", "draft_0", "--accepted").err == "pearl: There is no draft 'draft_0' of yours.\n"
 
 
 @pytest.mark.parametrize(
