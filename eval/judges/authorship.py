@@ -28,7 +28,7 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRoun
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
-from eval.report.tables import NOTHING, Json, Table, checks_table, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, shown
 from pearl.chat.base import Decoding, Message
 from pearl.errors import InputError
 from pearl.options import known
@@ -434,11 +434,9 @@ def tables(result: Json) -> Iterator[Table]:
         ("takes the longer draft", shown(result["prefers_longer"], 3), "0.5 where length does not matter"),
     )
     yield Table("What the judge is worth.", ("figure", "value", "reading"), worth)
-    baselines = tuple(
-        (row["name"], *(f"{row[name]:.3f}" for name in outcomes), shown(row["same_as_judge"], 3), row["description"])
-        for row in result["baselines"]
-    )
-    yield Table("Rules that need no judge.", ("rule", "P", "B", "T", "same as the judge", "what"), baselines)
+    rules: Columns = {"rule": "name", "P": "proposed", "B": "baseline", "T": "tie"}
+    rules |= {"same as the judge": "same_as_judge", "what": "description"}
+    yield Table.of("Rules that need no judge.", result["baselines"], rules)
     yield from self_preference_tables(result["self_preference"])
     yield from checks_table(result["preflight"])
 

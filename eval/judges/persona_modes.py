@@ -4,7 +4,7 @@ items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from eval.asking.verdict import Failed, Given, certainty_of, is_correct
 from eval.judges.judge import Judgement, Judgements, grouped, verdict_counts
 from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, figure, shown
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Floats
@@ -151,21 +151,18 @@ def ablation_tables(result: Json) -> Iterator[Table]:
         f"What the judge makes of less: {ablations['items']:,} items, the same orders and runs; 95% intervals by "
         f"bootstrap over {ablations['personas']:,} personas."
     )
-    who: dict[str, Callable[[Json], str]] = {
-        "told": lambda row: row["told"],
-        "judgements": lambda row: f"{row['n']:,}",
-    }
-    modes = who | {
+    who: Columns = {"told": "told", "judgements": "n"}
+    modes: Columns = who | {
         "accuracy": lambda row: _share(row["accuracy"]),
         "with an answer only": lambda row: _share(row["accuracies"]["invalid_dropped"]),
         f"certainty {result['threshold']:g} or more": lambda row: _share(row["high_share"]),
         "accuracy of these": lambda row: _share(row["high"]),
-        "AUROC": lambda row: shown(row["auroc"], 3),
+        "AUROC": "auroc",
     }
     yield Table.of(caption, ablations["modes"], modes, result["command"])
-    less = who | {
-        "accuracy": lambda row: shown(row["accuracy"], 3, sign=True),
-        "share of high certainty": lambda row: shown(row["high_share"], 3, sign=True),
+    less: Columns = who | {
+        "accuracy": figure("accuracy", sign=True),
+        "share of high certainty": figure("high_share", sign=True),
         "items better / worse": lambda row: f"{row['items_better']:,} / {row['items_worse']:,}",
         "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
     }

@@ -15,7 +15,7 @@ import typer
 
 from eval.judges.items import Item
 from eval.judges.judge import Judgement
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Columns, Json, Table
 from pearl.stats import Bootstrap, Estimate, Floats
 
 Generators = tuple[str | None, str | None]  # of the first text and the second, None where the item does not say
@@ -140,16 +140,7 @@ def self_preference_tables(parts: Json) -> Iterator[Table]:
     """A table of self-preference for a judge of two texts; none when no generators are known."""
     if not any(part["known"] for part in parts.values()):
         return
-    rows = tuple(
-        (
-            OWN[name],
-            f"{part['n']:,}",
-            shown(part["takes_own"], 3),
-            shown(part["expected"], 3),
-            shown(part["difference"], 3, sign=True),
-            part.get("undefined", ""),
-        )
-        for name, part in parts.items()
-    )
+    columns: Columns = {"text": "text", "judgements": "n", "taken": "takes_own", "expected": "expected"}
+    columns |= {"difference": "difference", "": lambda part: part.get("undefined", "")}
     caption = f"How often the judge takes its own of two texts, against {AGAINST[parts['own']['against']]}."
-    yield Table(caption, ("text", "judgements", "taken", "expected", "difference", ""), rows)
+    yield Table.of(caption, ({"text": OWN[name], **part} for name, part in parts.items()), columns)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +30,7 @@ from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.roles import personas_of, role_of
 from eval.recorded.style.styles import ASKED_STYLES, STYLES, TASKS, check_style, check_task, names_style, style_named
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
-from eval.report.tables import Json, Table, checks_table, counts_cell, kappa_cell, shown
+from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.consistency import self_consistency
 from pearl.chat.base import Message
 from pearl.errors import InputError
@@ -433,34 +434,20 @@ def tables(result: Json) -> Iterator[Table]:
         f"{result['preset']}; 95% intervals by bootstrap over texts. A style is found where a draw says more than "
         f"{result['labels'][0]}; the items have the label of most of their draws."
     )
-
-    def table(caption: str, first: str, name: str, parts: Sequence[Json], command: str = "") -> Table:
-        labels = (*result["labels"], "no_label")
-        majorities = (f"items {label.replace('_', ' ')}" for label in labels)
-        rows = (
-            (
-                part[name],
-                shown(part["present"], 3),
-                *(f"{part['majority'][label]:,}" for label in labels),
-                kappa_cell(part),
-                shown(part["invalid_share"], 3),
-                f"{part['n']:,}",
-            )
-            for part in parts
-        )
-        columns = (first, "found", *majorities, "Randolph's kappa", "invalid", "draws")
-        return Table(caption, columns, tuple(rows), command)
-
-    yield table(caption, "scheme", "scheme", result["schemes"], result["command"])
+    figures: Columns = {"found": "present"}
+    for label in (*result["labels"], "no_label"):
+        figures[f"items {label.replace('_', ' ')}"] = partial(_items, label)
+    figures |= {"Randolph's kappa": kappa_cell, "invalid": "invalid_share", "draws": "n"}
+    yield Table.of(caption, result["schemes"], {"scheme": "scheme", **figures}, result["command"])
     for part in result["schemes"]:
-        yield table(f"Style by style, {part['scheme']}.", "style", "style", part["styles"])
+        yield Table.of(f"Style by style, {part['scheme']}.", part["styles"], {"style": "style", **figures})
         if part["judge_personas"]:
             told = f"As whom the judge was told to judge, {part['scheme']}."
-            yield table(told, "judge", "judge_persona", part["judge_personas"])
+            yield Table.of(told, part["judge_personas"], {"judge": "judge_persona", **figures})
     if reflected := [part for part in result["schemes"] if part["reflection"]]:
-        columns: dict[str, Callable[[Json], str]] = {
-            "scheme": lambda part: part["scheme"],
-            "found": lambda part: shown(part["present"], 3),
+        columns: Columns = {
+            "scheme": "scheme",
+            "found": "present",
             "found in the second round": lambda part: shown(part["reflection"]["present"], 3),
             "changed": lambda part: shown(part["reflection"]["changed"], 3),
             "changes": lambda part: counts_cell(part["reflection"]["changes"]),
@@ -468,6 +455,10 @@ def tables(result: Json) -> Iterator[Table]:
         }
         yield Table.of("With the judge's own answer shown to it again.", reflected, columns)
     yield from checks_table(result["preflight"])
+
+
+def _items(label: str, part: Json) -> str:
+    return f"{part['majority'][label]:,}"
 
 
 JUDGE = Judge(

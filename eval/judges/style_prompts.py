@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_id, read_lines
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, figure
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id
@@ -129,23 +130,20 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
 
 
 def prompts_table(result: Json) -> Table:
-    """System prompts by how well they steer."""
-    rows = [
-        (
-            " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
-            *(_percent(row[name]) for name in ("all", "single", "default")),
-            shown(row["alignment"], 1),
-            "best" if row["best"] else row["undefined"] or "",
-        )
-        for row in result["prompts"]
-    ]
+    columns: Columns = {
+        "prompt": lambda row: " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
+        **{rate: partial(_percent, rate) for rate in RATES},
+        "alignment": figure("alignment", 1),
+        "": lambda row: "best" if row["best"] else row["undefined"] or "",
+    }
     caption = (
         "How often the steered text is taken, in percent: by all its styles, by each, by helpfulness; and the "
         "alignment score, (all + single + 100 - default) / 3, with its 95% interval by bootstrap over items."
     )
-    return Table(caption, ("prompt", "all", "single", "default", "alignment", ""), tuple(rows), result["command"])
+    return Table.of(caption, result["prompts"], columns, result["command"])
 
 
-def _percent(rate: Json) -> str:
+def _percent(name: str, row: Json) -> str:
+    rate = row[name]
     value = NOTHING if rate["percent"] is None else f"{rate['percent']:.1f}"
     return f"{value} ({rate['taken']:,} of {rate['answered']:,})"

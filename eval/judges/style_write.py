@@ -31,7 +31,7 @@ from eval.recorded.style.styles import (
     names_style,
     personas_by,
 )
-from eval.report.tables import NOTHING, Json, Table
+from eval.report.tables import NOTHING, Columns, Json, Table
 from pearl.chat.base import Message
 from pearl.options import known
 from pearl.texts import check_text
@@ -221,16 +221,9 @@ def _written(judgements: Sequence[Judgement[WritingRequest]], options: WriteOpti
 
 
 def tables(result: Json) -> Iterable[Table]:
-    columns = {
-        "task": lambda row: row["task"],
-        "persona": lambda row: row["persona"],
-        "prompt": lambda row: row["prompt"],
-        "texts": lambda row: f"{row['texts']:,}",
-        "different": lambda row: f"{row['different']:,}",
-        "none": lambda row: f"{row['without_text']:,}",
-        "name a style": lambda row: f"{row['naming_a_style']:,}",
-        "mean words": lambda row: NOTHING if row["mean_words"] is None else f"{row['mean_words']:.0f}",
-    }
+    columns: Columns = {"task": "task", "persona": "persona", "prompt": "prompt", "texts": "texts"}
+    columns |= {"different": "different", "none": "without_text", "name a style": "naming_a_style"}
+    columns["mean words"] = lambda row: NOTHING if row["mean_words"] is None else f"{row['mean_words']:.0f}"
     caption = f"{result['texts']:,} texts for {result['items']:,} requests, written by {result['judge']}."
     yield Table.of(caption, result["written"], columns, result["command"])
 

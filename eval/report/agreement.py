@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Columns, Json, Table, figure, shown
 from eval.stats.agreement import TITLES
 
 
@@ -25,14 +25,11 @@ def agreement_tables(result: Json) -> Iterator[Table]:
     )
     yield Table(caption, ("coefficient", "value", "band", "items"), rows, result["command"])
     if result["pairs"]:
-        cells = tuple(
-            (
-                f"{pair['rater']}, {pair['against']}",
-                str(pair["items"]),
-                shown(pair["agreement"], 3),
-                shown(pair["cohen_kappa"], 3),
-                pair["band"] or pair["reason"] or "",
-            )
-            for pair in result["pairs"]
-        )
-        yield Table("Pair by pair.", ("raters", "items", "raw agreement", "Cohen's kappa", "band"), cells)
+        columns: Columns = {
+            "raters": lambda pair: f"{pair['rater']}, {pair['against']}",
+            "items": lambda pair: str(pair["items"]),
+            "raw agreement": "agreement",
+            "Cohen's kappa": figure("cohen_kappa"),
+            "band": lambda pair: pair["band"] or pair["reason"] or "",
+        }
+        yield Table.of("Pair by pair.", result["pairs"], columns)

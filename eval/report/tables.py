@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from eval.report.metric import Metric
 
 Json = Mapping[str, Any]  # of a result file
+Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row
+Columns: TypeAlias = dict[str, Cell]  # by the title above them
 NOTHING = "-"
+DIGITS = {"kappa": 2, "randolph_kappa": 2, "cohen_kappa": 2, "pearson_r": 2, "rho": 2}  # of other figures 3
+SIGNED = ("difference", "relative_change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +27,23 @@ class Table:
     command: str = ""
 
     @classmethod
-    def of(
-        cls, caption: str, rows: Iterable[Json], columns: Mapping[str, Callable[[Json], str]], command: str = ""
-    ) -> Table:
-        """A line for each of the rows; ``columns`` make a cell from a row, by the title above it."""
-        cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
-        return cls(caption, tuple(columns), cells, command)
+    def of(cls, caption: str, rows: Iterable[Json], columns: Columns, command: str = "") -> Table:
+        """A line for each of the rows, a cell for each of the columns."""
+        made = [partial(field, cell) if isinstance(cell, str) else cell for cell in columns.values()]
+        return cls(caption, tuple(columns), tuple(tuple(cell(row) for cell in made) for row in rows), command)
+
+
+def field(name: str, row: Json) -> str:
+    """A field of a row: an interval, a number or a name; NOTHING where it is empty."""
+    value = row[name]
+    if isinstance(value, dict):
+        return shown(value, DIGITS.get(name, 3), sign=name in SIGNED)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value or NOTHING
+
+
+def figure(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
+    """The cell of an interval."""
+    return lambda row: shown(row[name], digits, sign=sign)
 
 
 def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
@@ -96,9 +112,9 @@ def pairs_tables(result: Json) -> Iterator[Table]:
 
 def checks_table(findings: Sequence[Json]) -> Iterator[Table]:
     """A table of what is wrong with the items; none where nothing is."""
-    rows = [(fault["check"], fault["level"], f"{fault['count']:,}", fault["message"]) for fault in findings]
-    if rows:
-        yield Table("Checks of the items.", ("check", "level", "items", "what"), tuple(rows))
+    if findings:
+        columns: Columns = {"check": "check", "level": "level", "items": "count", "what": "message"}
+        yield Table.of("Checks of the items.", findings, columns)
 
 
 def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:

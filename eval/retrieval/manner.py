@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Columns, Json, Table
 from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.manner.reference import ANY, Reference
@@ -112,16 +112,7 @@ def references(histories: Sequence[tuple[str, Sequence[Author]]]) -> dict[str, R
 
 
 def manner_tables(result: Json) -> Iterator[Table]:
-    """Yield the table of the shares."""
-    rows = tuple(
-        (
-            figures["history"],
-            f"{figures['authors']:,}",
-            f"{figures['pairs']:,}",
-            *(shown(figures[method], 3) for method in METHODS),
-            "0.500",
-        )
-        for figures in result["histories"]
-    )
-    columns = ("history", "authors", "pairs", "card", "its traits alone", "its words alone", "length alone", "chance")
-    yield Table("Pairs of authors told apart by ten held-back texts.", columns, rows, result["command"])
+    columns: Columns = {"history": "history", "authors": "authors", "pairs": "pairs", "card": "card"}
+    columns |= {"its traits alone": "traits", "its words alone": "words", "length alone": "length", "chance": "chance"}
+    caption = "Pairs of authors told apart by ten held-back texts."
+    yield Table.of(caption, result["histories"], columns, result["command"])

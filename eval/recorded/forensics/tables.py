@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Columns, Json, Table, figure, shown
 
 DIGITS = 2
 TEXTS = ("a", "b", "chosen", "rejected")
-Columns = Mapping[str, Callable[[Json], str]]
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
@@ -19,10 +18,10 @@ def metrics_tables(result: Json) -> Iterator[Table]:
     columns: Columns = {
         "annotator": lambda row: names[row["id"]],
         "strength": lambda row: shown(row["strength"], DIGITS, sign=True) + star(row),
-        "relevance": lambda row: shown(row["relevance"], DIGITS),
-        "agreement": lambda row: shown(row["agreement"], DIGITS),
-        "kappa": lambda row: shown(row["kappa"], DIGITS, sign=True),
-        "kappa, random order": lambda row: shown(row["kappa_randomized"], DIGITS, sign=True),
+        "relevance": figure("relevance", DIGITS),
+        "agreement": figure("agreement", DIGITS),
+        "kappa": figure("kappa", DIGITS, sign=True),
+        "kappa, random order": figure("kappa_randomized", DIGITS, sign=True),
         "p, Bonferroni": lambda row: p_cell(row["p_corrected"]),
     }
     yield Table.of(caption(result), rows, columns, result["command"])
@@ -41,18 +40,18 @@ def metrics_tables(result: Json) -> Iterator[Table]:
             "trait": lambda row: short_name(row["name"]),
             "people": lambda row: str(row["people"]),
             "pairs": lambda row: str(row["judged"]),
-            "agree on relevance": lambda row: shown(row["relevance_agreement"], DIGITS),
+            "agree on relevance": figure("relevance_agreement", DIGITS),
             "both relevant": lambda row: str(row["both_relevant"]),
-            "agree on the side": lambda row: shown(row["choice_agreement"], DIGITS),
+            "agree on the side": figure("choice_agreement", DIGITS),
         }
         people = "Judges of traits against the common opinion of people (soft-unanimous); Wilson intervals."
         yield Table.of(people, result["people"], columns)
     if result.get("trait_pairs"):
         columns = {
             "traits": lambda row: f"{short_name(row['trait'])}, {short_name(row['against'])}",
-            "kappa": lambda row: shown(row["kappa"], DIGITS, sign=True),
-            "overlap": lambda row: shown(row["overlap"], DIGITS),
-            "pairs": lambda row: f"{row['both']:,}",
+            "kappa": figure("kappa", DIGITS, sign=True),
+            "overlap": figure("overlap", DIGITS),
+            "pairs": "both",
         }
         traits = "Trait against trait, the 20 strongest: kappa where both choose; overlap, those as a share of either."
         pairs = sorted(result["trait_pairs"], key=lambda row: -abs(row["kappa"]["value"]) if row["kappa"] else 0.0)

@@ -3,31 +3,47 @@ risk and coverage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import Cell, Columns, Json, Table, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Columns = Mapping[str, Callable[[Json], str]]
+BASELINES: Columns = {
+    "answer": lambda row: f"{row['name']}: {row['description']}",
+    "accuracy": "interval",
+    "the judge's less it": "difference",
+    "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
+}
+FINDINGS: Columns = {
+    "check": "check",
+    "": "level",
+    "records": lambda finding: str(finding["count"]),
+    "finding": "message",
+}
 
 
 def personalized_tables(result: Json) -> Iterator[Table]:
     """All files, what they were right beside what needs no judge, and what is wrong with the data."""
     yield accuracy_table(result)
-    yield certainty_table(result)
-    yield verdicts_table(result)
+    figures = {"AUROC": "auroc", "Brier": "brier", "ECE": "ece", "AURC": "aurc", "r": "certainty_correlation"}
+    columns: Columns = {"file": _name, **{title: partial(_interval, name) for title, name in figures.items()}}
+    columns |= {"takes the first": partial(_rate, "first"), "takes the longer": partial(_rate, "longer")}
+    caption = "Whether certainty says what is right: 95% intervals by bootstrap over personas. Then the judge's habits."
+    yield Table.of(caption, result["files"], columns)
+    yield verdicts_table(result["files"])
     for file in result["files"]:
         if file["counted"]:
-            yield baselines_table(file)
+            caption = f"{_name(file)}: the judge, {file['accuracy']:.3f}, less what needs no judge."
+            yield Table.of(caption, file["baselines"], BASELINES)
         if file["preflight"]:
-            yield preflight_table(file)
+            yield Table.of(f"{_name(file)}: what is wrong with the records.", file["preflight"], FINDINGS)
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
@@ -35,7 +51,7 @@ def sweep_tables(result: Json) -> Iterator[Table]:
     columns: Columns = {
         "certainty at least": lambda row: f"{row['threshold']:g}",
         "right": _counts,
-        "accuracy": lambda row: shown(row["interval"], 3),
+        "accuracy": "interval",
         "coverage": lambda row: f"{row['coverage']:.1%}",
     }
     for file in result["files"]:
@@ -61,56 +77,24 @@ def accuracy_table(result: Json) -> Table:
     return Table.of(caption, result["files"], columns, result["command"])
 
 
-def certainty_table(result: Json) -> Table:
-    figures = {"AUROC": "auroc", "Brier": "brier", "ECE": "ece", "AURC": "aurc", "r": "certainty_correlation"}
-    columns: Columns = {
-        "file": _name,
-        **{title: partial(_interval, name) for title, name in figures.items()},
-        "takes the first": partial(_rate, "first"),
-        "takes the longer": partial(_rate, "longer"),
-    }
-    caption = "Whether certainty says what is right: 95% intervals by bootstrap over personas. Then the judge's habits."
-    return Table.of(caption, result["files"], columns)
-
-
-def verdicts_table(result: Json) -> Table:
-    kinds = [kind for kind in result["files"][0]["verdicts"] if any(file["verdicts"][kind] for file in result["files"])]
-
-    def number(kind: str) -> Callable[[Json], str]:
+def verdicts_table(files: Sequence[Json]) -> Table:
+    def verdicts(kind: str) -> Cell:
         return lambda file: str(file["verdicts"][kind])
 
+    def reread(field: str) -> Cell:
+        return lambda file: str(len(file["reread"][field]))
+
+    kinds = [kind for kind in files[0]["verdicts"] if any(file["verdicts"][kind] for file in files)]
     columns: Columns = {
         "file": _name,
-        **{kind: number(kind) for kind in kinds},
+        **{kind: verdicts(kind) for kind in kinds},
         "no certainty": lambda file: str(file["without_certainty"]),
         "raw replies": lambda file: str(file["reread"]["raw_replies"]),
-        "read otherwise": lambda file: str(len(file["reread"]["answer"])),
-        "certainty otherwise": lambda file: str(len(file["reread"]["certainty"])),
-        "acc otherwise": lambda file: str(len(file["reread"]["acc"])),
+        "read otherwise": reread("answer"),
+        "certainty otherwise": reread("certainty"),
+        "acc otherwise": reread("acc"),
     }
-    caption = "What became of every record, and where our parser and the recorded fields differ."
-    return Table.of(caption, result["files"], columns)
-
-
-def baselines_table(file: Json) -> Table:
-    columns: Columns = {
-        "answer": lambda row: f"{row['name']}: {row['description']}",
-        "accuracy": lambda row: shown(row["interval"], 3),
-        "the judge's less it": lambda row: shown(row["difference"], 3, sign=True),
-        "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
-    }
-    accuracy = NOTHING if file["accuracy"] is None else f"{file['accuracy']:.3f}"
-    return Table.of(f"{_name(file)}: the judge, {accuracy}, less what needs no judge.", file["baselines"], columns)
-
-
-def preflight_table(file: Json) -> Table:
-    columns: Columns = {
-        "check": lambda finding: finding["check"],
-        "": lambda finding: finding["level"],
-        "records": lambda finding: str(finding["count"]),
-        "finding": lambda finding: finding["message"],
-    }
-    return Table.of(f"{_name(file)}: what is wrong with the records.", file["preflight"], columns)
+    return Table.of("What became of every record, and where our parser and the recorded fields differ.", files, columns)
 
 
 def _name(file: Json) -> str:

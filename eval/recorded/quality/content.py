@@ -19,7 +19,7 @@ import numpy as np
 from eval.asking.json_lines import check_fields, optional_id, read_lines
 from eval.recorded.quality.paragraph_scores import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Columns, Json, Table, figure, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id, check_text
@@ -150,18 +150,18 @@ def content_tables(result: Json) -> Iterator[Table]:
         caption,
         result["groups"],
         {
-            "prompt": lambda row: row["prompt"],
-            "origin": lambda row: row["origin"],
-            "texts": lambda row: f"{row['n']:,}",
-            "median": lambda row: shown(row["median"], 2),
+            "prompt": "prompt",
+            "origin": "origin",
+            "texts": "n",
+            "median": figure("median", 2),
             "5% to 95%": lambda row: f"{row['quantiles']['p5']:.2f} to {row['quantiles']['p95']:.2f}",
-            against: lambda row: shown(row["less_reference"], 2, sign=True),
+            against: figure("less_reference", 2, sign=True),
             "words": lambda row: f"{row['words']:.0f}",
         },
         result["command"],
     )
     if gained := [row for row in result["detail"] if row["value"] is not None]:
-        columns = {"origin": lambda row: row["origin"], "gain": lambda row: shown(row, 2, sign=True)}
+        columns: Columns = {"origin": "origin", "gain": lambda row: shown(row, 2, sign=True)}
         yield Table.of("Detailed prompt less short prompt, by instruction.", gained, columns)
 
 

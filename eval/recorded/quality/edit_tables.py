@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
-from eval.report.tables import Json, Table, shown
+from eval.report.tables import Json, Table, figure, shown
 from pearl.editing.edits import REASONS
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def edit_tables(result: Json) -> Iterator[Table]:
         result["not_reached"],
         {
             "record": lambda row: str(row["record"]),
-            "differs in": lambda row: row["differs_in"],
+            "differs in": "differs_in",
             "at edits": lambda row: str(row["at_edits"]),
             "elsewhere": lambda row: str(row["elsewhere"]),
             "refused": lambda row: ", ".join(f"{number} {reason}" for reason, number in row["refused"].items()) or "-",
@@ -81,11 +81,7 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
     yield Table.of(
         "The same by category.",
         sensitivity["categories"],
-        {
-            "category": lambda row: row["category"],
-            "edits": lambda row: f"{row['n']:,}",
-            "median change": lambda row: shown(row["median"], 3, sign=True),
-        },
+        {"category": "category", "edits": "n", "median change": figure("median", sign=True)},
     )
 
 

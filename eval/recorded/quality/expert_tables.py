@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Json, Table, figure, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +49,9 @@ def expert_tables(result: Json) -> Iterator[Table]:
         "Figures that the paper prints, and what its file gives.",
         result["printed"],
         {
-            "figure": lambda row: row["figure"],
+            "figure": "figure",
             "printed": lambda row: f"{row['printed']:g}",
-            "ours": lambda row: shown(row["ours"], 3),
+            "ours": "ours",
             "against our interval": lambda row: "inside" if row["within_interval"] else "outside",
         },
     )
@@ -67,11 +67,11 @@ def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
         "that the recorded scores put first of twenty, which favours these.",
         rescored,
         {
-            "scores": lambda row: row["scorer"],
+            "scores": "scorer",
             "individual": lambda row: shown(_all(row["individual"]), 3),
-            "less recorded": lambda row: shown(row["more_than_recorded"], 3, sign=True),
+            "less recorded": figure("more_than_recorded", sign=True),
             "majority": lambda row: shown(_all(row["majority"]), 3),
-            "Spearman": lambda row: shown(row["spearman"], 2, sign=True),
+            "Spearman": figure("spearman", 2, sign=True),
         },
     )
     yield Table.of(
@@ -88,7 +88,7 @@ def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
             if own["gap"] != "all"
         ],
         {
-            "scores": lambda row: row["scorer"],
+            "scores": "scorer",
             "gap": lambda row: row["bin"]["gap"],
             "n": lambda row: f"{row['bin']['n']:,}",
             "individual": lambda row: shown(row["bin"]["agreement"], 3),

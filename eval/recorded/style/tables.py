@@ -3,34 +3,21 @@ picture, how far every two judges, and people, agree, a panel a scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eval.recorded.style.cells import (
-    ALL_TASKS,
-    JUDGED,
-    Cell,
-    Columns,
-    across,
-    band,
-    field,
-    less_best,
-    scheme,
-    table,
-    task,
-    who,
-)
 from eval.recorded.style.choices import LEARNED
 from eval.recorded.style.consistency import PEOPLE
 from eval.recorded.style.labels import THREE
 from eval.report.pictures import agreement_panel
-from eval.report.tables import NOTHING, Json, Table, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, field, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+ALL_TASKS = "all tasks"
 CONTRASTS = {
     "self_less_other": "its own texts less others'",
     "same_less_different_family": "its family's texts less others'",
@@ -72,6 +59,55 @@ def _some(*tables: Table) -> Iterator[Table]:
     return (table for table in tables if table.rows)
 
 
+# cells that several tables have
+
+
+def task(row: Json) -> str:
+    return str(row["task"] or ALL_TASKS)
+
+
+def scheme(row: Json) -> str:
+    return f"{row['kind']}: {row['scheme'] or 'all schemes'}"
+
+
+def band(row: Json) -> str:
+    """The band, or the reason why there is none."""
+    return str(row.get("band") or row.get("undefined", ""))
+
+
+def who(row: Json) -> str:
+    return ", ".join(filter(None, (row["of"], row.get("scheme") or row.get("kind"))))
+
+
+def less_best(row: Json) -> str:
+    """The difference from the best rule that needs no judge."""
+    best = row["less_baseline"]
+    return NOTHING if best is None else f"{shown(best, 3, sign=True)} {best['against']}"
+
+
+def across(titles: Iterable[str], cells: Mapping[Any, str], key: Callable[[Json], tuple[str, ...]]) -> Columns:
+    """A column for each of the titles: the cell of the row's key and the title."""
+
+    def column(title: str) -> Cell:
+        return lambda row: cells.get((*key(row), title), NOTHING)
+
+    return {title: column(title) for title in titles}
+
+
+def few(row: Json) -> str:
+    return "; ".join(row["of"][:3]) + ("; ..." if len(row["of"]) > 3 else "")
+
+
+def levels(row: Json) -> str:
+    return "; ".join(f"{level} {shown(share, 2)}" for level, share in row["levels"].items())
+
+
+def trigrams(row: Json) -> str:
+    return ", ".join(trigram["trigram"] for trigram in row["trigrams"])
+
+
+JUDGED: Columns = {"judge": "judge", "scheme": scheme, "task": task}
+
 # tables of all rows of one name in the result: the caption and the columns
 
 PLAIN: Mapping[str, tuple[str, Columns]] = {
@@ -81,7 +117,7 @@ PLAIN: Mapping[str, tuple[str, Columns]] = {
     ),
     "preflight": (
         "What is wrong with the files.",
-        {"check": "check", "": "level", "count": "count", "finding": "message", "of": lambda row: few(row["of"])},
+        {"check": "check", "": "level", "count": "count", "finding": "message", "of": few},
     ),
     "persona_sensitivity": (
         "How far F1 depends on the persona a text was written for: the standard error is over personas.",
@@ -104,30 +140,18 @@ PLAIN: Mapping[str, tuple[str, Columns]] = {
     ),
     "labels_by_persona": (
         "P(label | persona), over ratings or draws.",
-        {"of": who, "persona": "persona", "style": "style", "n": "n", "labels": lambda row: levels(row["levels"])},
+        {"of": who, "persona": "persona", "style": "style", "n": "n", "labels": levels},
     ),
     "trigrams": (
         "Trigrams of justifications, by TF-IDF.",
-        {"of": who, "style": "style", "texts": "n", "trigrams": lambda row: trigrams(row["trigrams"])},
+        {"of": who, "style": "style", "texts": "n", "trigrams": trigrams},
     ),
 }
 
 
-def few(names: Sequence[str]) -> str:
-    return "; ".join(names[:3]) + ("; ..." if len(names) > 3 else "")
-
-
-def levels(shares: Mapping[str, Json]) -> str:
-    return "; ".join(f"{level} {shown(share, 2)}" for level, share in shares.items())
-
-
-def trigrams(rows: Iterable[Json]) -> str:
-    return ", ".join(row["trigram"] for row in rows)
-
-
 def plain_table(result: Json, name: str) -> Table:
     caption, columns = PLAIN[name]
-    return table(caption, result[name], columns)
+    return Table.of(caption, result[name], columns)
 
 
 # tables of some rows, or with a column for each task or scheme
@@ -155,7 +179,7 @@ def f1_table(result: Json) -> Table:
     columns |= {"labels": "n", "judges": lambda row: str(row["over_judges"]["n"]), "mean F1 (SE)": mean}
     columns |= {"pooled F1": "f1", "accuracy": "accuracy", "less the best rule": less_best}
     rows = [row for row in result["f1"] if row["by"] in ([], ["task"])]
-    return table(caption, rows, columns, result["command"])
+    return Table.of(caption, rows, columns, result["command"])
 
 
 def judges_table(result: Json) -> Table:
@@ -163,7 +187,7 @@ def judges_table(result: Json) -> Table:
     tasks = across(sorted({task for _, _, task in cells}), cells, lambda row: (scheme(row), row["judge"]))
     columns: Columns = {"judge": "judge", "scheme": scheme, "labels": "n", "none": "no_label", "F1": "f1"}
     columns |= {**tasks, "less the best rule": less_best}
-    return table("F1 of each judge; 'none' are texts it gave no label.", rows_by(result, "judge"), columns)
+    return Table.of("F1 of each judge; 'none' are texts it gave no label.", rows_by(result, "judge"), columns)
 
 
 def three_labels_table(result: Json) -> Table:
@@ -173,7 +197,8 @@ def three_labels_table(result: Json) -> Table:
     columns |= {"accuracy": "accuracy", "less the best rule": less_best}
     rows = [{**row, **row["group"]} for row in result["three_labels"] if row["by"] == ["judge"]]
     bounds = "learned on other texts" if result["choices"]["bins"] == LEARNED else "as recorded"
-    return table(f"Three labels, bounds {bounds}: the judge's {', '.join(THREE)} for each of people's.", rows, columns)
+    caption = f"Three labels, bounds {bounds}: the judge's {', '.join(THREE)} for each of people's."
+    return Table.of(caption, rows, columns)
 
 
 def judged_labels(label: str) -> Cell:
@@ -193,9 +218,9 @@ def consistency_table(result: Json) -> Table:
     of_means |= {**across(tasks, mean_cells, lambda row: (scheme(row),))}
     of_means["band"] = lambda row: f"{row['lowest']:.2f} to {row['highest']:.2f}"
     caption = "Randolph's kappa of a judge's draws; bands of Landis and Koch."
-    judges = table(caption, [row for row in own if row["task"] is None], columns)
+    judges = Table.of(caption, [row for row in own if row["task"] is None], columns)
     several = [row for row in means if row["task"] is None and row["judges"] > 1]
-    return Table(caption, judges.columns, (*judges.rows, *table(caption, several, of_means).rows))
+    return Table(caption, judges.columns, (*judges.rows, *Table.of(caption, several, of_means).rows))
 
 
 def agreement_table(result: Json, *, with_people: bool) -> Table:
@@ -211,9 +236,9 @@ def agreement_table(result: Json, *, with_people: bool) -> Table:
     columns |= {"band (Randolph)": lambda row: row["randolph_band"] or row["reason"] or ""}
     if with_people:
         judge: Columns = {"judge": lambda row: row["against"] if row["rater"] == PEOPLE else row["rater"]}
-        return table("The labels of each judge and of people's vote.", pairs, judge | columns)
+        return Table.of("The labels of each judge and of people's vote.", pairs, judge | columns)
     judges: Columns = {"judges": lambda row: f"{row['rater']}, {row['against']}"}
-    return table("The labels of every two judges.", pairs, judges | columns)
+    return Table.of("The labels of every two judges.", pairs, judges | columns)
 
 
 def people_table(result: Json, *, styles: bool) -> Table:
@@ -222,7 +247,7 @@ def people_table(result: Json, *, styles: bool) -> Table:
     columns |= {"texts": "units", "ratings": "ratings", "kappa of levels": "kappa", "band": band}
     columns["kappa of labels"] = lambda row: shown(row["labels"]["kappa"], 2)
     rows = [row for row in result["people_agreement"] if (row["style"] is not None) == styles]
-    return table("How far people agree: Randolph's kappa over texts with as many ratings.", rows, columns)
+    return Table.of("How far people agree: Randolph's kappa over texts with as many ratings.", rows, columns)
 
 
 def contrasts_table(result: Json, *, tasks: bool) -> Table:
@@ -243,7 +268,7 @@ def contrasts_table(result: Json, *, tasks: bool) -> Table:
     }
     there = (row for row in result["contrasts"] if any(side["n"] for side in row["sides"]))
     rows = [row for row in there if (row["task"] is not None) == tasks]
-    return table("Whose texts a judge judges best. Families and strengths are those of --ability.", rows, columns)
+    return Table.of("Whose texts a judge judges best. Families and strengths are those of --ability.", rows, columns)
 
 
 def breakdown_table(result: Json, by: str) -> Table:
@@ -252,7 +277,7 @@ def breakdown_table(result: Json, by: str) -> Table:
     cells = {(row[by], scheme(row)): shown(row["f1"], 3) for row in rows}
     schemes = across(dict.fromkeys(map(scheme, rows)), cells, lambda row: (row[by],))
     groups = {row[by]: row for row in rows}
-    return table(f"F1 by {by}, pooled over judges.", groups.values(), {by: by, **schemes})
+    return Table.of(f"F1 by {by}, pooled over judges.", groups.values(), {by: by, **schemes})
 
 
 def frequencies_table(result: Json) -> Table:
@@ -264,7 +289,7 @@ def frequencies_table(result: Json) -> Table:
 
     rows = rows_by(result, "judge", "task")
     caption = "How often a judge gives each label, and people."
-    return table(caption, rows, JUDGED | {"judge / people": shares})
+    return Table.of(caption, rows, JUDGED | {"judge / people": shares})
 
 
 def style_correlations_table(result: Json) -> Table:
@@ -276,7 +301,7 @@ def style_correlations_table(result: Json) -> Table:
         for row in sorted(rows, key=lambda row: -abs(row["rho"]["value"]))[:MOST]
     ]
     columns: Columns = {"of": who, "styles": lambda row: " and ".join(row["styles"]), "texts": "n", "rho": "rho"}
-    return table("Styles that go together: Spearman's rho.", strongest, columns)
+    return Table.of("Styles that go together: Spearman's rho.", strongest, columns)
 
 
 ACROSS = 4  # panels
