@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -12,6 +13,7 @@ from pearl.errors import InputError
 
 EXCERPT = 70  # characters
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -42,8 +44,18 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
 
 
 def printable(text: str) -> str:
-    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal.
+
+    Joiners within emojis, hard spaces and characters younger than Python's tables, which it calls not printable, stay.
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _obeyed(character) else character for character in text)
+
+
+def _obeyed(character: str) -> bool:
+    """True for control characters, ends of lines, half surrogates and marks that turn the direction of what follows."""
+    return (
+        unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or unicodedata.bidirectional(character) in TURNING
+    )
 
 
 def moment(seconds: float | None) -> str:
