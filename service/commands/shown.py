@@ -13,11 +13,16 @@ from pearl.errors import InputError
 
 EXCERPT = 70  # characters
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
+GAP = 2  # blanks between columns
+WHOLE = 16  # characters of a cell that is never broken: a date with its time, the beginning of a key
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on standard output; numbers are on the right."""
+    """Print a table on standard output; numbers are on the right.
+
+    On a terminal too narrow for it each row is shown as fields, one a line.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -25,22 +30,45 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     listed = [list(row) for row in rows]
-    for position, name in enumerate(columns):
+    cells = [[f"{cell:,}" if isinstance(cell, int) else printable(str(cell)) for cell in row] for row in listed]
+    widths = _widths(columns, cells, console.width)
+    if widths is None:
+        for row in cells:
+            show_fields(zip(columns, row, strict=True))
+            typer.echo()
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for position, (name, width) in enumerate(zip(columns, widths, strict=True)):
         numbers = bool(listed) and all(isinstance(row[position], int) for row in listed)
-        # an id is there to be copied, so it is the last to be broken
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold", no_wrap=name == "id")
-    for row in listed:
-        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(str(cell))) for cell in row))
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold", width=width)
+    for row in cells:
+        table.add_row(*map(Text, row))
     console.print(table)
+
+
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Widths of columns that fit into the room, the widest narrowed first; None where short cells would be broken.
+
+    An id is there to be copied, so it is never broken.
+    """
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
+    excess = sum(widths) + GAP * (len(columns) - 1) - room
+    for position in sorted(range(len(columns)), key=lambda position: -widths[position]):
+        width = widths[position]
+        if excess > 0 and width > WHOLE and columns[position] != "id":
+            widths[position] = max(WHOLE, width - excess)
+            excess -= width - widths[position]
+    return None if excess > 0 else widths
 
 
 def show_fields(fields: Iterable[tuple[str, object]]) -> None:
     """Print names and values, one a line, without those that are None."""
     for name, value in fields:
         if value is not None:
-            typer.echo(f"{name + ':':<14}{printable(str(value))}")
+            typer.echo(f"{name + ':':<13} {printable(str(value))}")
 
 
 def printable(text: str) -> str:

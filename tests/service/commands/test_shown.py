@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 from pearl.errors import InputError
-from service.commands.shown import confirm, excerpt, moment, printable
+from service.commands.shown import confirm, excerpt, moment, printable, show_table
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,46 @@ def test_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     confirm("Delete it?", yes=True)
     with pytest.raises(InputError, match="Delete it\\? Nobody can be asked here; give --yes"):
         confirm("Delete it?", yes=False)
+
+
+KEYS = [
+    (
+        "key_01a208881eac48a1e0176e926930",
+        "2026-11-23 13:11",
+        "-",
+        "I heard that the rails are behind the curtain, and that Nan has them.",
+    ),
+    ("key_01a2088b12aa370a757aadc89ec7", "2026-11-23 13:14", "me", "She says not."),
+]
+
+
+@pytest.fixture
+def table_at(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[int], list[str]]:
+    """The lines of a table of texts on a terminal of so many characters."""
+
+    def shown(width: int) -> list[str]:
+        monkeypatch.setenv("TTY_COMPATIBLE", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(width))
+        show_table(("id", "last used", "of", "text"), KEYS)
+        return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+    return shown
+
+
+def test_a_narrow_terminal_breaks_long_texts_alone(table_at: Callable[[int], list[str]]) -> None:
+    assert table_at(80)[1:4] == [
+        "key_01a208881eac48a1e0176e926930  2026-11-23 13:11  -   I heard that the rails",
+        "                                                        are behind the curtain,",
+        "                                                        and that Nan has them.",
+    ]
+
+
+def test_a_narrower_one_gets_fields(table_at: Callable[[int], list[str]]) -> None:
+    assert table_at(71)[:5] == [
+        "id:           key_01a208881eac48a1e0176e926930",
+        "last used:    2026-11-23 13:11",
+        "of:           -",
+        "text:         I heard that the rails are behind the curtain, and that Nan has them.",
+        "",
+    ]
