@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.quality.expert_choices import PRESETS
 from eval.report.report import Report
@@ -30,7 +29,7 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
-@reporting("eval", "experts", picture="Draw agreement by gap, and the ranks.", page=True)
+@reporting("eval", "experts", picture="Draw agreement by gap, and the ranks.", page=True, presets=PRESETS)
 def experts(
     annotations: Path = typer.Option(..., metavar="F.json", help="Triplets with scores and experts' rankings."),
     model: str | None = typer.Option(
@@ -58,5 +57,4 @@ def experts(
     if model is not None:
         named = (paragraph_scorer(None, model), *map(paragraph_scorer, RIVALS))
         figures["rescored"] = rescored_report(triplets, [scorer for scorer in named if scorer], options)
-    held = {"choose": spelled(chosen)}
-    return Report(figures, expert_tables, "Scores and experts", experts_figure, options=held)
+    return Report(figures, expert_tables, "Scores and experts", experts_figure)

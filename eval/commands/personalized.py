@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.personalized.presets import PRESETS
 from eval.report.report import Report
@@ -31,7 +30,11 @@ Examples:
 
 
 @reporting(
-    "eval", "personalized", picture="Draw certainty, reliability, risk and coverage.", page=True, former=PRESETS.choices
+    *("eval", "personalized"),
+    picture="Draw certainty, reliability, risk and coverage.",
+    page=True,
+    presets=PRESETS,
+    former=True,
 )
 def personalized(
     records: list[Path] = typer.Option(..., metavar="F.jsonl", help="Records of a judge; repeatable."),
@@ -48,5 +51,4 @@ def personalized(
     chosen = PRESETS.chosen(preset, choose)
     options = PersonalizedOptions(threshold, preset, **chosen, resamples=resamples, seed=seed)
     figures = personalized_report(records, options)
-    held = {"choose": spelled(chosen)}
-    return Report(figures, personalized_tables, "A personalized judge", personalized_figure, sweep_tables, held)
+    return Report(figures, personalized_tables, "A personalized judge", personalized_figure, sweep_tables)

@@ -13,11 +13,20 @@ from typing import Annotated, Any
 import typer
 from typer.models import OptionInfo
 
-from eval.asking.choices import Choice
-from eval.commands.choose import former_parameters
+from eval.asking.choices import NO_CHOICES, Choice, Presets
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
+from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled, check_writable, parameter, parameters_of
+
+CHOOSE_HELP = "Override a choice of the preset, see below; repeatable."
+
+
+def choose_option(*default: Any, **more: Any) -> Any:
+    return typer.Option(*default, "--choose", metavar="NAME=VALUE", help=CHOOSE_HELP, **more)
+
+
+CHOOSE_OPTION = choose_option([])
 
 
 def reporting(
@@ -26,14 +35,16 @@ def reporting(
     page: bool = False,
     writes: Sequence[str] = (),
     unsaid: Sequence[str] = (),
-    former: Iterable[Choice] = (),
+    presets: Presets = NO_CHOICES,
+    former: bool = False,
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
     """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
-    with ``--report`` if there is a ``page``.
+    with ``--report`` if there is a ``page``. A function with a ``picture`` of its own sees what is asked for.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
     its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, on
-    which no figure depends. All files are checked before the work. ``former`` choices once were options.
+    which no figure depends. All files are checked before the work. Of ``presets`` every choice is told; ``former``: the
+    choices once were options.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -51,19 +62,22 @@ def reporting(
 
         @wraps(function)
         def command(**given: Any) -> None:
-            files = Outputs(given.pop("json"), given.pop("picture", None), given.pop("report", None))
+            files = Outputs(given["json"], given.get("picture"), given.get("report"))
             files.check()
             for name in writes:
                 check_writable(f"--{name.replace('_', '-')}", given[name])
-            report = function(**given)
-            told: dict[str, Any] = {}
+            report = function(**{option.name: given[option.name] for option in own})
+            held, told = dict(report.options), dict[str, Any]()
+            if presets.choices:
+                chosen = presets.chosen(given["preset"], given["choose"])
+                held["choose"] = [f"{name}={value}" for name, value in chosen.items()]
             for option, value in _values(own, given):
-                if option.name not in (*writes, *unsaid):
-                    told |= [flag_of(option, report.options.get(option.name, value))]
+                if option.name not in ("picture", *writes, *unsaid):
+                    told |= [flag_of(option, held.get(option.name, value))]
             files.write(report.head or Head.of(*words, **told), report)
 
         command.__signature__ = written.replace(parameters=[*own, *outputs])  # type: ignore[attr-defined]
-        return bundled(command, former_parameters(former))
+        return bundled(command, former_parameters(presets.choices if former else ()))
 
     return command_of
 
@@ -74,6 +88,24 @@ def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator
     yield from ((option, given[option.name]) for option in declared if option not in bundles)
     for bundle in bundles:
         yield from ((option, getattr(given[bundle.name], option.name)) for option in parameters_of(bundle.annotation))
+
+
+def former_parameters(choices: Iterable[Choice]) -> list[Parameter]:
+    """Hidden options that say how they are spelled now: ``--style-shown`` for the choice ``style_shown``."""
+    former = []
+    for choice in choices:
+        flag = f"--{choice.name.replace('_', '-')}"
+        option = typer.Option(flag, hidden=True, callback=_refuse(flag, choice.name))
+        former.append(parameter(f"former_{choice.name}", Annotated[str | None, option]))
+    return former
+
+
+def _refuse(flag: str, choice: str) -> Callable[[str | None], None]:
+    def refuse(value: str | None) -> None:
+        if value is not None:
+            raise InputError(f"{flag} is now --choose {choice}=VALUE: write --choose {choice}={value}.", param=choice)
+
+    return refuse
 
 
 def flag_of(declared: Parameter, value: object) -> tuple[str, object]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.commands.scored import Resamples, Seed
 from eval.recorded.style.choices import PRESETS, chosen
 from eval.report.report import Report
@@ -32,7 +31,7 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
-@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, former=PRESETS.choices)
+@reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, presets=PRESETS, former=True)
 def style(
     judgements: list[Path] = typer.Option(..., metavar="J.jsonl", help="Recorded judgements; repeatable."),
     human: Path | None = typer.Option(None, metavar="H.jsonl", help="Labels that people gave to the same texts."),
@@ -50,5 +49,4 @@ def style(
     options = chosen(preset, choose, resamples=resamples, seed=seed)
     abilities = read_abilities(ability) if ability else {}
     figures = style_report(judgements, human, abilities, options)
-    held = {"choose": spelled(options.to_json())}
-    return Report(figures, style_tables, "Judges of style", style_figure, more_tables, held)
+    return Report(figures, style_tables, "Judges of style", style_figure, more_tables)

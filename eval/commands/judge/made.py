@@ -16,9 +16,8 @@ from typer.core import TyperCommand
 from eval.asking.bench import bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
-from eval.commands.choose import former_parameters
 from eval.commands.judge.shared import SharedOptions, option
-from eval.commands.reporting import flag_of
+from eval.commands.reporting import flag_of, former_parameters
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from eval.benchmarks.choices import PRESETS
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.report.report import Report
 from pearl.options import ENCODER_OPTION, known
 
@@ -32,7 +31,7 @@ Examples:
 """.replace("@CHOICES", PRESETS.help())
 
 
-@reporting("judge", "persona-items", writes=("out",))
+@reporting("judge", "persona-items", writes=("out",), presets=PRESETS)
 def persona_items(
     source: str = typer.Option(..., "--from", help="Data to build from: prism, opinionqa, empathic or reddit."),
     data: Path = typer.Option(..., metavar="DIR", help="Folder with the published files."),
@@ -61,4 +60,4 @@ def persona_items(
     encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
     items, figures = build_items(known("from", source, SOURCES), data, options, encode)
     write_lines(out, items, called=f"--out {out}")
-    return Report(figures, build_tables, options={"choose": spelled(choices)})
+    return Report(figures, build_tables)

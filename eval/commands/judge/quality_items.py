@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.recorded.quality.compose import PRESETS, PUBLISHED
 from eval.report.report import Report
 from pearl.options import known
@@ -41,7 +40,7 @@ Examples:
 )
 
 
-@reporting("judge", "quality-items", writes=("out",))
+@reporting("judge", "quality-items", writes=("out",), presets=PRESETS)
 def quality_items(
     responses: Path = typer.Option(..., metavar="R.jsonl", help="Ranked responses, see below."),
     out: Path = typer.Option(..., metavar="PAIRS.json", help="Write the pairs."),
@@ -59,4 +58,4 @@ def quality_items(
         known("set", name, PUBLISHED)
     pairs, figures = compose(read_responses(responses), choices["orders"], seed, name)
     write_json(str(out), pairs)
-    return Report(figures, compose_tables, options={"choose": spelled(choices)})
+    return Report(figures, compose_tables)

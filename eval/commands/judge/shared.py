@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eval.asking.bench import Asking
-from eval.commands.choose import choose_option
+from eval.commands.reporting import choose_option
 from pearl.asking.cost import Prices
 from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION
 

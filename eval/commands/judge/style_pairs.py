@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.choose import CHOOSE_OPTION, spelled
-from eval.commands.reporting import reporting
+from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
 from pearl.options import ENCODER_OPTION, known
@@ -36,7 +35,7 @@ Examples:
 """.replace("@CHOICES", PERSONA_PRESETS.help())
 
 
-@reporting("judge", "style-pairs", writes=("out",))
+@reporting("judge", "style-pairs", writes=("out",), presets=PERSONA_PRESETS)
 def style_pairs(
     responses: Path = typer.Option(..., metavar="R.jsonl", help="Texts written for personas."),
     out: Path = typer.Option(..., metavar="PAIRS.jsonl", help="Write the items for `pearl judge style-rank`."),
@@ -78,4 +77,4 @@ def style_pairs(
         "lines": len(built.lines),
         "counts": dict(built.counts),
     }
-    return Report(figures, lambda result: [pairs_table(result)], options={"choose": spelled(chosen)})
+    return Report(figures, lambda result: [pairs_table(result)])
