@@ -31,7 +31,7 @@ from eval.recorded.style.roles import personas_of, role_of
 from eval.recorded.style.styles import ASKED_STYLES, STYLES, TASKS, check_style, check_task, names_style, style_named
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, kappa_cell, shown
-from eval.stats.consistency import self_consistency
+from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.options import known

@@ -33,7 +33,7 @@ from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_
 from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, names_style
 from eval.report.checks import NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
-from eval.stats.consistency import self_consistency
+from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
 from pearl.options import known
 from pearl.stats import Bootstrap

@@ -18,7 +18,7 @@ from typing import Any
 from eval.asking.json_lines import check_fields, check_once, read_lines
 from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import STYLES, style_named
-from eval.report.page import harmless_json
+from eval.report.render import harmless_json
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.report.head import Head
-from eval.report.page import write_page
 from eval.report.pictures import Draw, check_format, draw, svg
-from eval.report.render import show
+from eval.report.render import show, write_page
 from eval.report.tables import Json, Table
 from pearl.options import check_writable, write_json
 

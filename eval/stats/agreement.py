@@ -1,13 +1,15 @@
-"""The figures of ``pearl eval agreement``: how far raters agree beyond chance, people or judges."""
+"""Agreement beyond chance, of people or judges: the figures of ``pearl eval agreement``, and of a judge's draws."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.stats.coefficients import Agreement, RaterPair
-from eval.stats.ratings import Ratings
+from eval.stats.coefficients import Agreement
+from eval.stats.ratings import Ratings, ratings_of
+from pearl.stats import RESAMPLES
 
+NOTHING_READ = "no draw has a label"
 TITLES = {
     "raw_agreement": "raw agreement",
     "randolph_kappa": "Randolph's kappa",
@@ -43,17 +45,33 @@ def agreement_report(
         "items_used": {name: coefficient.items for name, coefficient in coefficients.items()},
         "bands": {name: coefficients[name].band for name in coefficients if name != "raw_agreement"},
         "undefined": {name: absent.reason for name, absent in coefficients.items() if absent.estimate is None},
-        "pairs": [_pair(pair) for pair in pairs],
+        "pairs": [
+            {
+                "rater": pair.first,
+                "against": pair.second,
+                "items": pair.kappa.items,
+                "agreement": pair.agreement.to_json(),
+                "cohen_kappa": pair.kappa.to_json(),
+                "band": pair.kappa.band,
+                "reason": pair.kappa.reason or None,
+            }
+            for pair in pairs
+        ],
     }
 
 
-def _pair(pair: RaterPair) -> dict[str, Any]:
+def self_consistency(
+    drawn: dict[tuple[str, str], str], labels: Sequence[str], clusters: Mapping[str, str], seed: int
+) -> dict[str, Any]:
+    """Randolph's kappa of the labels that were ``drawn`` for items, by item and draw, with its interval over the
+    ``clusters`` of items; null with a reason."""
+    if not drawn:
+        return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
+    ratings = ratings_of(drawn, labels)
+    names = [clusters[item] for item in ratings.items]
+    kappa = Agreement(ratings, resamples=RESAMPLES, seed=seed, clusters=names).randolph()
     return {
-        "rater": pair.first,
-        "against": pair.second,
-        "items": pair.kappa.items,
-        "agreement": pair.agreement.to_json(),
-        "cohen_kappa": pair.kappa.to_json(),
-        "band": pair.kappa.band,
-        "reason": pair.kappa.reason or None,
+        "randolph_kappa": kappa.to_json(),
+        "band": kappa.band,
+        "undefined": {} if kappa.estimate else {"randolph_kappa": kappa.reason},
     }

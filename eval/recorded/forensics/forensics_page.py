@@ -15,7 +15,7 @@ from eval.recorded.forensics.comparison_tables import SIGNED, by_spread, is_grey
 from eval.recorded.forensics.examples import Examples
 from eval.recorded.forensics.measures import MEASURES
 from eval.recorded.forensics.tables import DIGITS, TEXTS, p_cell, titles
-from eval.report.page import harmless_json
+from eval.report.render import harmless_json
 from eval.report.tables import NOTHING, Json
 
 TEMPLATE = Path(__file__).with_name("forensics_page.html")

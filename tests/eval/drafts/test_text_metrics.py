@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer, T5Config, T5Model
 
-from eval.drafts.text_metrics import Rouge
+from eval.drafts.comparison import Rouge
 from pearl.errors import InputError
 from retriever.models.bertscore import BertScore
 from retriever.models.encoder import embedded_encoder_folder

@@ -10,7 +10,7 @@ import pytest
 from eval.asking.verdict import Answer
 from eval.judges.judge import Trial
 from eval.judges.personalized import Mode, PersonaItem, PersonaOptions, ask
-from eval.recorded.personalized.prompt_parts import take_apart
+from eval.recorded.personalized.judgements import take_apart
 
 LINES = [
     {
