@@ -8,7 +8,9 @@ INTERRUPTED = 130  # exit status, also of a command that Ctrl-C ends later
 
 try:
     import atexit
+    import errno
     import gc
+    import os
     from importlib import import_module
     from typing import Any
 
@@ -121,4 +123,10 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of our output left, as in `pearl ... | head`
         sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write would fail at exit again
+        typer.echo("pearl: The disk that the output goes to is full; free some space and run it again.", err=True)
         sys.exit(1)

@@ -62,6 +62,14 @@ def test_a_reader_who_leaves_is_no_disaster(tmp_path):
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_on_a_full_disk_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([PEARL, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "pearl: The disk that the output goes to is full; free some space and run it again.\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 @pytest.mark.parametrize("module", ["typer", "rich"])  # loaded before main() runs, and with the command
 def test_an_interrupt_while_it_loads_ends_it_quietly(module, tmp_path):
     (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
