@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, aclosing, nullcontext
@@ -19,9 +20,12 @@ from service.services import Services, retriever_entry
 from service.store import users
 from service.threads import in_thread
 
+NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"}
+
 
 async def write(settings: Settings, user: str | None, commission: Commission, *, silent: bool) -> Draft:
     """The draft, shown as it is written unless it is to be ``silent``. Raises PearlError."""
+    logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
     screen = _Screen(silent=silent)
     encoder = SentenceEncoder(settings.encoder)
     if retriever_entry(settings).needs_encoder:
@@ -103,6 +107,8 @@ def _show_evidence(written: Draft) -> None:
     lines += [note.message for note in written.retrieval.notes]
     if written.revision.applied:
         lines.append(written.revision.message)
+    elif written.revision.reason in NOT_DELIVERED:
+        lines.append(f"Not revised: {written.revision.message}")
     if written.editing is not None:
         lines += editing_lines(written.editing)
     if not written.questions:

@@ -43,14 +43,15 @@ def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: p
     assert "<document>" not in draft["text"]
 
 
-def test_an_unreachable_model_is_status_1(command: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_model_is_status_1(process: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEARL_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("PEARL_LLM_MODEL", "nothing")
     monkeypatch.setenv("PEARL_LLM_MAX_RETRIES", "0")
     monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
-    ran = command("draft", "write", "--user", "sample", "--json", "-")
-    assert (ran.status, ran.out) == (1, "")
-    assert "cannot be reached" in ran.err
+    running = process("draft", "write", "--user", "sample", "--json", "-")
+    out, err = running.communicate(timeout=180)
+    assert (running.returncode, out) == (1, "")
+    assert err == "pearl: The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.\n"
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,12 @@ def test_an_answer_that_breaks_off_ends_its_line(command: Any, sample: None, end
     assert (ran.status, ran.out) == (1, "Kettle's on, come by at nine.\n")
     assert "broke off" in ran.err
     assert "draft_" not in ran.err
+
+
+def test_a_revision_that_failed_is_said(command: Any, sample: None, endpoint: Any) -> None:
+    ran = command("draft", "write", "--revise", "always")
+    assert (ran.status, ran.out) == (0, f"{endpoint.text}\n")
+    assert "\nNot revised: The model gave no readable edited draft.\n" in ran.err
 
 
 def test_of_several_users_one_is_named(command: Any, sample: None, endpoint: Any) -> None:
