@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,6 +26,7 @@ EMBEDDED = "embedded"
 MPNET = "mpnet"
 PREFIX = "PEARL_"
 DEFAULT_RATE_LIMIT = "600/minute"
+HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
 
 
@@ -210,6 +212,13 @@ class Settings(BaseSettings):
     def _named_home(cls, value: object) -> object:
         if value == "":  # it would be the folder that one happens to be in
             raise ValueError("is empty; name a folder, or unset it for the platform's data folder")
+        return value
+
+    @field_validator("llm_base_url")
+    @classmethod
+    def _called_by_http(cls, value: str | None) -> str | None:
+        if value and not HTTP_ADDRESS.match(value):
+            raise ValueError("is no address of an endpoint; write it as http://HOST:PORT/v1 or https://HOST/v1")
         return value
 
     @field_validator("revise_below")
