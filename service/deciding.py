@@ -10,6 +10,7 @@ from pearl.theta import ALL, EVERYTHING, read_theta
 from retriever.base import Calibration
 from service.store.calibrations import CalibrationKey, StoredCalibration
 
+LEAST_TEXTS = 30  # that a calibration takes
 CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
 
 
@@ -35,7 +36,8 @@ def decision_point(
     decided_by = DecidedBy(
         NOT_CALIBRATED,
         None,
-        f"Nothing is calibrated for '{key.model}' with this retriever; `{command(user, key.voice)}` would do it.",
+        f"Nothing is calibrated for '{key.model}' with this retriever; `{command(user, key.voice)}` would do it, from "
+        f"{LEAST_TEXTS} past texts on.",
     )
     if stored is not None:
         calibration, k = apply(calibration, stored)

@@ -50,7 +50,9 @@ class DecidedByOut(_OfRecord):
     id: str | None = Field(description="The calibration's id, in `GET /v1/voices/{name}`.", examples=[None])
     message: str = Field(
         description="The same in a sentence, with the command that would change it.",
-        examples=["Nothing is calibrated for 'llama3.2'; `pearl calibrate --user ada` would do it."],
+        examples=[
+            "Nothing is calibrated for 'llama3.2'; `pearl calibrate --user ada` would do it, from 30 past texts on."
+        ],
     )
 
 

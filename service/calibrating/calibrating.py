@@ -22,8 +22,8 @@ from service.calibrating.measures import Ruler, combined
 from service.calibrating.past import PastText
 from service.calibrating.scribe import Scribe
 from service.calibrating.study import Showing, Study, flat
+from service.deciding import LEAST_TEXTS
 
-LEAST_TEXTS = 30
 DRAFTED_BY = 0.8  # of the time
 Json = dict[str, Any]
 Values = Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]  # metric -> (N, O)

@@ -20,12 +20,13 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted
 from pearl.theta import theta_words
 from retriever.models.encoder import SentenceEncoder
-from service.calibrating.calibrating import LEAST_TEXTS, CalibrationOutcome, affordable, calibrate, estimate
+from service.calibrating.calibrating import CalibrationOutcome, affordable, calibrate, estimate
 from service.calibrating.measures import Ruler
 from service.calibrating.past import past_texts
 from service.calibrating.replies import forget_replies, kept_replies
 from service.calibrating.scribe import Scribe, SpendingLimits
 from service.calibrating.study import Study
+from service.deciding import LEAST_TEXTS
 from service.services import Services
 from service.store import calibrations, documents, feedback, users, voices
 from service.store.calibrations import CalibrationKey, StoredCalibration

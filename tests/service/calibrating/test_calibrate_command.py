@@ -180,7 +180,7 @@ def test_another_model_is_not_calibrated(
         "code": "not_calibrated",
         "id": None,
         "message": "Nothing is calibrated for 'another' with this retriever; "
-        "`pearl calibrate --user ann --voice notes` would do it.",
+        "`pearl calibrate --user ann --voice notes` would do it, from 30 past texts on.",
     }
     assert answer["stage"] == "draft"
     monkeypatch.setenv("PEARL_LLM_MODEL", "mock")
