@@ -93,7 +93,9 @@ def _read_note(entry: FolderEntry) -> NoteFile:
             raise InputError(f"has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}.", code="file_too_large")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 (byte {error.start + 1} of the file).", code="not_utf8") from None
+        raise InputError(
+            f"is not UTF-8 (byte {error.start + 1} of the file); save it as UTF-8.", code="not_utf8"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", code="unreadable_file") from error
     if "\0" in text:  # the Markdown parser would turn it into something harmless

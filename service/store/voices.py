@@ -58,7 +58,8 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
         )
     if row is None:
         raise NotFound(
-            f"There is no voice '{name}'; GET /v1/voices lists yours, PUT /v1/voices/{name} makes it.",
+            f"There is no voice '{name}'; `pearl voices list` and GET /v1/voices list yours, "
+            f"`pearl voices set {name}` and PUT /v1/voices/{name} make it.",
             param="voice",
             code="voice_not_found",
         )

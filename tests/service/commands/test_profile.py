@@ -50,7 +50,7 @@ def test_the_card_in_words_as_json_and_as_a_skill(run_pearl: Any, history: None)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--voice", "blog"], "There is no voice 'blog'"),
+        (["--voice", "blog"], "There is no voice 'blog'; `pearl voices list`"),
         (["--format", "poem"], "--format must be one of text, prompt, skill"),
         (["--strike", "kettles"], "The card has no line 'kettles'; `pearl profile`"),
         (["--correct", "words"], "--correct words: give LINE=TEXT"),

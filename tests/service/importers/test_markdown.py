@@ -134,6 +134,11 @@ def test_a_bad_file_is_named_and_the_others_stay(read, tmp_path, content, reason
     assert (error.reason, error.field, error.where) == (reason, field, f"{tmp_path}/b.md")
 
 
+def test_a_file_in_another_encoding_says_what_to_do(read, tmp_path):
+    (error,) = read("markdown", write(tmp_path, "b.md", b"caf\xe9")).errors
+    assert error.error == "is not UTF-8 (byte 4 of the file); save it as UTF-8."
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "# Only a title", "```\ncode\n```", "<!-- nothing -->"])
 def test_files_without_text_are_left_out(read, tmp_path, content):
     reading = read("markdown", write(tmp_path, "a.md", content))
