@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from pearl.options import write_json
+from service.api.draft_form import NoteOut
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,6 +34,14 @@ def test_result_files_are_as_the_commands_write_them(tmp_path: Path) -> None:
         write_json(str(tmp_path / file.name), json.loads(file.read_text(encoding="utf-8")))
         assert (tmp_path / file.name).read_bytes() == file.read_bytes(), file.name
     assert sum(file.stat().st_size for file in files) < 900_000
+
+
+def test_every_note_is_explained() -> None:
+    codes = re.findall(r"`(\w+)`", NoteOut.model_fields["code"].description or "")
+    page = (ROOT / "docs" / "drafting.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page.partition("\n## Notes\n")[2], flags=re.MULTILINE)
+    assert "generic" in codes
+    assert set(codes) <= set(rows)
 
 
 def test_every_row_of_every_paper_has_a_state() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+
+from pearl.settings import load_settings
+from service.commands.common import open_database
+from service.sample import load_sample
 
 
 @pytest.fixture
@@ -61,6 +68,19 @@ def test_the_card_in_words_as_json_and_as_a_skill(run_pearl: Any, history: None)
 def test_bad_input_is_one_line(run_pearl: Any, history: None, words: list[str], says: str) -> None:
     run = run_pearl("profile", *words)
     assert (run.status, says in run.err, run.err.count("\n")) == (2, True, 1)
+
+
+def test_every_command_of_the_page_runs_for_the_sample_user(
+    run_pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
+    settings = load_settings()
+    with open_database(settings) as database:
+        load_sample(database, settings)
+    page = (Path(__file__).parents[3] / "docs" / "voice.md").read_text(encoding="utf-8")
+    for command in re.findall(r"^pearl (profile [^>\n]*)", page, flags=re.MULTILINE):
+        run = run_pearl(*shlex.split(command, comments=True))
+        assert run.status == 0, run.err
 
 
 def test_voices_show_has_the_edits(run_pearl: Any, history: None) -> None:
