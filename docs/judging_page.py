@@ -61,8 +61,7 @@ def declared_choices() -> dict[str, Presets]:
     from eval.drafts import stance
     from eval.judges import authorship, discover, personalized, quality, style_detect, style_rank, style_write, traits
     from eval.recorded.personalized import presets as recorded
-    from eval.recorded.quality import compose
-    from eval.recorded.quality import expert_choices as experts
+    from eval.recorded.quality import compose, experts
     from eval.recorded.style import choices as style
     from eval.recorded.style.styles import PERSONA_PRESETS
 

@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from eval.asking.json_lines import write_lines
-from eval.drafts.held_back import held_back
-from eval.drafts.systems import Case, retrieved, sample
+from eval.drafts.cases import Case, held_back, sample
+from eval.drafts.systems import retrieved
 from eval.likeness.writers import TEST, part_of
 from pearl.asking.ask import generate
 from pearl.asking.kept import ReplyStore, open_replies

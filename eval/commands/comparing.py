@@ -18,9 +18,7 @@ from eval.asking.json_lines import write_lines
 from eval.commands.compare import CompareOptions
 from eval.commands.judge.made import corrected_by, judge_tables
 from eval.commands.writing import Plan, drafts_of, retrieval_systems, writer
-from eval.drafts.held_back import held_back
-from eval.drafts.items import case_ids, items_of
-from eval.drafts.systems import Case, sample
+from eval.drafts.cases import Case, case_ids, held_back, items_of, sample
 from eval.judges import authorship
 from eval.judges.authorship import JUDGE, AuthorshipItem, AuthorshipOptions
 from eval.judges.items import Items

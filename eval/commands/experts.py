@@ -8,7 +8,7 @@ import typer
 
 from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.commands.scored import Resamples, Seed
-from eval.recorded.quality.expert_choices import PRESETS
+from eval.recorded.quality.experts import PRESETS
 from eval.report.report import Report
 
 EXAMPLES = """A record is a first draft and two edits of it, with a score each, and what experts make of them:

@@ -10,7 +10,7 @@ from typer import Option
 
 from eval.commands.scored import EncoderName, Models
 from eval.drafts.stance import PRESETS
-from eval.retrieval.overlap import THRESHOLD
+from eval.retrieval.gains import THRESHOLD
 from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION, known
 
 

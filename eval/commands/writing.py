@@ -14,8 +14,8 @@ from rich.console import Console
 from eval.asking.bench import Asking, Bench
 from eval.commands.options import DraftingOptions, WritingOptions
 from eval.commands.scored import check_named_once
-from eval.drafts.held_back import held_back
-from eval.drafts.systems import BASELINE, MODEL, Case, System, cases_of, retrieved, sample, without_near_duplicates
+from eval.drafts.cases import Case, cases_of, held_back, sample, without_near_duplicates
+from eval.drafts.systems import BASELINE, MODEL, System, retrieved
 from eval.report.head import Head
 from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
-from eval.drafts.systems import Case
 from eval.report.metric import PEARL, Metric
 from pearl.likeness.likeness import Likeness
 from pearl.stats import Bootstrap, Estimate, Floats

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.drafts.cases import Case
 from eval.drafts.comparison import BERTSCORE, MACRO_F1, ROUGE_1, ROUGE_2, Mask, Measures, Yardstick, macro_f1_of_sums
 from eval.drafts.stance import STANCES
-from eval.drafts.systems import BASELINE, Case, System, constant, copied
+from eval.drafts.systems import BASELINE, System, constant, copied
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.calibration import pearson_of_bins
 from eval.retrieval.gains import clusters, request_slices

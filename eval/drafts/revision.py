@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.drafts.cases import Case
 from eval.drafts.comparison import Mask, Measures, Yardstick, mixed
 from eval.drafts.generation import complete, counts
-from eval.drafts.systems import Case, System
+from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.retrieval.gains import clusters, request_slices
 from pearl.asking.write import UNREADABLE, Written

@@ -15,9 +15,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.drafts.cases import Case
 from eval.drafts.comparison import METRICS, Measures, Yardstick
 from eval.drafts.generation import complete, counts
-from eval.drafts.systems import Case, System
+from eval.drafts.systems import System
 from eval.report.metric import figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters

@@ -5,41 +5,21 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, compress, islice, zip_longest
-from typing import TypeVar
+from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
+from eval.drafts.cases import Case, rounds
 from eval.drafts.stance import STANCES, stance
-from eval.retrieval.gains import GainsRecord
-from eval.retrieval.overlap import containment, kept_documents
+from eval.retrieval.gains import containment
 from eval.retrieval.scoring import score_records
 from pearl.errors import InputError
 from pearl.records import Document, ScoredDocument
 from retriever.base import Retriever, choose, oldest_first, order
 
-T = TypeVar("T")
-
 ZERO_SHOT, K_SHOT = "zero-shot", "k-shot"
 MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A record to write for, and the text the user really wrote for it.
-
-    ``owner`` is whose history it is; that of a record that does not say is nobody else's.
-    """
-
-    record: GainsRecord
-    owner: str
-    target: str
-
-    @property
-    def earlier_texts(self) -> tuple[str, ...]:
-        """The texts that the user had written before."""
-        return tuple(document.text for document in self.record.documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +45,6 @@ class System:
     shown: tuple[Selection, ...]
     texts: tuple[str, ...] | None = None
     threshold: float | None = None
-
-
-def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
-    """The records that have a target."""
-    return [
-        Case(record, f"record {place}" if record.user_id is None else f"user {record.user_id}", record.target)
-        for place, record in enumerate(records)
-        if record.target is not None and record.target.strip()
-    ]
-
-
-def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
-    """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
-    if limit is None or limit >= len(cases):
-        return list(cases)
-    generator = random.Random(seed)
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, case in enumerate(cases):
-        places[case.owner].append(place)
-    lots = [generator.sample(mine, len(mine)) for mine in places.values()]
-    generator.shuffle(lots)
-    chosen = list(chain.from_iterable(_rounds(lots)))[:limit]
-    return [cases[place] for place in sorted(chosen)]
-
-
-def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
-    """The cases without the documents that repeat their target; those left without any document are left out."""
-    left = []
-    for case in cases:
-        keep = kept_documents(case.record, threshold)
-        if any(keep):
-            documents, gains = tuple(compress(case.record.documents, keep)), tuple(compress(case.record.gains, keep))
-            left.append(replace(case, record=replace(case.record, documents=documents, gains=gains)))
-    return left
 
 
 def retrieved(
@@ -170,19 +116,14 @@ def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[S
         usable = [stranger for text, stranger in by_text.items() if not balanced or stance(text)]
         lots.append(generator.sample(usable, len(usable)))
     generator.shuffle(lots)
-    rounds = _rounds(lots)
-    return list(chain.from_iterable(map(_in_turns, rounds) if balanced else rounds))
-
-
-def _rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
-    """The first of each lot, then the second of each that has one, and so on."""
-    return [[member for member in members if member is not None] for members in zip_longest(*lots)]
+    in_rounds = rounds(lots)
+    return list(chain.from_iterable(map(_in_turns, in_rounds) if balanced else in_rounds))
 
 
 def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
     """One of each stance after the other, then what is left."""
     return chain.from_iterable(
-        _rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
+        rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
     )
 
 

@@ -22,8 +22,7 @@ from eval.asking.lines import folded
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
 from eval.judges import pairwise
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables

@@ -18,8 +18,7 @@ from eval.asking.lines import folded
 from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, leading_object
 from eval.asking.verdict import Failed, Invalid, counts
 from eval.judges import traits
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judgements, run
 from eval.judges.traits import INSTRUCTION, LONGEST_TRAIT, TraitItem, TraitOptions, instruction, label
 from eval.recorded.forensics.pairs import Annotator, Vote, short_id

@@ -1,8 +1,9 @@
-"""The items of a judge, as a file holds them and as a run takes them."""
+"""The items of a judge, as a file holds them, as a run takes them, and as a prompt shows their texts."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
@@ -48,3 +49,15 @@ def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
     if limit is None or limit >= len(items):
         return tuple(items)
     return tuple(items[place] for place in sorted(random.Random(seed).sample(range(len(items)), limit)))
+
+
+class Fences:
+    """The marks that texts stand between in one prompt. A text is data: a mark inside it is broken, so that it ends no
+    fence."""
+
+    def __init__(self, marks: Sequence[str]) -> None:
+        self._mark = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(marks)})\b)", re.IGNORECASE)
+
+    def around(self, mark: str, text: str) -> str:
+        """The text between ``<mark>`` and ``</mark>``, each on its own line."""
+        return f"<{mark}>\n{self._mark.sub('< ', text.strip())}\n</{mark}>"

@@ -23,8 +23,7 @@ from eval.asking.reply import NOT_OFFERED
 from eval.asking.scale import Scale
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, kind, reason_of
 from eval.judges import pairwise
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, verdict_counts
 from eval.recorded.quality.benchmark import PairSet, original_names, quality_report
 from eval.recorded.quality.checks import PAIR_CHECKS, leaks

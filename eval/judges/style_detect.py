@@ -21,8 +21,7 @@ from eval.asking.json_lines import check_fields, check_once, optional_id, option
 from eval.asking.lines import folded
 from eval.asking.scale import EXHIBITS, YES_NO, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, EVEN, NO_LABEL
 from eval.recorded.style.labels import ABSENT, PRESENT, majority

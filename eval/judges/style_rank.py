@@ -25,8 +25,7 @@ from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, counts, kind, reason_of
 from eval.judges import pairwise
 from eval.judges import style_rank_prompts as prompts
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, DROPPED, EVEN, HALF, NO_LABEL, TIES
 from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_draws

@@ -20,8 +20,7 @@ from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, Votes, counts, kind, reason_of, verdict_kinds
 from eval.asking.votes import read_votes
-from eval.judges.fence import Fences
-from eval.judges.items import Items
+from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped
 from eval.judges.pairwise import IDENTICAL_TEXTS
 from eval.recorded.forensics.pair_files import read_pairs

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.choices import Candidates, set_aside
-from eval.retrieval.gains import clusters
+from eval.retrieval.gains import THRESHOLD, clusters
 from eval.retrieval.outcomes import Outcome
-from eval.retrieval.overlap import THRESHOLD
 from eval.stats.slices import Bins, equal_bins
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
 

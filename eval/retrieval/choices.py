@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eval.retrieval.gains import GainsRecord
+from eval.retrieval.gains import GainsRecord, kept_documents
 from eval.retrieval.outcomes import Outcome, ages, best_outcome, random_outcome, ranked_outcome
-from eval.retrieval.overlap import kept_documents
 from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import Mask
 from pearl.stats import Floats

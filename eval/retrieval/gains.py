@@ -22,8 +22,11 @@ from pearl.history import parse_lines
 from pearl.records import Document, Request
 from pearl.texts import check_characters, json_type
 from retriever.candidates_file import parse_candidates
+from retriever.history.lexical import words
 
 LARGEST_GAIN = 1e9  # nats; sums and squares of larger ones overflow
+NGRAM = 3  # words
+THRESHOLD = 0.5  # of the target's trigrams: a document with as many nearly is the target, and copying it is no style
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +146,27 @@ def clusters(records: Sequence[GainsRecord]) -> Clusters:
         return Clusters("requests", tuple(str(position) for position in range(len(records))), users)
     owners = (None if record.user_id is None else f"user {record.user_id}" for record in records)
     return Clusters("users", tuple(owner or f"request {place}" for place, owner in enumerate(owners)), users)
+
+
+def containment(target: str, text: str) -> float:
+    """The share of the target's word trigrams that are in the text; of the whole target where it has fewer words.
+
+    Containment as in Broder 1997, "On the resemblance and containment of documents". 0 for a target without a word.
+    """
+    of_target = words(target)
+    length = min(NGRAM, len(of_target))
+    wanted = _ngrams(of_target, length)
+    return len(wanted & _ngrams(words(text), length)) / len(wanted) if wanted else 0.0
+
+
+def _ngrams(of_text: Sequence[str], length: int) -> set[tuple[str, ...]]:
+    if length == 0:
+        return set()
+    return {tuple(of_text[start : start + length]) for start in range(len(of_text) - length + 1)}
+
+
+def kept_documents(record: GainsRecord, threshold: float = THRESHOLD) -> tuple[bool, ...]:
+    """False for each document that contains at least ``threshold`` of the record's target; all True without one."""
+    if record.target is None:
+        return (True,) * len(record.documents)
+    return tuple(containment(record.target, document.text) < threshold for document in record.documents)

@@ -11,9 +11,8 @@ import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.choices import Candidates, set_aside
-from eval.retrieval.gains import clusters, request_slices
+from eval.retrieval.gains import THRESHOLD, clusters, request_slices
 from eval.retrieval.outcomes import Outcome
-from eval.retrieval.overlap import THRESHOLD
 from pearl.stats import Bootstrap
 
 Outcomes = Sequence[Outcome]  # a model's, one a request

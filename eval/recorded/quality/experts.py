@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eval.asking.choices import Choice, Preset, Presets
 from eval.asking.json_lines import check_fields, check_number
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text
@@ -14,6 +15,33 @@ from retriever.reward.record_files import parse_objects
 
 VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot": "best edit"}
 RANKS = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}
+
+# points that the paper leaves open about experts' majorities
+THREE, ANY = "three", "any"
+PAIRWISE, MEDIAN = "pairwise", "median_rank"
+RATERS = Choice(
+    "raters",
+    {
+        THREE: "majorities are taken over triplets that exactly three experts ranked",
+        ANY: "majorities are taken over all triplets; an even vote gives none",
+    },
+    "The paper has three experts for each triplet; the published file has two to four.",
+)
+MAJORITY = Choice(
+    "majority",
+    {
+        PAIRWISE: "the version of a pair that more experts rank higher",
+        MEDIAN: "the version of a pair with the better median rank; equal ones give no majority",
+    },
+    "The paper speaks of a majority rank and does not say how it is made.",
+)
+PRESETS = Presets(
+    (RATERS, MAJORITY),
+    (
+        Preset("as_published", "Gives the paper's 66% over all pairs.", {"raters": THREE, "majority": PAIRWISE}),
+        Preset("corrected", "Leaves no ranking out.", {"raters": ANY, "majority": PAIRWISE}),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.recorded.quality.expert_choices import MEDIAN, THREE
-from eval.recorded.quality.experts import RANKS, VERSIONS, RankedTriplet
+from eval.recorded.quality.experts import MEDIAN, RANKS, THREE, VERSIONS, RankedTriplet
 from pearl.stats import RESAMPLES, Bootstrap
 
 EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, None)

@@ -9,15 +9,13 @@ from typing import Any
 
 from eval.recorded.style import analysis, checks, consistency
 from eval.recorded.style.ability import Abilities, contrasts, correlations
-from eval.recorded.style.breakdowns import RULES, breakdowns, reflections
+from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
 from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import columns_of
 from eval.recorded.style.judged import StyleJudgements, Unit, read_judged
 from eval.recorded.style.labels import DETECTION, LABELS
 from eval.recorded.style.people import NOBODY, People, Subject, read_people
-from eval.recorded.style.personas import irrelevant_attributes, sensitivity
 from eval.recorded.style.three_labels import three_labels
-from eval.recorded.style.trigrams import of_judges, of_people
 
 Rows = list[dict[str, Any]]
 Labels = Mapping[Subject, str | None]
@@ -127,5 +125,5 @@ def _analysed(judged: StyleJudgements, people: People, options: StyleOptions) ->
     return {
         "style_correlations": [row for rated in raters for row in analysis.correlations(rated, options)],
         "labels_by_persona": [row for rated in raters for row in analysis.by_persona(rated, personas, options)],
-        "trigrams": [*of_people(people.justifications), *of_judges(judged.justifications)],
+        "trigrams": [*analysis.of_people(people.justifications), *analysis.of_judges(judged.justifications)],
     }

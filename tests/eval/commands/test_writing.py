@@ -8,7 +8,7 @@ from rich.console import Console
 
 from eval.commands.options import WritingOptions
 from eval.commands.writing import Plan, Room, retrieval_systems
-from eval.drafts.systems import Case
+from eval.drafts.cases import Case
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.write import Desk
 from pearl.budget import Budget

@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from eval.drafts.cases import Case
 from eval.drafts.generation import generation_report
-from eval.drafts.systems import BASELINE, MODEL, Case, Selection, System
+from eval.drafts.systems import BASELINE, MODEL, Selection, System
 from eval.drafts.tables import generation_tables
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from eval.drafts.cases import Case
 from eval.drafts.revision import revision_report
-from eval.drafts.systems import MODEL, Case, Selection, System
+from eval.drafts.systems import MODEL, Selection, System
 from eval.drafts.tables import check_metric, curves_figure, revision_tables
 from eval.report.pictures import draw
 from eval.report.render import markdown

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from eval.drafts.cases import Case
 from eval.drafts.shown import by_count, distances, shown_report, shown_tables
-from eval.drafts.systems import MODEL, Case, Selection, System
+from eval.drafts.systems import MODEL, Selection, System
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.sets import margins

@@ -2,19 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from eval.drafts.cases import Case, cases_of, sample, without_near_duplicates
 from eval.drafts.stance import NTA, YTA, stance
-from eval.drafts.systems import (
-    BASELINE,
-    MODEL,
-    Case,
-    cases_of,
-    copied,
-    k_shot_system,
-    retrieved,
-    sample,
-    without_near_duplicates,
-    zero_shot_system,
-)
+from eval.drafts.systems import BASELINE, MODEL, copied, k_shot_system, retrieved, zero_shot_system
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
 from pearl.records import Document, Request

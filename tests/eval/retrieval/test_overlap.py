@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.retrieval.gains import GainsRecord
-from eval.retrieval.overlap import containment, kept_documents
+from eval.retrieval.gains import GainsRecord, containment, kept_documents
 from pearl.records import Document, Request
 
 TARGET = "one two three four five"  # three trigrams

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from eval.recorded.style.analysis import by_persona, correlations, levels_of_raters, spearman
+from eval.recorded.style.analysis import by_persona, correlations, levels_of_raters, of_judges, of_people, spearman
 from eval.recorded.style.people import NOBODY, read_people
-from eval.recorded.style.trigrams import of_judges, of_people
 
 
 @pytest.mark.parametrize("seed", range(10))

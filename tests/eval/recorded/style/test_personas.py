@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eval.recorded.style.personas import irrelevant_attributes, sensitivity
+from eval.recorded.style.breakdowns import irrelevant_attributes, sensitivity
 
 
 def test_sensitivity_to_personas(columns, detected):

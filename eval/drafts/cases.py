@@ -1,0 +1,133 @@
+"""Texts that people really wrote for a request, to be written again: from gains files or histories, and as items that
+judges compare."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, compress, zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from eval.retrieval.gains import GainsRecord, kept_documents
+from pearl.asking.write import Written
+from pearl.errors import InputError
+from pearl.history import read_histories
+from pearl.partition import partition
+from pearl.records import Request
+from pearl.split import users_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A record to write for, and the text the user really wrote for it.
+
+    ``owner`` is whose history it is; that of a record that does not say is nobody else's.
+    """
+
+    record: GainsRecord
+    owner: str
+    target: str
+
+    @property
+    def earlier_texts(self) -> tuple[str, ...]:
+        """The texts that the user had written before."""
+        return tuple(document.text for document in self.record.documents)
+
+
+def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
+    """The records that have a target."""
+    return [
+        Case(record, f"record {place}" if record.user_id is None else f"user {record.user_id}", record.target)
+        for place, record in enumerate(records)
+        if record.target is not None and record.target.strip()
+    ]
+
+
+def sample(cases: Sequence[Case], limit: int | None, seed: int) -> list[Case]:
+    """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
+    if limit is None or limit >= len(cases):
+        return list(cases)
+    generator = random.Random(seed)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, case in enumerate(cases):
+        places[case.owner].append(place)
+    lots = [generator.sample(mine, len(mine)) for mine in places.values()]
+    generator.shuffle(lots)
+    chosen = list(chain.from_iterable(rounds(lots)))[:limit]
+    return [cases[place] for place in sorted(chosen)]
+
+
+def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
+    """The cases without the documents that repeat their target; those left without any document are left out."""
+    left = []
+    for case in cases:
+        keep = kept_documents(case.record, threshold)
+        if any(keep):
+            documents, gains = tuple(compress(case.record.documents, keep)), tuple(compress(case.record.gains, keep))
+            left.append(replace(case, record=replace(case.record, documents=documents, gains=gains)))
+    return left
+
+
+def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
+    """The most recent texts of each user that answer a request, at most ``targets``; their documents are all before the
+    first of them, less any with the text of one. A user without a document before has none.
+
+    Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for a
+    split that there is not.
+    """
+    histories = users_of(read_histories(path, timestamp_required=True), split)
+    parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
+    records = [
+        GainsRecord(
+            request=Request(target.request or "", timestamp=target.timestamp),
+            user_id=part.user_id,
+            id=f"{part.user_id} {target.id}",
+            target=target.text,
+            documents=before,
+            gains=(0.0,) * len(before),  # nobody asks for them
+        )
+        for part in parts
+        if part
+        for target, before in part.requests()
+    ]
+    if not records:
+        raise InputError(
+            f"{path}: request: no text {f'of the {split} split ' * bool(split)}answers a request and has documents of "
+            "its user before it.",
+            param="history",
+        )
+    return cases_of(records)
+
+
+def case_ids(cases: Sequence[Case]) -> list[str]:
+    """The id of each case as an item: its own, or its place where some have none or share one."""
+    own = [case.record.id for case in cases if case.record.id is not None]
+    usable = len(own) == len(set(own)) == len(cases)  # several files may use one id
+    return own if usable else [str(place) for place in range(len(cases))]
+
+
+def items_of(
+    cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[Written]], generator: str
+) -> Iterator[dict[str, Any]]:
+    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
+    real text."""
+    ids = case_ids(cases)
+    for place, case in enumerate(cases):
+        yield {
+            "id": ids[place],
+            **({} if case.record.user_id is None else {"user_id": case.record.user_id}),
+            "request": case.record.request.text,
+            "reference": case.target,
+            "candidates": {name: mine[place].text for name, mine in zip(names, written, strict=True)},
+            "generators": dict.fromkeys(names, generator),
+        }
+
+
+def rounds(lots: Iterable[Sequence[T]]) -> list[list[T]]:
+    """The first of each lot, then the second of each that has one, and so on."""
+    return [[member for member in members if member is not None] for members in zip_longest(*lots)]
