@@ -1,42 +1,77 @@
-"""The builders by the name of what they build from, and the table of what a build took and dropped."""
+"""The builders by the name of what they build from, what a build took and dropped, and the faults of its items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eval.asking.verdict import Answer
 from eval.benchmarks.empathic import empathic_pairs
 from eval.benchmarks.opinionqa import opinionqa_pairs
-from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, built
+from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair
 from eval.benchmarks.prism import prism_pairs
-from eval.benchmarks.reddit import Encode, reddit_pairs
+from eval.benchmarks.reddit import reddit_pairs
+from eval.recorded.personalized.judgements import Recording, parse_judgement
+from eval.recorded.personalized.preflight import CHECKS
+from eval.recorded.personalized.reply import ReplyForm
+from eval.report.checks import BROKEN, preflight
 from eval.report.tables import Json, Table, checks_table
 from pearl.errors import InputError
 
-Build = Callable[[Path, BuildOptions, Ledger, Encode], list[PersonaPair]]
-SOURCES: dict[str, Build] = {
-    "prism": lambda folder, options, ledger, encode: prism_pairs(folder, options, ledger),
-    "opinionqa": lambda folder, options, ledger, encode: opinionqa_pairs(folder, options, ledger),
-    "empathic": lambda folder, options, ledger, encode: empathic_pairs(folder, options, ledger),
+SOURCES: dict[str, Callable[[Path, BuildOptions, Ledger], list[PersonaPair]]] = {
+    "prism": prism_pairs,
+    "opinionqa": opinionqa_pairs,
+    "empathic": empathic_pairs,
     "reddit": reddit_pairs,
 }
 
 
-def build_items(
-    source: str, folder: Path, options: BuildOptions, encode: Encode
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The items and the figures of the build. Raises InputError for files that are not as published, and where no item
-    is left."""
+def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The items, each with its right text in a random place, and the figures: what was taken and dropped, and what the
+    preflight finds. Raises InputError for files that are not as published, and where no item is left."""
     if options.own_family and source != "prism":
         raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
     if options.ties and source not in ("prism", "empathic"):
         raise InputError(f"--ties: in {source} nobody says that two texts are a tie; leave it out.", param="ties")
     ledger = Ledger()
-    pairs = SOURCES[source](folder, options, ledger, encode)
+    pairs = SOURCES[source](folder, options, ledger)
     ledger.check_left(f"--data {folder}", pairs)
-    items, figures = built(pairs, ledger, options.seed)
-    return items, {"source": source, "choices": dict(options.choices), **figures}
+    items = [pair.to_item(random.Random(f"{options.seed} {pair.id}").random() < 0.5) for pair in pairs]
+    findings = preflight(CHECKS, _recording(items))
+    return items, {
+        "source": source,
+        "choices": dict(options.choices),
+        "items": len(items),
+        "preferred": dict(sorted(Counter(item["preferred"] for item in items).items())),
+        "personas": len({tuple(pair.persona.items()) for pair in pairs}),
+        "questions": len({pair.question for pair in pairs} - {""}),
+        "fields": dict(Counter(name for pair in pairs for name in pair.persona)),
+        **ledger.to_json(),
+        "preflight": [finding.to_json() for finding in findings],
+        "broken": any(finding.level == BROKEN for finding in findings),
+    }
+
+
+def _recording(items: Sequence[Mapping[str, Any]]) -> Recording:
+    """The items as records of a judge that answered none of them."""
+    lines = [
+        {
+            "ground_truth": item["preferred"],
+            "answer": False,
+            "id": item["id"],
+            "user_info": "\n".join(f"{name}: {value}" for name, value in item["persona"].items()),
+            "asst_A": item["responses"]["A"],
+            "asst_B": item["responses"]["B"],
+            **({"question": item["question"]} if "question" in item else {}),
+        }
+        for item in items
+    ]
+    judgements = tuple(parse_judgement(line, number) for number, line in enumerate(lines, start=1))
+    ties = any(judgement.gold is Answer.TIE for judgement in judgements)
+    return Recording(judgements, ReplyForm(ties, certainty=False), has_persona=True, passed_over={})
 
 
 def build_tables(result: Json) -> Iterator[Table]:

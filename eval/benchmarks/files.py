@@ -52,21 +52,17 @@ def csv_rows(path: Path, *needed: str) -> Iterator[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
-            check_columns(path, rows.fieldnames or (), *needed)
+            columns = rows.fieldnames or ()
+            if missing := [name for name in needed if name not in columns]:
+                there = ", ".join(columns[:12]) or "none"
+                raise InputError(
+                    f"{path}: {', '.join(missing)}: there is no such column; is it another version? It has {there}.",
+                    param=missing[0],
+                    code="missing_column",
+                )
             for row in rows:
                 yield {name: value or "" for name, value in row.items() if name is not None and isinstance(name, str)}
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: is not CSV in UTF-8: {error}.", code="invalid_csv") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.", code="unreadable_file") from error
-
-
-def check_columns(path: Path, columns: Sequence[str], *needed: str) -> None:
-    missing = [name for name in needed if name not in columns]
-    if missing:
-        there = ", ".join(columns[:12]) or "none"
-        raise InputError(
-            f"{path}: {', '.join(missing)}: there is no such column; is it another version? It has {there}.",
-            param=missing[0],
-            code="missing_column",
-        )

@@ -1,29 +1,29 @@
-"""A person, two texts and which one this person chose; what a build took, dropped and why, and the checks of it."""
+"""A person, two texts and which one this person chose; what a build took, dropped and why."""
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eval.asking.verdict import Answer
-from eval.recorded.personalized.judgements import Recording, parse_judgement
-from eval.recorded.personalized.preflight import CHECKS
-from eval.recorded.personalized.reply import ReplyForm
-from eval.report.checks import BROKEN, preflight
+import numpy as np
+from numpy.typing import NDArray
+
 from pearl.errors import InputError
 
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 NAMED = 5  # of what was dropped for a reason
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
     """``choices`` by name; ``ties``: keep them; ``own_family``: leave out texts of models whose name contains it;
-    ``limit``: as many items, for a survey as many for each question, None for the paper's number."""
+    ``limit``: as many items, for a survey as many for each question, None for the paper's number; ``encode`` gives the
+    vectors of personas."""
 
     choices: Mapping[str, str]
+    encode: Encode
     ties: bool = False
     own_family: str | None = None
     limit: int | None = None
@@ -90,39 +90,3 @@ def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
         for name, value in stated
         if value and value.casefold() not in ("nan", "none", "refused") and "prefer not to say" not in value.casefold()
     }
-
-
-def built(pairs: Sequence[PersonaPair], ledger: Ledger, seed: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The items, each with its right text in a random place, and the figures: what was taken and dropped, and what the
-    preflight finds in them."""
-    items = [pair.to_item(random.Random(f"{seed} {pair.id}").random() < 0.5) for pair in pairs]
-    findings = preflight(CHECKS, _recording(items))
-    return items, {
-        "items": len(items),
-        "preferred": dict(sorted(Counter(item["preferred"] for item in items).items())),
-        "personas": len({tuple(pair.persona.items()) for pair in pairs}),
-        "questions": len({pair.question for pair in pairs} - {""}),
-        "fields": dict(Counter(name for pair in pairs for name in pair.persona)),
-        **ledger.to_json(),
-        "preflight": [finding.to_json() for finding in findings],
-        "broken": any(finding.level == BROKEN for finding in findings),
-    }
-
-
-def _recording(items: Sequence[Mapping[str, Any]]) -> Recording:
-    """The items as if a judge had not answered them."""
-    lines = [
-        {
-            "ground_truth": item["preferred"],
-            "answer": False,
-            "id": item["id"],
-            "user_info": "\n".join(f"{name}: {value}" for name, value in item["persona"].items()),
-            "asst_A": item["responses"]["A"],
-            "asst_B": item["responses"]["B"],
-            **({"question": item["question"]} if "question" in item else {}),
-        }
-        for item in items
-    ]
-    judgements = tuple(parse_judgement(line, number) for number, line in enumerate(lines, start=1))
-    ties = any(judgement.gold is Answer.TIE for judgement in judgements)
-    return Recording(judgements, ReplyForm(ties, certainty=False), has_persona=True, passed_over={})

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eval.benchmarks.choices import CONSTANT
 from eval.benchmarks.files import json_rows, the_file
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 from pearl.errors import InputError
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 FIELDS = {
     "age": "age",
     "sex": "sex",
@@ -51,7 +49,7 @@ class RedditAnswer:
         return f"Question: {self.question}\nAnswer: {self.answer}"
 
 
-def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger, encode: Encode) -> list[PersonaPair]:
+def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
     """Each answer against that of another person. Raises InputError for a file that is not as published."""
     path = the_file(folder, "synthetic_dataset.jsonl", "synthetic_dataset.jsonl.gz")
     answers = _read(path, ledger)
@@ -59,7 +57,7 @@ def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger, encode: En
     if options.choices["distractor"] == CONSTANT:
         others = {answer.name: answers[-1] for answer in answers}
     else:
-        others = _of_the_nearest(path, answers, options, encode)
+        others = _of_the_nearest(path, answers, options)
     pairs: list[PersonaPair] = []
     for answer in answers:
         other = others.get(answer.name)
@@ -95,9 +93,7 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
     return answers
 
 
-def _of_the_nearest(
-    path: Path, answers: Sequence[RedditAnswer], options: BuildOptions, encode: Encode
-) -> dict[str, RedditAnswer]:
+def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildOptions) -> dict[str, RedditAnswer]:
     """For each answer one of the nearest other person, to another question; of the next nearest where there is none."""
     by_person: dict[str, list[RedditAnswer]] = defaultdict(list)
     for answer in answers:
@@ -105,7 +101,7 @@ def _of_the_nearest(
     profiles = list(by_person)
     if len(profiles) < 2:
         raise InputError(f"{path}: there is only one person in it, and so no other to compare with.", code="one_person")
-    vectors = np.asarray(encode(profiles), float)
+    vectors = np.asarray(options.encode(profiles), float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     order = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")
     generator = random.Random(options.seed)

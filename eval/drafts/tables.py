@@ -28,21 +28,18 @@ def generation_tables(result: Json) -> Iterator[Table]:
     yield Table(f"Of {result['requests']:,} drafts each.", ("model", "failed", "cut off"), rows)
     yield figures_table(result, metrics)
     yield differences_table(result, metrics)
-    yield from correlations_tables(result)
+    # how well s1 said what the drafts would be, for models that have an s1
+    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
+    if with_s1:
+        known = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
+        rows = tuple(
+            (model, *(shown(r[metric.name], metric.digits) for metric in known)) for model, r in with_s1.items()
+        )
+        caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
+        columns = ("model", *(metric.title for metric in known))
+        yield Table(caption + caption_of(result), columns, rows, result["command"])
     for part in result["slices"]:
         yield figures_table(result, metrics, part)
-
-
-def correlations_tables(result: Json) -> Iterator[Table]:
-    """Tables of how well s1 predicted the figures of the drafts, for models with an s1; none for older results."""
-    with_s1 = {row["model"]: row["s1_pearson_r"] for row in result["models"] if "s1_pearson_r" in row}
-    if not with_s1:
-        return
-    metrics = [metric for metric in CORRELATIONS if metric.name in next(iter(with_s1.values()))]
-    rows = [(model, *(shown(r[metric.name], metric.digits) for metric in metrics)) for model, r in with_s1.items()]
-    caption = "Pearson r of the best score s1 with the figures of the drafts, as in the paper's table 6. "
-    caption += caption_of(result)
-    yield Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
 
 
 def revision_tables(result: Json) -> Iterator[Table]:

@@ -181,7 +181,7 @@ class Judge(Generic[ItemT, OptionsT]):
     checks: Sequence[Check[Sequence[ItemT]]] = ()
     max_tokens: int | Callable[[OptionsT], int] = 512
     again: SecondRound[ItemT, OptionsT] | None = None
-    whole: bool | Callable[[OptionsT], bool] = True
+    whole: Callable[[OptionsT], bool] = lambda options: True
     writes: bool = False
     unlabelled: Callable[[OptionsT], str | None] = lambda options: None
     styles: Callable[[ItemT, OptionsT], Sequence[str]] = lambda item, options: ()
@@ -191,8 +191,7 @@ class Judge(Generic[ItemT, OptionsT]):
     def verdict(self, reply: Reply | Failed, trial: Trial[ItemT], options: OptionsT) -> Any:
         if isinstance(reply, Failed):
             return reply
-        whole = self.whole if isinstance(self.whole, bool) else self.whole(options)
-        if whole and reply.finish_reason == "length":
+        if self.whole(options) and reply.finish_reason == "length":
             return Invalid(CUT_OFF)
         return self.read(reply.text, trial, options)
 

@@ -365,7 +365,7 @@ JUDGE = Judge(
         "tries", "again", lambda options: options.tries == published.FOUR_TIMES, ask_again, replaces=True, times=3
     ),
     max_tokens=64,
-    whole=False,  # the verdict comes first
+    whole=lambda options: False,  # the verdict comes first
     output="records",
     output_help="Write each judgement on a line; for those of --ablate F, ask with --fields F.",
 )

@@ -16,7 +16,7 @@ from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.choices import Candidates, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters
 from eval.retrieval.outcomes import Outcome
-from eval.stats.slices import Bins, equal_bins
+from eval.stats.slices import Bins, binned_distance, equal_bins
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
 
 LEAST_BINS = 3
@@ -85,8 +85,10 @@ def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
         return pearson_of_bins(scores / number, gains / number)
 
+    inside = np.eye(int(model.bins.max()) + 1)[model.bins]  # (N, B)
     centred = model.top_scores - model.top_scores.mean()
-    return bootstrap.sums(_by_bin(model.bins, centred, model.gains), of_bins)
+    features = np.hstack((inside, inside * centred[:, None], inside * model.gains[:, None]))
+    return bootstrap.sums(features, of_bins)
 
 
 def pearson_of_bins(first: Floats, second: Floats) -> Floats:
@@ -103,18 +105,7 @@ def pearson_of_bins(first: Floats, second: Floats) -> Floats:
 
 def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
     """The mean over bins, weighed by their requests, of the distance of their mean prediction from their mean gain."""
-
-    def of_bins(sums: Floats) -> Floats:  # (R, 3B)
-        number, predictions, true = np.split(sums, 3, axis=1)
-        return np.asarray(np.abs(predictions - true).sum(axis=1) / number.sum(axis=1))
-
-    return bootstrap.sums(_by_bin(bins, predicted, gains), of_bins)
-
-
-def _by_bin(bins: Bins, first: Floats, second: Floats) -> Floats:
-    """Features whose sums are the number of requests and the sums of two values, bin by bin: (N, 3B)."""
-    inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
-    return np.hstack((inside, inside * first[:, None], inside * second[:, None]))
+    return binned_distance(bootstrap, np.eye(int(bins.max()) + 1)[bins], predicted, gains)
 
 
 def _explained(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eval.stats.proportions import share, wilson_json
+from eval.stats.slices import binned_distance
 from pearl.stats import Bootstrap, Estimate, Floats, pearson_of_sums
 
 BINS = 10
@@ -79,16 +80,8 @@ def calibration_error(judged: CertainAnswers) -> Estimate:
     """ECE: over ten bins of equal width, the weighed mean distance of the certainty from the accuracy."""
     if not judged.said.any():
         return _undefined()
-    inside = bins_of(judged.certainty)  # (N, B)
-    features = np.hstack(
-        (inside, inside * np.nan_to_num(judged.certainty)[:, None] / 100, inside * judged.correct[:, None])
-    )
-
-    def fold(sums: Floats) -> Floats:  # (R, 3B)
-        number, said, right = np.split(sums, 3, axis=1)
-        return np.asarray(np.abs(said - right).sum(axis=1) / number.sum(axis=1))
-
-    return judged.bootstrap.sums(features, fold)
+    said = np.nan_to_num(judged.certainty) / 100
+    return binned_distance(judged.bootstrap, bins_of(judged.certainty), said, judged.correct)
 
 
 def correlation(judged: CertainAnswers) -> Estimate:

@@ -1,6 +1,6 @@
-"""Parts of the requests: the short and the long, those with little history and with much.
+"""Parts of the requests: the short and the long, those with little history and with much; and bins of values.
 
-Dimensions in comments: N requests.
+Dimensions in comments: N requests, B bins, R resamples.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pearl.stats import Bootstrap, Estimate, Floats
 
 Mask = NDArray[np.bool_]  # (N,)
 Bins = NDArray[np.intp]  # (N,)
@@ -34,6 +36,17 @@ def equal_bins(values: ArrayLike, count: int) -> Bins:
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
     return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
+
+
+def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, true: Floats) -> Estimate:
+    """The mean over bins, weighed by their size, of the distance of the mean prediction from the mean truth: (N,) each,
+    ``inside`` 1 where a value lies in a bin, (N, B)."""
+
+    def fold(sums: Floats) -> Floats:  # (R, 3B)
+        number, predictions, truths = np.split(sums, 3, axis=1)
+        return np.asarray(np.abs(predictions - truths).sum(axis=1) / number.sum(axis=1))
+
+    return bootstrap.sums(np.hstack((inside, inside * predicted[:, None], inside * true[:, None])), fold)
 
 
 def slices(by: str, values: Sequence[int]) -> list[Slice]:

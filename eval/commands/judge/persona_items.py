@@ -56,8 +56,8 @@ def persona_items(
     from retriever.models.encoder import SentenceEncoder
 
     choices = PRESETS.chosen(preset, choose)
-    options = BuildOptions(choices, ties, own_family, limit, seed)
     encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
-    items, figures = build_items(known("from", source, SOURCES), data, options, encode)
+    options = BuildOptions(choices, encode, ties, own_family, limit, seed)
+    items, figures = build_items(known("from", source, SOURCES), data, options)
     write_lines(out, items, called=f"--out {out}")
     return Report(figures, build_tables)

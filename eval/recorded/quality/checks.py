@@ -8,12 +8,7 @@ from pathlib import Path
 
 from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
 from retriever.reward.originals import underlying
-from retriever.reward.records import (
-    QualityPair,
-    QualityRecord,
-    ScoredParagraph,
-    paragraphs,
-)
+from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, paragraphs
 
 NAMED = 5  # records of a leak in a message
 
@@ -71,15 +66,8 @@ def quality_findings(records: Iterable[QualityRecord]) -> list[Finding]:
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
     """Pairs whose two texts stand in an earlier file, in any order; ``earlier`` says where. None without."""
-    twice = [pair for pair in pairs if texts_of(pair) in earlier]
-    if not twice:
-        return None
-    named = ", ".join(f"{pair.line} is {earlier[texts_of(pair)]}" for pair in twice[:NAMED])
-    more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
-    message = (
-        f"Pairs of an earlier file, which count there alone. {len(twice):,} of {len(pairs):,} items: {named}{more}."
-    )
-    return Finding("in_earlier_set", BROKEN, tuple(pair.line for pair in twice), message)
+    twice = {pair.line: earlier[texts_of(pair)] for pair in pairs if texts_of(pair) in earlier}
+    return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
@@ -87,19 +75,22 @@ def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, Quality
     records = (*tested, *(record for _, record in trained))
     texts = [(place, text) for place, record in enumerate(records) for text in paragraphs(record)]
     groups = underlying([text for _, text in texts])
-    among: dict[int, tuple[Path, QualityRecord]] = {}
+    among: dict[int, str] = {}
     for (place, _), group in zip(texts, groups, strict=True):
         if place >= len(tested):
-            among.setdefault(group, trained[place - len(tested)])
-    leaked: dict[int, tuple[Path, QualityRecord]] = {}
+            path, record = trained[place - len(tested)]
+            among.setdefault(group, f"{path}:{record.line}")
+    leaked: dict[int, str] = {}
     for (place, _), group in zip(texts, groups, strict=True):
         if place < len(tested) and group in among:
             leaked.setdefault(tested[place].line, among[group])
-    if not leaked:
+    return _elsewhere("in_training", "Paragraphs that were trained on, edited or not.", leaked, len(tested))
+
+
+def _elsewhere(check: str, what: str, places: Mapping[int, str], number: int) -> Finding | None:
+    """The finding about the records, by line, that stand at other places, too; the first few are named."""
+    if not places:
         return None
-    named = ", ".join(f"{line} is {path}:{record.line}" for line, (path, record) in list(leaked.items())[:NAMED])
-    more = f" and {len(leaked) - NAMED:,} more" if len(leaked) > NAMED else ""
-    message = (
-        f"Paragraphs that were trained on, edited or not. {len(leaked):,} of {len(tested):,} items: {named}{more}."
-    )
-    return Finding("in_training", BROKEN, tuple(leaked), message)
+    named = ", ".join(f"{line} is {place}" for line, place in list(places.items())[:NAMED])
+    more = f" and {len(places) - NAMED:,} more" if len(places) > NAMED else ""
+    return Finding(check, BROKEN, tuple(places), f"{what} {len(places):,} of {number:,} items: {named}{more}.")

@@ -45,12 +45,11 @@ def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
     if len(result["origins"]) > 1:
         parts |= {part["origin"]: (part["n"], part["accuracy"]) for part in result["origins"]}
-    for name, part in result.get("better_is", {}).items():  # not in reports from before
+    for name, part in result["better_is"].items():
         parts[f"the better is {name}"] = (part["n"], part["accuracy"])
-    equal = result["equal_length"]
+    equal, regressed = result["equal_length"], result["length_regressed"]
     parts[f"lengths within {equal['within']:.0%}"] = (equal["n"], equal["accuracy"])
-    if "length_regressed" in result:  # not in reports from before
-        parts["length regressed out"] = (result["length_regressed"]["n"], result["length_regressed"]["accuracy"])
+    parts["length regressed out"] = (regressed["n"], regressed["accuracy"])
     return parts
 
 
