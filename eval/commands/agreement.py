@@ -11,7 +11,7 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 
-EXAMPLES = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl
+ABOUT = """The file is CSV, a rating a line, or JSON Lines (.jsonl) with these fields, as the pages of `pearl
 ratings` save them; others are passed over:
 
 \b
@@ -20,11 +20,8 @@ ratings` save them; others are passed over:
   text 1,Ben,tie
 
 Labels that are numbers have alphas for ordinal and interval scales too. Randolph's kappa depends on the labels that
-could be given: name them all with --labels if some were not.
-
-Examples:
-
-\b
+could be given: name them all with --labels if some were not."""
+EXAMPLES = """
   pearl eval agreement --ratings ratings.csv
   pearl eval agreement --ratings ratings.csv --labels A,B,tie --json - | jq .coefficients
   pearl eval agreement --ratings ratings.csv --picture agreement.svg --report agreement.html

@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from eval.drafts.best_of import DraftChoice, DraftItem
     from pearl.editing.best_of import Rewards
 
-EXAMPLES = """A line of the drafts is a text, and where likeness is to be measured texts of its person:
+ABOUT = """A line of the drafts is a text, and where likeness is to be measured texts of its person:
 
 \b
   {"id": "1", "text": "...", "user_id": "ann", "history": ["...", "..."]}
 
-Every reply is kept: repeat an interrupted command and it goes on where it stopped.
-
-Examples:
-
-\b
+Every reply is kept: repeat an interrupted command and it goes on where it stopped."""
+EXAMPLES = """
   pearl eval best-of --drafts drafts.jsonl --model embedded --candidates 20 --llm openai
   pearl eval best-of --drafts drafts.jsonl --model REWARD --candidates 8 --budget-minutes 15 --json best-of.json
 """

@@ -10,9 +10,7 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, report_scores
 from eval.report.report import Report
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval calibration --gains gains.jsonl.gz --model embedded --model bm25 --picture reliability.svg
   pearl eval calibration --gains gains.jsonl.gz --model work/mine --baseline work/plain-kl --json -
 """

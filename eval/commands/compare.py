@@ -10,19 +10,17 @@ import typer
 from typer import Option
 
 from eval.commands.options import DraftingOptions
+from eval.commands.reporting import epilog
 from pearl.options import JSON_OPTION, bundled
 
-EXAMPLES = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
+ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
 held back:
 
 \b
   {"user_id": "ann", "id": "1", "timestamp": 1760000000, "text": "...", "request": "..."}
 
-Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped.
-
-Examples:
-
-\b
+Everything that was written or judged is kept: repeat an interrupted command and it goes on where it stopped."""
+EXAMPLES = """
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --dry-run
   pearl compare --history history.jsonl.gz --systems embedded bm25 --llm openai --judge gpt-5 --report page.html
   pearl compare --history history.jsonl.gz --systems embedded bm25 --labels labels.jsonl --json -
@@ -84,4 +82,4 @@ def compare(
     outputs.write(*win_rates(options, drafts, judgements))
 
 
-app.command(epilog=EXAMPLES)(compare)
+app.command(epilog=epilog(EXAMPLES, ABOUT))(compare)

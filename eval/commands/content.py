@@ -10,18 +10,15 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 
-EXAMPLES = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
+ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says how much of the content it gave:
 
 \b
   {"instruction": "7", "origin": "author", "prompt": "detailed", "text": "..."}
   {"instruction": "7", "origin": "some-model", "prompt": "short", "text": "..."}
 
 To let a reward model know how good people's own writing can be, train it with their paragraphs as well, scored as the
-paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5}).
-
-Examples:
-
-\b
+paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5})."""
+EXAMPLES = """
   pearl eval content --texts texts.jsonl --model work/reward --reference author --picture content.svg
   pearl eval content --texts texts.jsonl --scorer shorter --json - | jq .groups
 """

@@ -11,7 +11,7 @@ from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.errors import InputError
 
-EXAMPLES = """The judgements are what `pearl judge ... --judgements FILE` writes, or recordings as for `pearl eval
+ABOUT = """The judgements are what `pearl judge ... --judgements FILE` writes, or recordings as for `pearl eval
 personalized`. A label is what people say of one of the items, in the judge's words; most raters decide:
 
 \b
@@ -19,11 +19,8 @@ personalized`. A label is what people say of one of the items, in the judge's wo
   {"id": "text 2", "label": "tie", "rater": "Ann"}
 
 The labelled items should be drawn at random from all. Recordings carry their own labels (ground_truth): without
---labels these count, and with --labelled N a random sample of them, beside the rates by all of them.
-
-Examples:
-
-\b
+--labels these count, and with --labelled N a random sample of them, beside the rates by all of them."""
+EXAMPLES = """
   pearl eval corrected --judgements judged.jsonl --labels labels.jsonl
   pearl eval corrected --judgements judged.jsonl --labels labels.jsonl --risk 0.05 --json - | jq .trusted
   pearl eval corrected --judgements recorded.jsonl.gz --labelled 100 --report corrected.html

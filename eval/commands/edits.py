@@ -11,15 +11,12 @@ from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.errors import InputError
 
-EXAMPLES = """A record is a chat in which the user gives a paragraph and the assistant edits it in three parts:
+ABOUT = """A record is a chat in which the user gives a paragraph and the assistant edits it in three parts:
 
 \b
   {"messages": [{"role": "user", "content": "... Here is the paragraph you are editing:\\n..."},
-                {"role": "assistant", "content": "Part 1: ...\\nSpan 1: `...` (Category: `Cliche`)\\n ..."}]}
-
-Examples:
-
-\b
+                {"role": "assistant", "content": "Part 1: ...\\nSpan 1: `...` (Category: `Cliche`)\\n ..."}]}"""
+EXAMPLES = """
   pearl eval edits --traces edit-cot-test_dataset.json.gz --json - | jq .traces
   pearl eval edits --traces traces.jsonl --scorer shorter --picture sensitivity.svg
   pearl eval edits --traces traces.jsonl --training-records editor.jsonl

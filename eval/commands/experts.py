@@ -11,22 +11,19 @@ from eval.commands.scored import Resamples, Seed
 from eval.recorded.quality.experts import PRESETS
 from eval.report.report import Report
 
-EXAMPLES = """A record is a first draft and two edits of it, with a score each, and what experts make of them:
+ABOUT = """A record is a first draft and two edits of it, with a score each, and what experts make of them:
 
 \b
   {"id": "t1", "genre": "fiction", "llm": "gpt", "first_draft": {"wqrm_score": 3.8, "candidate": "..."},
    "random_cot": {...},
    "best_cot": {...}, "annotations": [{"best_cot": "Most Preferred Writing Option", ...}, ...]}
 
-@CHOICES
-
-Examples:
-
-\b
+""" + PRESETS.help()
+EXAMPLES = """
   pearl eval experts --annotations WQRM_annotations.json.gz --picture experts.svg
   pearl eval experts --annotations WQRM_annotations.json.gz --choose raters=any --json - | jq .majority
   pearl eval experts --annotations WQRM_annotations.json.gz --model embedded --json - | jq .rescored
-""".replace("@CHOICES", PRESETS.help())
+"""
 
 
 @reporting("eval", "experts", picture="Draw agreement by gap, and the ranks.", page=True, presets=PRESETS)

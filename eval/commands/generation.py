@@ -11,16 +11,13 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import Baselines
 from eval.report.report import Report
 
-EXAMPLES = """A line of --gains is a gains record with a target:
+ABOUT = """A line of --gains is a gains record with a target:
 
 \b
   {"user_id": "ann", "request": "...", "target": "...", "documents": [{"text": "..."}], "gain": [0.4]}
 
-With --history it is a history, and no gains are needed.
-
-Examples:
-
-\b
+With --history it is a history, and no gains are needed."""
+EXAMPLES = """
   pearl eval generation --gains gains.jsonl.gz --model embedded --model bm25 --template commit
   pearl eval generation --history history.jsonl.gz --model embedded --model bm25 --split test --limit 50
   pearl eval generation --gains gains.jsonl.gz --model bm25 --k-shot --llm openai --limit 200 --json table1.json

@@ -14,12 +14,9 @@ from eval.report.report import Report
 from pearl.errors import InputError
 from pearl.options import known
 
-EXAMPLES = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
-two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients.
-
-Examples:
-
-\b
+ABOUT = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
+two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients."""
+EXAMPLES = """
   pearl eval likeness --history chat.jsonl.gz --history mail.jsonl.gz --json likeness.json
   pearl eval likeness --history team.jsonl --impostors others.jsonl --method likeness --words 60
   pearl eval likeness --history team.jsonl --shipped --picture likeness.svg

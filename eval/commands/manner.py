@@ -9,9 +9,7 @@ import typer
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval manner --history commits.jsonl.gz --kind commit --history mail.jsonl.gz --kind message
   pearl eval manner --history mail.jsonl.gz --kind message --reference-out reference.json --json -
 """

@@ -11,17 +11,14 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import Seed
 from eval.report.report import Report
 
-EXAMPLES = """A line of the ratings is what somebody thinks that the person of an item would choose:
+ABOUT = """A line of the ratings is what somebody thinks that the person of an item would choose:
 
 \b
   {"item": "p1", "rater": "Ann", "label": "B", "certainty": 70}
 
 A and B are the item's own texts; "tie" is a label, too. The right answers come from the judges' records, whose items
-have the same ids, or from a "ground_truth" in each rating.
-
-Examples:
-
-\b
+have the same ids, or from a "ground_truth" in each rating."""
+EXAMPLES = """
   pearl judge personalized --items people.jsonl --llm openai --records judged.jsonl
   pearl eval people --ratings ratings.jsonl --records judged.jsonl --raters Ann,Ben
   pearl eval people --ratings ratings.jsonl --records judged.jsonl --threshold 70 --json - | jq .agreement

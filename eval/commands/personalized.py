@@ -11,22 +11,19 @@ from eval.commands.scored import Resamples, Seed
 from eval.recorded.personalized.presets import PRESETS
 from eval.report.report import Report
 
-EXAMPLES = """A line of the records is a judge's reply to one question about one person:
+ABOUT = """A line of the records is a judge's reply to one question about one person:
 
 \b
   {"ground_truth": "B", "answer": "A", "certainty": "75", "res": "[[A]] [[75]]", "prompt": "...", "user_info": "..."}
 
 "ground_truth" (C is a tie) and "answer" or "res" are required.
 
-@CHOICES
-
-Examples:
-
-\b
+""" + PRESETS.help()
+EXAMPLES = """
   pearl eval personalized --records gpt.jsonl.gz --records llama.jsonl.gz --threshold 80
   pearl eval personalized --records judge.jsonl --preset corrected --json - | jq '.files[0].preflight'
   pearl eval personalized --records judge.jsonl --picture certainty.svg --report judge.html
-""".replace("@CHOICES", PRESETS.help())
+"""
 
 
 @reporting(

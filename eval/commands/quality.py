@@ -11,16 +11,13 @@ from eval.commands.scored import Resamples, Seed
 from eval.report.report import Report
 from pearl.options import known
 
-EXAMPLES = """A record is a pair of texts, the better one, and where it is known the pair's origin:
+ABOUT = """A record is a pair of texts, the better one, and where it is known the pair's origin:
 
 \b
   {"paragraph1": "...", "paragraph2": "...", "reference_preference": "2", "origin": "human-AI"}
 
-Files are JSON arrays or JSON Lines; LAMP's chats with a preference are read, too. A file is a set.
-
-Examples:
-
-\b
+Files are JSON arrays or JSON Lines; LAMP's chats with a preference are read, too. A file is a set."""
+EXAMPLES = """
   pearl eval quality --pairs lamp.json --model embedded --json -
   pearl eval quality --pairs lamp.json --trained-on train.jsonl.gz --model MODEL
   pearl eval quality --pairs lamp.json --pairs mirror.json --scorer compression --no-perplexity

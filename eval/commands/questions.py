@@ -10,9 +10,7 @@ from eval.commands.reporting import reporting
 from eval.report.report import Report
 from pearl.options import ENCODER_OPTION
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval questions --history commits.jsonl.gz --history mail.jsonl.gz --model embedded
   pearl eval questions --history chat.jsonl.gz --model embedded --ask-below -1.4 --users 100 --json -
 """

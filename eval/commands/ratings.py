@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
+from eval.commands.reporting import epilog
 from pearl.options import JSON_OPTION, check_writable
 
-EXAMPLES = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
+ABOUT = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
 a judge is asked. The page is one file and needs no network. A rater opens it, gives a name, answers by keyboard, may
 stop and go on in the same browser, and saves a file of ratings, which these read:
 
@@ -19,11 +20,8 @@ stop and go on in the same browser, and saves a file of ratings, which these rea
   pearl eval corrected --judgements judged.jsonl --labels ratings.jsonl
 
 Put the files of several raters together with cat. A text is rated for the "style" on its line; texts of
-`pearl judge style-write` need a line for each style that people are to rate.
-
-Examples:
-
-\b
+`pearl judge style-write` need a line for each style that people are to rate."""
+EXAMPLES = """
   pearl ratings page --items drafts.jsonl --systems embedded bm25 --out page.html
   pearl ratings page --items people.jsonl --tie --raters Ann,Ben --out page.html
 """
@@ -34,7 +32,7 @@ RATERS_OPTION = typer.Option(
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Collect ratings by people.")
 
 
-@app.command(epilog=EXAMPLES)
+@app.command(epilog=epilog(EXAMPLES, ABOUT))
 def page(
     items: Path = typer.Option(..., metavar="ITEMS.jsonl", help="Items to rate, as a judge takes them."),
     out: Path = typer.Option(..., metavar="PAGE.html", help="Write the page to this file."),

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from eval.asking.choices import NO_CHOICES, Choice, Presets
@@ -118,8 +119,15 @@ def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
     return next(name for name in names if isinstance(name, str) and name.startswith("--")), value
 
 
-def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
-    """Add each module's command, the function with the name of the module, and its ``EXAMPLES``."""
+def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = TyperCommand) -> None:
+    """Add each module's command, the function with the name of the module; its help ends with what
+    the module says ``ABOUT`` files and choices, and with its ``EXAMPLES``."""
     for module in modules:
-        name = module.__name__.rpartition(".")[2]
-        app.command(name.replace("_", "-"), epilog=module.EXAMPLES)(getattr(module, name))
+        name, ends = module.__name__.rpartition(".")[2], epilog(module.EXAMPLES, getattr(module, "ABOUT", ""))
+        app.command(name.replace("_", "-"), cls=cls, epilog=ends)(getattr(module, name))
+
+
+def epilog(examples: str, *about: str) -> str:
+    """The end of a command's help: what files hold, choices, then the examples line by line, where there are any."""
+    lines = examples.strip("\n")
+    return "\n\n".join(filter(None, (*about, f"Examples:\n\n\b\n{lines}" if lines else "")))

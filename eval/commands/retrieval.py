@@ -10,16 +10,13 @@ from eval.commands.reporting import reporting
 from eval.commands.scored import ScoringOptions, report_scores
 from eval.report.report import Report
 
-EXAMPLES = """A line of the gains:
+ABOUT = """A line of the gains:
 
 \b
   {"request": "reset the index", "documents": [{"text": "..."}, {"text": "..."}], "gain": [3.1, -0.4]}
 
-and, if known, "user_id", "timestamp", "id" and "target", the text the user really wrote.
-
-Examples:
-
-\b
+and, if known, "user_id", "timestamp", "id" and "target", the text the user really wrote."""
+EXAMPLES = """
   pearl eval retrieval --gains gains.jsonl.gz --model embedded --model bm25 --model recent
   pearl eval retrieval --gains gains.jsonl.gz --model work/mine --model bm25 --json -
 """

@@ -15,12 +15,9 @@ from eval.report.report import Report
 from pearl.errors import InputError
 from pearl.theta import read_theta
 
-EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
-if both are given the same options and --generations.
-
-Examples:
-
-\b
+ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation', whose drafts are used
+if both are given the same options and --generations."""
+EXAMPLES = """
   pearl eval revision --gains gains.jsonl.gz --model embedded --template commit
   pearl eval revision --gains gains.jsonl.gz --model MODEL --model bm25 --threshold bm25=12.5 --json table3.json
   pearl eval revision --gains gains.jsonl.gz --model MODEL --picture curve.svg --json table3.json

@@ -9,9 +9,7 @@ import typer
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl train sets --history history.jsonl.gz --retriever MODEL --split dev --out sets.jsonl.gz
   pearl eval sets --sets sets.jsonl.gz --model MODEL --json sets.json
   pearl train margin --model MODEL --shown sets.json --metric gain

@@ -8,11 +8,8 @@ from eval.commands.options import WritingOptions
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """A line of the input is a gains record with a target, as for 'pearl eval generation'.
-
-Examples:
-
-\b
+ABOUT = """A line of the input is a gains record with a target, as for 'pearl eval generation'."""
+EXAMPLES = """
   pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --template commit --json shown.json
   pearl train margin --model MODEL --shown shown.json
 """

@@ -11,7 +11,7 @@ from eval.commands.scored import Resamples, Seed
 from eval.recorded.style.choices import PRESETS, chosen
 from eval.report.report import Report
 
-EXAMPLES = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
+ABOUT = """The judgements are those that pearl judge style-detect and style-rank write. A line of people's ratings:
 
 \b
   {"item": "text 1", "style": "storytelling", "rater": "Ann", "label": "somewhat"}
@@ -20,15 +20,12 @@ EXAMPLES = """The judgements are those that pearl judge style-detect and style-r
 Labels: very, somewhat, not, cant_tell, or present, absent; of two texts a_much, a_slightly, tie, b_slightly, b_much, or
 a, b. The file of --ability is an object, {"model": {"score": 0.7, "family": "..."}}, of judges and of writers.
 
-@CHOICES
-
-Examples:
-
-\b
+""" + PRESETS.help()
+EXAMPLES = """
   pearl eval style --judgements judged.jsonl.gz --human people.jsonl
   pearl eval style --judgements a.jsonl --judgements b.jsonl --human people.jsonl --json - | jq .f1
   pearl eval style --judgements judged.jsonl --human people.jsonl --ability models.json --report style.html
-""".replace("@CHOICES", PRESETS.help())
+"""
 
 
 @reporting("eval", "style", picture="Draw how far judges and people agree.", page=True, presets=PRESETS, former=True)

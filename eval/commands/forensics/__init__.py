@@ -14,7 +14,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Find out what a model's, a person's or a feedback set's manner is made of.",
 )
-app.command(epilog=pairs.EXAMPLES)(pairs.pairs)
-app.command(cls=GroupedCommand, epilog=annotate.EXAMPLES)(annotate.annotate)
-app.command(cls=GroupedCommand, epilog=discover.EXAMPLES)(discover.discover)
+add_commands(app, pairs)
+add_commands(app, annotate, discover, cls=GroupedCommand)
 add_commands(app, metrics, compare, report, merge)

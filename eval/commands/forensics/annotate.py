@@ -10,17 +10,14 @@ from eval.commands.forensics.asking import PairsAsked
 from eval.judges.traits import ABOUT_PAIRS, PRESETS, TraitOptions
 from pearl.options import bundled
 
-EXAMPLES = f"""{ABOUT_PAIRS}
+ABOUT = f"""{ABOUT_PAIRS}
 
 A trait is a line such as "uses more irony" or a whole instruction, "Select the response that uses more irony". Traits
 that need no model are counted by rule with --rules: length, lists, bold and italics, emojis, questions at the end,
 pronouns, numbers, headings, greetings, punctuation and more; their annotators are marked so.
 
-{PRESETS.help()}
-
-Examples:
-
-\b
+{PRESETS.help()}"""
+EXAMPLES = """
   pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --dry-run --price-in 0.3 --price-out 2.5
   pearl forensics annotate --pairs arena.csv --out arena.json --llm openai --target-model gpt-5
   pearl forensics annotate --pairs drafts.json --out drafts.json --rules --words-of ann

@@ -10,11 +10,8 @@ from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """A column for each file, reference, model (--models) and value of a field of the pairs' metadata (--by).
-
-Examples:
-
-\b
+ABOUT = """A column for each file, reference, model (--models) and value of a field of the pairs' metadata (--by)."""
+EXAMPLES = """
   pearl forensics compare --pairs arena.json --pairs prism.json --reference human
   pearl forensics compare --pairs arena.json --reference expert --reference crowd --latex table.tex
   pearl forensics compare --pairs models.json --models --against gpt --json -

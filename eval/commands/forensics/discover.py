@@ -12,17 +12,14 @@ from eval.commands.forensics.asking import PairsAsked
 from eval.judges.discover import PRESETS
 from pearl.options import bundled
 
-EXAMPLES = f"""A chat model proposes rules that could explain the choices of an annotator, an encoder and the model
+ABOUT = f"""A chat model proposes rules that could explain the choices of an annotator, an encoder and the model
 bring those together that say the same, and votes on pairs decide which stay: more votes for a rule than against it,
 most of them valid, and a tenth of them for it (--least).
 
 The file of --traits can be given to pearl forensics annotate for other pairs.
 
-{PRESETS.help()}
-
-Examples:
-
-\b
+{PRESETS.help()}"""
+EXAMPLES = """
   pearl forensics discover --pairs drafts.json --reference person --llm openai --dry-run
   pearl forensics discover --pairs drafts.json --reference person --llm openai --out found.json --traits mine.txt
   pearl forensics metrics --pairs found.json --reference person

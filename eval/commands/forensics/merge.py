@@ -12,12 +12,9 @@ from pearl.options import JSON_OPTION, check_writable
 if TYPE_CHECKING:
     from eval.recorded.forensics.pairs import Annotator
 
-EXAMPLES = """The order is that of the files: the pairs of the first, then those of the second that are new. A pair that
-both have gets the votes of both. One file alone is written in another form: .json, .jsonl or .csv, optionally .gz.
-
-Examples:
-
-\b
+ABOUT = """The order is that of the files: the pairs of the first, then those of the second that are new. A pair that
+both have gets the votes of both. One file alone is written in another form: .json, .jsonl or .csv, optionally .gz."""
+EXAMPLES = """
   pearl forensics merge arena.json people.json --out both.jsonl.gz
   pearl forensics merge ann.csv ben.csv --apart --out both.json
   pearl forensics merge old.json --out small.jsonl.gz

@@ -10,15 +10,12 @@ from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
+ABOUT = """PAIRS is an AnnotatedPairs file (version 1 or 2), the same as JSON Lines, a CSV with text_a, text_b and
 preferred_text, or what `pearl export --json` wrote: .json, .jsonl or .csv, each optionally .gz; or such a file on
 the hub, hf://datasets/OWNER/NAME/FILE. It may be larger than memory.
 
-The strength of a trait is how much the reference encourages it, or how much a model shows it: from -1 to 1.
-
-Examples:
-
-\b
+The strength of a trait is how much the reference encourages it, or how much a model shows it: from -1 to 1."""
+EXAMPLES = """
   pearl forensics metrics --pairs arena.json --reference human
   pearl forensics metrics --pairs arena.jsonl.gz --reference "model: gpt" --against claude --json -
 """

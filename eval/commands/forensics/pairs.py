@@ -11,15 +11,12 @@ from typer import Option
 from eval.commands.options import DraftingOptions
 from pearl.options import JSON_OPTION, bundled
 
-EXAMPLES = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request count. The
+ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request count. The
 model drafts from the request alone. The annotator "person" always prefers the person's own text, and an annotator named
 like the user does so on the user's own pairs: traits that agree with it are the person's manner.
 
-Every draft is kept: repeat an interrupted command and it goes on where it stopped.
-
-Examples:
-
-\b
+Every draft is kept: repeat an interrupted command and it goes on where it stopped."""
+EXAMPLES = """
   pearl forensics pairs --history history.jsonl.gz --user ann --llm openai --out ann.json
   pearl forensics annotate --pairs ann.json --out ann.json --rules --words-of person
   pearl forensics metrics --pairs ann.json --reference person

@@ -10,12 +10,9 @@ import typer
 from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
 from pearl.options import JSON_OPTION, bundled
 
-EXAMPLES = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
-the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number.
-
-Examples:
-
-\b
+ABOUT = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
+the tables of pearl forensics compare, a heatmap of the traits, and a viewer with the pairs behind each number."""
+EXAMPLES = """
   pearl forensics report --pairs arena.json --reference human --html arena.html
   pearl forensics report --pairs models.json --models --against gpt --html models.html
 """

@@ -17,7 +17,7 @@ from eval.asking.bench import bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
 from eval.commands.judge.shared import SharedOptions, option
-from eval.commands.reporting import flag_of, former_parameters
+from eval.commands.reporting import epilog, flag_of, former_parameters
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
@@ -47,9 +47,8 @@ class GroupedCommand(TyperCommand):
 def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
     """Add the judge's command."""
     examples = "\n".join(f"  pearl judge {judge.name} {words}" for words in judge.examples)
-    parts = (judge.about_items, presets_of(judge).help(), f"Examples:\n\n\b\n{examples}" if examples else "")
-    epilog = "\n\n".join(filter(None, parts))
-    app.command(judge.name, help=judge.summary, epilog=epilog, cls=GroupedCommand)(command_of(judge))
+    ends = epilog(examples, judge.about_items, presets_of(judge).help())
+    app.command(judge.name, help=judge.summary, epilog=ends, cls=GroupedCommand)(command_of(judge))
 
 
 def presets_of(judge: Judge[Any, Any]) -> Presets:

@@ -11,7 +11,7 @@ from eval.commands.reporting import CHOOSE_OPTION, reporting
 from eval.report.report import Report
 from pearl.options import ENCODER_OPTION, known
 
-EXAMPLES = """Nothing is downloaded: DIR holds the files as their authors publish them.
+ABOUT = """Nothing is downloaded: DIR holds the files as their authors publish them.
 
 \b
   prism      survey.jsonl and utterances.jsonl
@@ -19,16 +19,13 @@ EXAMPLES = """Nothing is downloaded: DIR holds the files as their authors publis
   empathic   the essays (*EMP*train*.csv), the people (*PER*train*.csv) and articles*.csv
   reddit     synthetic_dataset.jsonl
 
-@CHOICES
-
-Examples:
-
-\b
+""" + PRESETS.help()
+EXAMPLES = """
   pearl judge persona-items --from prism --data prism-alignment --own-family gpt --out prism.jsonl
   pearl judge persona-items --from empathic --data ec --ties --out ec.jsonl --json -
   pearl judge persona-items --from reddit --data llmprivacy --preset as_published --out pr.jsonl
   pearl judge personalized --items prism.jsonl --llm openai --records judged.jsonl
-""".replace("@CHOICES", PRESETS.help())
+"""
 
 
 @reporting("judge", "persona-items", writes=("out",), presets=PRESETS)

@@ -27,20 +27,17 @@ RATIONALES = {
 }
 VARIANTS = ("P", "R", "PR")
 
-EXAMPLES = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
+ABOUT = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
 Two versions of a paragraph with different scores are a pair, too.
 With --rationale a record needs "rationale", the reasons that somebody gave for its label:
 
 \b
-@RATIONALES
-
-Examples:
-
-\b
+@RATIONALES""".replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))
+EXAMPLES = """
   pearl judge quality-chats --data lamp_PRE.json --variant P --out chats.jsonl
   pearl judge quality-chats --data reasoned.jsonl --rationale input --out chats.jsonl --json -
   pearl train chat --data chats.jsonl --base embedded --out work/judge
-""".replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))
+"""
 
 
 @reporting("judge", "quality-chats", writes=("out",))

@@ -11,7 +11,9 @@ from eval.recorded.quality.compose import PRESETS, PUBLISHED
 from eval.report.report import Report
 from pearl.options import known
 
-EXAMPLES = """A line is a response to an instruction; "ranks" has the rank that each rater gave it, 1 for the best:
+_SETS = "\n".join(f"  {name}: {published.pairs:,} pairs" for name, published in PUBLISHED.items())
+ABOUT = (
+    """A line is a response to an instruction; "ranks" has the rank that each rater gave it, 1 for the best:
 
 \b
   {"instruction": "12", "text": "...", "origin": "human", "ranks": [1, 1, 2]}
@@ -26,18 +28,15 @@ left out. What one text is preferred for by its origin, or a single vote, is a r
 Sets whose printed composition --set shows beside yours:
 @SETS
 
-@CHOICES
-
-Examples:
-
-\b
+""".replace("@SETS", _SETS)
+    + PRESETS.help()
+)
+EXAMPLES = """
   pearl judge quality-items --responses stories.jsonl --set art-or-artifice --preset as_published --out stories.json
   pearl judge quality-items --responses WQRM_annotations.json.gz --preset as_published --out triplets.json
   pearl judge quality --items stories.json --llm openai
   pearl eval quality --pairs stories.json --pairs mirror.json --scorer shorter
-""".replace("@CHOICES", PRESETS.help()).replace(
-    "@SETS", "\n".join(f"  {name}: {published.pairs:,} pairs" for name, published in PUBLISHED.items())
-)
+"""
 
 
 @reporting("judge", "quality-items", writes=("out",), presets=PRESETS)

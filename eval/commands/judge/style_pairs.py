@@ -11,7 +11,7 @@ from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
 from pearl.options import ENCODER_OPTION, known
 
-EXAMPLES = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
+ABOUT = """A line of the responses is a text, the persona it was written for, and how much of each style it has:
 
 \b
   {"id": "1", "task": "email", "request": "What is a prime number?", "text": "...", "generator": "ours",
@@ -25,14 +25,11 @@ Targets: "each" judges a pair by the styles of every persona of its request, as 
 texts; "none" once and by no style, for helpfulness. "prompts" pairs what a prompt steered with what was written for
 nobody, judged by all its styles and by each, for `pearl judge style-prompts`; "prompts_all" by all of them only.
 
-@CHOICES
-
-Examples:
-
-\b
+""" + PERSONA_PRESETS.help()
+EXAMPLES = """
   pearl judge style-pairs --responses responses.jsonl --out pairs.jsonl
   pearl judge style-pairs --responses responses.jsonl --judgements detected.jsonl --targets own --out pairs.jsonl
-""".replace("@CHOICES", PERSONA_PRESETS.help())
+"""
 
 
 @reporting("judge", "style-pairs", writes=("out",), presets=PERSONA_PRESETS)

@@ -9,7 +9,7 @@ import typer
 from eval.commands.reporting import reporting
 from eval.report.report import Report
 
-EXAMPLES = """For each request, let the generator write with a system prompt meant to steer it to the styles, and
+ABOUT = """For each request, let the generator write with a system prompt meant to steer it to the styles, and
 without (`pearl judge style-write --prompt ...`). `pearl judge style-pairs --targets prompts` puts both into an item of
 `pearl judge style-rank` with all the styles that were wanted, and into one for each style alone, --targets prompts_all
 only into the first; "prompt_a" (or "prompt_b") names the prompt that steered text a (or b):
@@ -20,11 +20,8 @@ only into the first; "prompt_a" (or "prompt_b") names the prompt that steered te
 
 Judge them by validation_style (or ab_style), and those with all styles by validation_default (or ab_helpfulness), too.
 A text that was steered well is taken when its styles are asked for, and not otherwise: the score is
-(all + single + 100 - default) / 3, in percent.
-
-Examples:
-
-\b
+(all + single + 100 - default) / 3, in percent."""
+EXAMPLES = """
   pearl judge style-rank --items prompts.jsonl --scheme validation_style --judgements styles.jsonl
   pearl judge style-rank --items all.jsonl --scheme validation_default --judgements default.jsonl
   pearl judge style-prompts --judgements styles.jsonl --judgements default.jsonl
