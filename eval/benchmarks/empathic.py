@@ -77,7 +77,6 @@ def _add_pairs(
     options: BuildOptions,
     ledger: Ledger,
 ) -> None:
-    """Add the usable pairs of an article's essays."""
     least, before = 3 if options.choices["essay_tie"] == BELOW_3 else 2, len(pairs)
     for own, other in combinations(essays, 2):
         who, whose = _code(own["person_id"]), _code(other["person_id"])

@@ -31,8 +31,6 @@ EXAMPLES = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOfOptions:
-    """The options of ``pearl eval best-of``."""
-
     drafts: Annotated[Path, Option(metavar="D.jsonl", help="Drafts to edit.")]
     model: Annotated[str, Option(metavar="MODEL", help="Reward model: a folder, or embedded.")]
     candidates: Annotated[int, Option(metavar="N", min=1, max=100, help="Edits of each draft; the paper has 20.")] = 20

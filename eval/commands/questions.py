@@ -36,13 +36,7 @@ def questions(
 
     from rich.console import Console
 
-    from eval.retrieval.questions import (
-        last_requests,
-        questions_figures,
-        questions_tables,
-        requests_of,
-        sampled_users,
-    )
+    from eval.retrieval import questions as served
     from eval.retrieval.scoring import RememberingEncoder
     from pearl.history import read_histories
     from pearl.settings import load_settings
@@ -56,11 +50,11 @@ def questions(
     if ask_unrelated is not None:
         calibration = replace(calibration, ask_unrelated=ask_unrelated)
     console, histories = Console(stderr=True), []
-    sampled = [sampled_users(read_histories(path), users, seed) for path in history]
+    sampled = [served.sampled_users(read_histories(path), users, seed) for path in history]
     for place, path in enumerate(history):
-        elsewhere = last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
+        elsewhere = served.last_requests(sampled[(place + 1) % len(sampled)]) if len(sampled) > 1 else []
         with console.status(f"Ranking for {path.name}..."):
-            asked = list(requests_of(sampled[place], retriever, calibration, elsewhere))
-        histories.append(questions_figures(path.name, asked))
+            asked = list(served.requests_of(sampled[place], retriever, calibration, elsewhere))
+        histories.append(served.questions_figures(path.name, asked))
     floors = {"ask_below": calibration.ask_below, "ask_unrelated": calibration.ask_unrelated}
-    return Report({"model": model, **floors, "histories": histories}, questions_tables)
+    return Report({"model": model, **floors, "histories": histories}, served.questions_tables)

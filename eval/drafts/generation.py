@@ -139,8 +139,6 @@ def complete(written: Sequence[Sequence[Written]]) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The requests, metrics and systems of a comparison."""
-
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]

@@ -21,8 +21,6 @@ PERSON = Annotator(
 
 @dataclass(frozen=True, slots=True)
 class AnsweredRequest:
-    """A text of a history and the request it answered."""
-
     user: str
     document: Document
 

@@ -103,7 +103,6 @@ def picked(measured: Sequence[Measures], places: NDArray[np.intp]) -> Measures:
 
 
 def shown_tables(result: Json) -> Iterator[Table]:
-    """The margins of each model, and the same of counts."""
     for model in result["models"]:
         metrics = [metric for metric in METRICS if metric.name in model["curve"][-1]]
         columns = [name for metric in metrics for name in (metric.title, "less all's")]

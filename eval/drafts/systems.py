@@ -98,8 +98,6 @@ def k_shot_system(
 
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """A document, and whose it is."""
-
     owner: str
     document: Document
 

@@ -145,7 +145,6 @@ def _difference(
 
 
 def ablation_tables(result: Json) -> Iterator[Table]:
-    """Tables of the modes, and of what each of the others changes."""
     ablations = result["ablation"]
     caption = (
         f"What the judge makes of less: {ablations['items']:,} items, the same orders and runs; 95% intervals by "

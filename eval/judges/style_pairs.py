@@ -164,8 +164,6 @@ class PairOptions:
 
 @dataclass(frozen=True, slots=True)
 class PairLines:
-    """Lines of items, and what became of the responses."""
-
     lines: list[dict[str, Any]]
     counts: Counter[str]
 

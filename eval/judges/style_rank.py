@@ -297,7 +297,6 @@ PARTS = {True: ("ab", "ba"), False: (A, B)}  # of a draw: the orders of two text
 
 
 def rank(every: Sequence[Judgement[RankItem]], options: RankOptions) -> list[DrawLabels]:
-    """The label of each item."""
     parts, labels = PARTS[options.way.pairs], []
     for of_item in grouped(every, lambda trial: trial.place).values():
         draws = [

@@ -339,7 +339,6 @@ class Ballot:
 
 
 def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -> Iterator[Ballot]:
-    """The votes of each pair."""
     for of_pair in grouped(judgements, lambda trial: trial.place).values():
         votes: list[list[Verdict]] = [[] for _ in options.rules]
         swapped = {judgement.trial.run: judgement.trial.swapped for judgement in of_pair}
@@ -409,7 +408,6 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
 
 
 def choices_of(options: TraitOptions) -> dict[str, str]:
-    """The choices that were made, by name."""
     return {choice.name: getattr(options, choice.name) for choice in PRESETS.choices if choice is not VOTES}
 
 
@@ -486,7 +484,6 @@ def lines(judgements: Judgements[TraitItem], options: TraitOptions) -> Iterator[
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """The votes for each trait, and how the replies were read."""
     names = [vote.value for vote in Vote]
     rows = tuple(
         (

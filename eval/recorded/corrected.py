@@ -116,7 +116,6 @@ def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str,
 
 
 def corrected_figure(result: Json) -> Figure:
-    """The rate of each label by each estimate, with its interval."""
     return intervals_figure(
         {row["label"]: {title: row[name] for name, title in ESTIMATES.items()} for row in result["rates"]}
     )

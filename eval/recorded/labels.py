@@ -73,7 +73,6 @@ class PeopleLabels:
     labels: Mapping[str, Sequence[str]]
 
     def of(self, items: Iterable[str]) -> PeopleLabels:
-        """The labels of these items."""
         wanted = set(items)
         return PeopleLabels(self.file, {name: labels for name, labels in self.labels.items() if name in wanted})
 

@@ -9,7 +9,6 @@ from eval.stats.agreement import TITLES
 
 
 def agreement_tables(result: Json) -> Iterator[Table]:
-    """The coefficients, then every two raters."""
     rows = tuple(
         (
             title,

@@ -52,7 +52,6 @@ class Check(Generic[SourceT]):
 
 
 def preflight(checks: Iterable[Check[SourceT]], source: SourceT) -> list[Finding]:
-    """Run every check, and return what they find."""
     findings = []
     for check in checks:
         if fault := check.find(source):
@@ -62,7 +61,6 @@ def preflight(checks: Iterable[Check[SourceT]], source: SourceT) -> list[Finding
 
 
 def item_check(name: str, level: str, description: str, holds: Callable[[LineT], object]) -> Check[Sequence[LineT]]:
-    """A check of each item by itself."""
     return _counting(name, level, description, lambda items: [item for item in items if holds(item)])
 
 

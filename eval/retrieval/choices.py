@@ -27,7 +27,6 @@ class Candidates:
         return cls(records, models, [(True,) * len(record.documents) for record in records])
 
     def among(self, mask: Sequence[bool]) -> Candidates:
-        """The choices of the records of a mask."""
         places = [place for place, wanted in enumerate(mask) if wanted]
         return Candidates(
             [self.records[place] for place in places],
@@ -36,7 +35,6 @@ class Candidates:
         )
 
     def outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
-        """The outcomes by model, one per record."""
         return {
             scored.model: [
                 ranked_outcome(scores[keep], gains, ages(record.documents)[keep], k)

@@ -54,7 +54,6 @@ def sampled_users(histories: Mapping[str, Sequence[Document]], count: int, seed:
 
 
 def last_requests(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """The last request of each user."""
     return [documents[-1].request or "" for documents in histories.values()]
 
 
@@ -105,7 +104,6 @@ def questions_figures(name: str, asked: Sequence[ServedRequest]) -> dict[str, An
 
 
 def questions_tables(result: Json) -> Iterator[Table]:
-    """Yield the table of the shares."""
     kinds = [kind for kind in WHOSE if all(kind in figures for figures in result["histories"])]
     rows = tuple(
         (

@@ -104,7 +104,6 @@ def margins(behind: Floats) -> list[float]:
 
 
 def sets_tables(result: Json) -> Iterator[Table]:
-    """Yield the table of the margins and that of counts."""
     (figures,) = result["models"]
     names = [file["file"] for file in figures["files"]]
     rows = tuple(

@@ -132,7 +132,6 @@ class Agreement:
         return Coefficient(alpha(self._counts, self._bootstrap, level, values), int(self._shared.sum()))
 
     def pairs(self) -> list[RaterPair]:
-        """Every two raters."""
         codes = self._ratings.codes
         names = self._ratings.raters
         return [

@@ -172,7 +172,6 @@ def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
 
 
 def _powered(people: Floats, judge: Floats, others: Floats) -> tuple[float, float]:
-    """The estimate and its standard error."""
     n, m = len(people), len(others)
     spread = float(np.var(np.r_[judge, others], ddof=1))
     weight = 0.0

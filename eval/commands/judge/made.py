@@ -45,7 +45,6 @@ class GroupedCommand(TyperCommand):
 
 
 def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
-    """Add the judge's command."""
     examples = "\n".join(f"  pearl judge {judge.name} {words}" for words in judge.examples)
     ends = epilog(examples, judge.about_items, presets_of(judge).help())
     app.command(judge.name, help=judge.summary, epilog=ends, cls=GroupedCommand)(command_of(judge))

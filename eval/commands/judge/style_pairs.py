@@ -48,24 +48,17 @@ def style_pairs(
 ) -> Report:
     """Pair the texts that follow their persona most with those that follow it least, for the style ranking judge."""
     from eval.asking.json_lines import write_lines
-    from eval.judges.style_pairs import (
-        STEERED,
-        TARGETS,
-        PairOptions,
-        build_pairs,
-        detected_scores,
-        pairs_table,
-        read_responses,
-    )
+    from eval.judges import style_pairs as pairs
     from pearl.settings import load_settings
     from retriever.models.encoder import SentenceEncoder
 
-    options = PairOptions(keep, known("targets", targets, TARGETS), seed)
+    options = pairs.PairOptions(keep, known("targets", targets, pairs.TARGETS), seed)
     chosen = PERSONA_PRESETS.chosen(preset, choose)
-    scored = options.targets not in STEERED
-    detected = detected_scores(judgements) if judgements else None
-    texts = read_responses(responses, detected, **chosen, scored=scored)
-    built = build_pairs(texts.parsed, options, SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents)
+    scored = options.targets not in pairs.STEERED
+    detected = pairs.detected_scores(judgements) if judgements else None
+    texts = pairs.read_responses(responses, detected, **chosen, scored=scored)
+    encode = SentenceEncoder(load_settings(encoder=encoder).encoder).encode_documents
+    built = pairs.build_pairs(texts.parsed, options, encode)
     write_lines(out, built.lines, called=f"--out {out}")
     figures = {
         "preset": preset,
@@ -74,4 +67,4 @@ def style_pairs(
         "lines": len(built.lines),
         "counts": dict(built.counts),
     }
-    return Report(figures, lambda result: [pairs_table(result)])
+    return Report(figures, lambda result: [pairs.pairs_table(result)])

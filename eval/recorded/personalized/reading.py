@@ -64,7 +64,6 @@ def counted(verdicts: Sequence[Verdict], asked: ReplyForm, unparsed: str) -> tup
 
 
 def read_reply(reply: str, asked: ReplyForm, shown: Sequence[str], reading: str) -> Verdict:
-    """The verdict of a raw reply."""
     return parse_reply(reply, asked, shown) if reading == STRICT else _on_scale(parse_published(reply, asked))
 
 

@@ -11,20 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.asking.reply import (
-    CERTAINTY_OUT_OF_RANGE,
-    EMPTY,
-    NO_CERTAINTY,
-    NO_VERDICT,
-    NOT_OFFERED,
-    SEVERAL_CERTAINTIES,
-    SEVERAL_VERDICTS,
-    Mark,
-    clean,
-    leading_object,
-    marks,
-    own_words,
-)
+from eval.asking import reply as replies
+from eval.asking.reply import Mark, clean, leading_object, marks, own_words
 from eval.asking.verdict import Answer, Given, Invalid, Verdict
 from pearl.errors import InputError
 
@@ -89,7 +77,7 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
     """
     text = clean(reply)
     if not text.strip():
-        return Invalid(EMPTY)
+        return Invalid(replies.EMPTY)
     leading = leading_object(text)
     text = own_words(text)
     if asked.opened and _OPENED.match(text):
@@ -100,7 +88,7 @@ def parse_reply(reply: str, asked: ReplyForm, shown: Sequence[str] = ()) -> Verd
         return _unmarked(text, leading, asked)
     words = {word for word, _ in letters}.union(_words(leading[0]) if leading else ())
     if len(words) > 1:
-        return Invalid(SEVERAL_VERDICTS)
+        return Invalid(replies.SEVERAL_VERDICTS)
     numbers = {number for mark in own_marks for number in _numbers(mark)}
     if not numbers:  # the certainty without a mark: the number right behind the verdict, else the one called certainty
         numbers = {int(number[1]) for _, end in letters if (number := _BEHIND.match(text, end))}
@@ -131,10 +119,10 @@ def _unmarked(text: str, leading: tuple[dict[str, Any], str] | None, asked: Repl
     """The verdict of a reply without marks: a JSON object at its start, or the letter alone."""
     if leading:
         value, rest = leading
-        return Invalid(SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
+        return Invalid(replies.SEVERAL_VERDICTS) if "{" in rest else _of_object(value, asked)
     whole = _WHOLE.fullmatch(text) if len(text) < 200 and "[[" not in text else None
     if whole is None:
-        return Invalid(NO_VERDICT)
+        return Invalid(replies.NO_VERDICT)
     return _verdict(whole[1], {int(whole[2])} if whole[2] else set(), asked)
 
 
@@ -146,9 +134,9 @@ def _of_object(value: dict[str, Any], asked: ReplyForm) -> Verdict:
     words = _words(value)
     numbers = [value[name] for name in CERTAINTY_FIELDS if name in value]
     if len(words) != 1:
-        return Invalid(SEVERAL_VERDICTS if words else NO_VERDICT)
+        return Invalid(replies.SEVERAL_VERDICTS if words else replies.NO_VERDICT)
     if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
-        return Invalid(NO_CERTAINTY)
+        return Invalid(replies.NO_CERTAINTY)
     return _verdict(words.pop(), set(numbers), asked)
 
 
@@ -156,14 +144,14 @@ def _verdict(word: str, numbers: set[int], asked: ReplyForm) -> Verdict:
     """``word`` is the one the judge said, ``numbers`` all that it may have meant as certainty."""
     answer = Answer.TIE if asked.tie and word == "TIE" else asked.offered.get(word)
     if answer is None:
-        return Invalid(NOT_OFFERED)
+        return Invalid(replies.NOT_OFFERED)
     if not asked.certainty:
         return Given(answer)
     if len(numbers) != 1:
-        return Invalid(SEVERAL_CERTAINTIES if numbers else NO_CERTAINTY)
+        return Invalid(replies.SEVERAL_CERTAINTIES if numbers else replies.NO_CERTAINTY)
     number = numbers.pop()
     on_scale = LOWEST <= number <= asked.highest
-    return Given(answer, number * asked.step) if on_scale else Invalid(CERTAINTY_OUT_OF_RANGE)
+    return Given(answer, number * asked.step) if on_scale else Invalid(replies.CERTAINTY_OUT_OF_RANGE)
 
 
 def parse_published(reply: str, asked: ReplyForm) -> Verdict:
@@ -175,5 +163,5 @@ def parse_published(reply: str, asked: ReplyForm) -> Verdict:
     answer = asked.offered.get(start[:1])
     number = re.search(r"[0-9]{1,9}", reply)
     if answer is None or (asked.certainty and number is None):
-        return Invalid(NO_VERDICT)
+        return Invalid(replies.NO_VERDICT)
     return Given(answer, int(number[0]) * asked.step if asked.certainty and number else None)

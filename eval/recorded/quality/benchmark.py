@@ -24,8 +24,6 @@ Part = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class PairSet:
-    """The pairs of a file, and what is wrong with them."""
-
     file: Path
     pairs: tuple[QualityPair, ...]
     findings: tuple[Mapping[str, Any], ...]

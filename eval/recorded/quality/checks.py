@@ -57,7 +57,6 @@ SCORE_CHECKS: tuple[Check[Sequence[ScoredParagraph]], ...] = (
 
 
 def quality_findings(records: Iterable[QualityRecord]) -> list[Finding]:
-    """Faults of a file's pairs and scored paragraphs."""
     known = list(records)
     pairs = [record for record in known if isinstance(record, QualityPair)]
     scored = [record for record in known if isinstance(record, ScoredParagraph)]

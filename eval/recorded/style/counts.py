@@ -87,7 +87,6 @@ class Columns:
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
 
     def f1(self, keys: Sequence[NameT | None]) -> dict[NameT, Estimate]:
-        """F1 of the units of each key."""
         fold = partial(f1, average=self.average)
         return {key: sums.estimate(fold) for key, sums in self.confusions(keys).items()}
 

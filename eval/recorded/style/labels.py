@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TypeAlias
 
-from eval.recorded.style.choices import (
-    ABSENT_VOTE,
-    CAUTIOUS,
-    DROPPED,
-    LABELS_FIRST,
-    LEFT_OUT,
-    NO_LABEL,
-    TIES,
-    StyleOptions,
-)
+from eval.recorded.style import choices
+from eval.recorded.style.choices import StyleOptions
 
 DETECTION, RANKING = "detection", "ranking"
 ABSENT, PRESENT = "absent", "present"
@@ -64,13 +56,13 @@ def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawL
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
     label = scored_label(*means) if means else winner(kind, votes, even)
-    return DrawLabels(label, labels, {**votes, NO_LABEL: labels.count(None)}, means)
+    return DrawLabels(label, labels, {**votes, choices.NO_LABEL: labels.count(None)}, means)
 
 
 def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -> str | None:
     """The label of people, from the number who gave each level; None without a winner."""
     counted = counted_ratings(counts, options)
-    if options.votes == LABELS_FIRST:
+    if options.votes == choices.LABELS_FIRST:
         labels: Counter[str] = Counter()
         for level, count in counted.items():
             labels[label_of(kind, level) or CANNOT_TELL] += count
@@ -82,10 +74,10 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
     """The votes, after what was chosen for can't tell."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
-    if options.cant_tell == LEFT_OUT or not unsure:
+    if options.cant_tell == choices.LEFT_OUT or not unsure:
         return counted
     takes = CANNOT_TELL
-    if options.cant_tell == ABSENT_VOTE:
+    if options.cant_tell == choices.ABSENT_VOTE:
         takes = ABSENT if ABSENT in counts or PRESENT in counts else "not"
     counted[takes] = counted.get(takes, 0) + unsure
     return counted
@@ -99,10 +91,10 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
     labels = {label_of(kind, name) for name, count in counts.items() if count == most}
     if len(labels) == 1:
         return labels.pop()
-    return CAUTIOUS_LABEL[kind] if even == CAUTIOUS else None
+    return CAUTIOUS_LABEL[kind] if even == choices.CAUTIOUS else None
 
 
-def draw_label(draw: Draw, half: str = DROPPED) -> str | None:
+def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
     """The label of one draw; None when a part has no answer, but for one of two orders where ``half`` makes a tie."""
     if "" in draw:
         said = draw[""]
@@ -111,7 +103,7 @@ def draw_label(draw: Draw, half: str = DROPPED) -> str | None:
     if isinstance(first, float) and isinstance(second, float):
         return scored_label(first, second)
     taken = {order: said for order, said in draw.items() if isinstance(said, str)}
-    return TIE if len(taken) == 1 and half == TIES else ordered_label(taken)
+    return TIE if len(taken) == 1 and half == choices.TIES else ordered_label(taken)
 
 
 def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, float] | None:
@@ -146,4 +138,4 @@ def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str
     none without any vote."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
-    return first[0] if len(first) == 1 or (first and even == CAUTIOUS) else None
+    return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None
