@@ -100,9 +100,10 @@ class EmbeddedChatModel:
     def _generate(self, messages: list[Message], decoding: Decoding, left: threading.Event, put: Any) -> None:
         try:
             if not left.is_set():
+                prompt = self._prompt(messages, decoding.max_tokens)
                 self.load()
                 with self._undisturbed(), self._writer() as writer:
-                    for chunk in self._chunks(writer, messages, decoding, left):
+                    for chunk in self._chunks(writer, prompt, decoding, left):
                         put(chunk)
             put(None)
         except (ChatError, ContextExceeded) as error:
@@ -125,14 +126,8 @@ class EmbeddedChatModel:
         give_back_memory()
 
     def _chunks(
-        self, writer: Writer, messages: list[Message], decoding: Decoding, left: threading.Event
+        self, writer: Writer, prompt: Sequence[int], decoding: Decoding, left: threading.Event
     ) -> Iterator[Chunk]:
-        prompt = self._prompt(messages)
-        if len(prompt) + decoding.max_tokens > self.context_tokens:
-            raise ContextExceeded(
-                f"The prompt has {len(prompt)} tokens; with {decoding.max_tokens} for the answer it does not fit the "
-                f"context of {self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
-            )
         finish_reason, written, answer = "stop", 0, AnswerText(decoding.stop)
         vocabulary = self._vocabulary
         sampler = Sampler(vocabulary, decoding, REPEAT_PENALTY, REPEAT_WINDOW)
@@ -151,9 +146,11 @@ class EmbeddedChatModel:
             yield Chunk(text)
         yield Chunk(finish_reason=finish_reason, usage=Usage(len(prompt), written))
 
-    def _prompt(self, messages: list[Message]) -> list[int]:
+    def _prompt(self, messages: list[Message], max_tokens: int) -> list[int]:
         """The model's chat format. Only our own markers become control tokens: the same characters inside a
-        document or a request stay plain text, so no document can end its turn and speak as someone else."""
+        document or a request stay plain text, so no document can end its turn and speak as someone else.
+
+        Raises ContextExceeded where no room for the answer is left."""
         vocabulary = self._vocabulary
         start, end = vocabulary.control("<|im_start|>"), vocabulary.control("<|im_end|>")
         *asked, last = messages
@@ -161,7 +158,13 @@ class EmbeddedChatModel:
         prompt = []
         for message in asked if begun else messages:
             prompt += [start, *vocabulary.tokens(f"{message.role}\n{message.content}"), end, *vocabulary.tokens("\n")]
-        return [*prompt, start, *vocabulary.tokens(f"assistant\n{begun}")]
+        prompt += [start, *vocabulary.tokens(f"assistant\n{begun}")]
+        if len(prompt) + max_tokens > self.context_tokens:
+            raise ContextExceeded(
+                f"The prompt has {len(prompt)} tokens; with {max_tokens} for the answer it does not fit the context of "
+                f"{self.context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
+            )
+        return prompt
 
     async def check(self) -> None:
         """Return at once: the model is in this process, and loads before it is ready."""
