@@ -65,32 +65,28 @@ def counts_cell(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or NOTHING
 
 
+def gap_cell(gap: Json | None, digits: int) -> str:
+    """A difference and what it is from: ``+1.2 [0.3, 2.1] bm25``"""
+    return NOTHING if gap is None else f"{shown(gap, digits, sign=True)} {gap['against']}"
+
+
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
     of its slices."""
-    metrics = tuple(metrics)
     of = part or result
-    rows = [
-        (row["model"], *(shown(row[metric.name], metric.digits) for metric in metrics))
-        for row in (*of["models"], *of.get("baselines", ()))
-    ]
-    columns = ("model", *(metric.title for metric in metrics))
-    return Table(caption_of(result, part), columns, tuple(rows), result["command"])
+    columns: Columns = {"model": "model", **{metric.title: figure(metric.name, metric.digits) for metric in metrics}}
+    return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
 
 
 def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
     """Each model less the baseline that is best in the metric, on the same requests."""
-    metrics = tuple(metrics)
 
-    def cell(gap: Json | None, digits: int) -> str:
-        return NOTHING if gap is None else f"{shown(gap, digits, sign=True)} {gap['against']}"
+    def gap(name: str, digits: int) -> Cell:
+        return lambda row: gap_cell(row.get(name), digits)
 
-    rows = [
-        (row["model"], *(cell(row.get(metric.name), metric.digits) for metric in metrics))
-        for row in (part or result)["differences"]
-    ]
+    columns: Columns = {"model": "model", **{metric.title: gap(metric.name, metric.digits) for metric in metrics}}
     caption = f"Paired differences from the best baseline, which is named. {caption_of(result, part)}"
-    return Table(caption, ("model", *(metric.title for metric in metrics)), tuple(rows), result["command"])
+    return Table.of(caption, (part or result)["differences"], columns, result["command"])
 
 
 def pairs_tables(result: Json) -> Iterator[Table]:

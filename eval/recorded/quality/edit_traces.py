@@ -10,15 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pearl.editing.edits import (
-    REPEATED,
-    UNCHANGED,
-    Execution,
-    RefusedEdit,
-    execute,
-    occurrences,
-    refusals,
-)
+from pearl.editing.edits import REPEATED, UNCHANGED, Execution, RefusedEdit, execute, occurrences, refusals
 from pearl.editing.prompt import editor_prompt, reply_of
 from pearl.errors import InputError
 from pearl.records import PlacedEdit

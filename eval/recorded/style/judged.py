@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,90 +78,61 @@ class StyleJudgements:
     passed_over: Mapping[str, int]
 
 
-@dataclass(slots=True)
-class _Draws:
-    """One judge's verdicts on a text so far; ``said`` is a label, a score, or None where nothing can be read."""
-
-    about: About
-    said: dict[Part, str | float | None] = field(default_factory=dict)
-    places: dict[Part, str] = field(default_factory=dict)  # file and line
-    reply: str = ""  # the first one
-    same_reply: bool = True
-    levels: Counter[str] = field(default_factory=Counter)
-    scores: list[float] = field(default_factory=list)
-
-
 def read_judged(paths: Iterable[Path]) -> StyleJudgements:
     """Raises InputError that names file, line and field of the first bad line."""
-    reader = _Reader()
+    lines: list[Line] = []
+    places: dict[tuple[Key, Part], str] = {}  # file and line
+    abouts: dict[tuple[str, str, str], tuple[About, str]] = {}
     passed_over: Counter[str] = Counter()
+
+    def read(path: Path, value: dict[str, Any], number: int) -> None:
+        line, place = parse_line(value), f"{path}:{number}"
+        about, before = abouts.setdefault((line.key.kind, line.key.item, line.key.style), (line.about, place))
+        _check_about(line, about, before)
+        if (line.key, line.part) in places:
+            raise InputError(
+                f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
+                f"{places[line.key, line.part]} already.",
+                param="draw",
+                code="duplicate_judgement",
+            )
+        places[line.key, line.part] = place
+        lines.append(line)
+
     for path in paths:
-        passed_over.update(read_lines(path, FIELDS, reader.reads(path), "judgement").passed_over)
-    units = tuple(_unit(key, draws) for key, draws in reader.draws.items())
+        passed_over.update(read_lines(path, FIELDS, partial(read, path), "judgement").passed_over)
+    drawn: dict[Key, list[Line]] = defaultdict(list)
+    verdicts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for line in lines:
+        drawn[line.key].append(line)
+        verdicts[line.key.kind, line.key.judge, line.key.scheme][line.verdict] += 1
     return StyleJudgements(
-        units=units,
-        lines=sum(unit.lines for unit in units),
-        verdicts=dict(reader.verdicts),
-        justifications=tuple(reader.justifications),
+        units=tuple(_unit(key, of_key) for key, of_key in drawn.items()),
+        lines=len(lines),
+        verdicts=dict(verdicts),
+        justifications=tuple(
+            Justification(line.key, line.said, line.reply)
+            for line in lines
+            if line.said is not None and len(line.reply.split()) > TRIGRAM_WORDS
+        ),
         passed_over=dict(sorted(passed_over.items())),
     )
 
 
-class _Reader:
-    """Folds line after line, of one file after the other."""
-
-    def __init__(self) -> None:
-        self.draws: dict[Key, _Draws] = {}
-        self.verdicts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-        self.justifications: list[Justification] = []
-        self._abouts: dict[tuple[str, str, str], tuple[About, str]] = {}
-
-    def reads(self, path: Path) -> Callable[[dict[str, Any], int], None]:
-        def read(value: dict[str, Any], number: int) -> None:
-            line = parse_line(value)
-            self._check_about(line, f"{path}:{number}")
-            self._add(line, f"{path}:{number}")
-            self.verdicts[line.key.kind, line.key.judge, line.key.scheme][line.verdict] += 1
-            if line.said is not None and len(line.reply.split()) > TRIGRAM_WORDS:
-                self.justifications.append(Justification(line.key, line.said, line.reply))
-
-        return read
-
-    def _check_about(self, line: Line, place: str) -> None:
-        """One item is for one task, of one persona, by one generator."""
-        key = (line.key.kind, line.key.item, line.key.style)
-        about, before = self._abouts.setdefault(key, (line.about, place))
-        if about != line.about:
-            names = ("task", "persona", "generators", "request")
-            name = next(name for name in names if getattr(about, name) != getattr(line.about, name)).removesuffix("s")
-            raise InputError(
-                f"the item '{line.key.item}' has another {name} than at {before}.",
-                param=name,
-                code="contradiction",
-            )
-
-    def _add(self, line: Line, place: str) -> None:
-        unit = self.draws.setdefault(line.key, _Draws(line.about, reply=line.reply))
-        if line.part in unit.said:
-            raise InputError(
-                f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
-                f"{unit.places[line.part]} already.",
-                param="draw",
-                code="duplicate_judgement",
-            )
-        unit.said[line.part] = line.said
-        unit.places[line.part] = place
-        unit.same_reply &= line.reply == unit.reply
-        if line.level is not None:
-            unit.levels[line.level] += 1
-        if line.score is not None:
-            unit.scores.append(line.score)
+def _check_about(line: Line, about: About, before: str) -> None:
+    """One item is for one task, of one persona, by one generator: what another line said ``before``."""
+    if about != line.about:
+        names = ("task", "persona", "generators", "request")
+        name = next(name for name in names if getattr(about, name) != getattr(line.about, name)).removesuffix("s")
+        message = f"the item '{line.key.item}' has another {name} than at {before}."
+        raise InputError(message, param=name, code="contradiction")
 
 
-def _unit(key: Key, unit: _Draws) -> Unit:
+def _unit(key: Key, lines: Sequence[Line]) -> Unit:
     by_draw: dict[int, dict[str, str | float | None]] = defaultdict(dict)
-    for (draw, part), said in unit.said.items():
-        by_draw[draw][part] = said
+    for line in lines:
+        draw, part = line.part
+        by_draw[draw][part] = line.said
     labels: Counter[str] = Counter()
     unused = half = 0
     for parts in by_draw.values():
@@ -170,15 +142,16 @@ def _unit(key: Key, unit: _Draws) -> Unit:
             half += any(isinstance(said, str) for said in parts.values())
         else:
             labels[label] += 1
+    replies = {line.reply for line in lines}
     return Unit(
         key=key,
-        about=unit.about,
+        about=lines[0].about,
         labels=dict(labels),
-        means=mean_scores((part, said) for (_, part), said in unit.said.items()),
-        lines=len(unit.said),
+        means=mean_scores((line.part[1], line.said) for line in lines),
+        lines=len(lines),
         unused=unused,
         half_draws=half,
-        same_reply=len(by_draw) > 1 and bool(unit.reply) and unit.same_reply,
-        levels=dict(unit.levels),
-        scores=tuple(unit.scores),
+        same_reply=len(by_draw) > 1 and len(replies) == 1 and replies != {""},
+        levels=dict(Counter(line.level for line in lines if line.level is not None)),
+        scores=tuple(line.score for line in lines if line.score is not None),
     )

@@ -12,7 +12,7 @@ from eval.recorded.style.choices import LEARNED
 from eval.recorded.style.consistency import PEOPLE
 from eval.recorded.style.labels import THREE
 from eval.report.pictures import agreement_panel
-from eval.report.tables import NOTHING, Cell, Columns, Json, Table, field, shown
+from eval.report.tables import NOTHING, Cell, Columns, Json, Table, field, gap_cell, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,8 +81,7 @@ def who(row: Json) -> str:
 
 def less_best(row: Json) -> str:
     """The difference from the best rule that needs no judge."""
-    best = row["less_baseline"]
-    return NOTHING if best is None else f"{shown(best, 3, sign=True)} {best['against']}"
+    return gap_cell(row["less_baseline"], 3)
 
 
 def across(titles: Iterable[str], cells: Mapping[Any, str], key: Callable[[Json], tuple[str, ...]]) -> Columns:
