@@ -5,7 +5,7 @@ items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,7 @@ class Mode:
 
     persona: bool = True
     fields: tuple[str, ...] | None = None
-    tie: bool = False
-    certainty: bool = True
-    highest: int = 100
-
-    @property
-    def asked(self) -> ReplyForm:
-        return ReplyForm(self.tie, self.certainty, opened=True, highest=self.highest)
+    asked: ReplyForm = field(default_factory=ReplyForm)
 
     @property
     def told(self) -> str:
@@ -113,8 +107,8 @@ def _mode_row(
             "invalid_wrong": share(columns.correct, columns.there),
             "invalid_dropped": share(columns.correct, columns.answered),
         },
-        "high_share": share(high, columns.counted) if mode.certainty else None,
-        "high": share(columns.correct, high) if mode.certainty else None,
+        "high_share": share(high, columns.counted) if mode.asked.certainty else None,
+        "high": share(columns.correct, high) if mode.asked.certainty else None,
         "auroc": area.to_json(),
         "undefined": undefined(certain, {"auroc": area}),
     }
@@ -137,7 +131,7 @@ def _difference(
         "told": mode.told,
         "n": int(both.sum()),
         "accuracy": difference(less.correct, full.correct),
-        "high_share": difference(high, high_full) if mode.certainty else None,
+        "high_share": difference(high, high_full) if mode.asked.certainty else None,
         "items_better": better,
         "items_worse": worse,
         "p_value": even_p(better, worse),

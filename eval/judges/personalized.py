@@ -26,7 +26,7 @@ from eval.judges.persona_modes import Mode, ablation, ablation_tables
 from eval.judges.self_preference import Ability, families_of, preference_of, self_preference_tables
 from eval.recorded.personalized import presets as published
 from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
-from eval.recorded.personalized.reply import LETTER, gold_answer
+from eval.recorded.personalized.reply import HIGHEST, LETTER, ReplyForm, gold_answer
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import Json, Table
 from eval.stats.proportions import wilson_json
@@ -131,7 +131,8 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     items = Items.of(read, file=str(path), fields=has)
     fields = _named("fields", options, options.fields, has) if options.fields else None
     certainty = options.certainty and not (options.tie and options.tie_certainty == published.NOT_ASKED)
-    mode = Mode(options.persona, fields, options.tie, certainty, 5 if options.scale == published.FIVE else 100)
+    asked = ReplyForm(options.tie, certainty, highest=5 if options.scale == published.FIVE else HIGHEST)
+    mode = Mode(options.persona, fields, asked)
     if options.ablate and not mode.persona:
         raise InputError("--ablate: there is nothing to leave out of --no-persona.", param="ablate")
     modes = {(True, frozenset(mode.fields or has)): mode}
@@ -220,11 +221,11 @@ def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Tr
 
 def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
     """The reply goes on from ``[[``."""
-    mode, item = trial.way, trial.item
-    parts = [_TASK[mode.persona], _OFFERED[mode.tie]]
-    if mode.certainty:
+    mode, asked, item = trial.way, trial.way.asked, trial.item
+    parts = [_TASK[mode.persona], _OFFERED[asked.tie]]
+    if asked.certainty:
         there = "the profile gives" if mode.persona else "there is"
-        parts.append(_CERTAINTY.format(*_BANDS[mode.highest], highest=mode.highest, there=there))
+        parts.append(_CERTAINTY.format(*_BANDS[asked.highest], highest=asked.highest, there=there))
     parts.append(_DATA)
     if mode.persona:
         parts.append(_part("User Profile", item.profile(mode.fields)))
