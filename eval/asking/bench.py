@@ -40,6 +40,10 @@ class Asking:
     model: str | None = None
     refuse_empty: bool = False
 
+    def after(self, before: AskedRound) -> Asking:
+        """The same with what is left below the cap."""
+        return self if self.cap is None else replace(self, cap=max(self.cap - (before.asked.cost or 0.0), 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class AskedRound:
@@ -73,10 +77,8 @@ class Bench:
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
-        cap = self.asking.cap
-        left = None if cap is None else max(cap - (before.asked.cost or 0.0), 0.0)
         model = replace(self.model, decoding=decoding or self.model.decoding)
-        return replace(self, asking=replace(self.asking, cap=left), model=model)
+        return replace(self, asking=self.asking.after(before), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,10 +127,7 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
         replies = asked.replies()
         written = [drafts_of(questions, replies) for questions in at.questions]
         items, judge_options = judged(options, at, written, drafts)
-        terms = asking_of(options)
-        if terms.cap is not None:
-            terms = replace(terms, cap=max(terms.cap - (asked.asked.cost or 0.0), 0.0))
-        with bench(terms, console) as judging:
+        with bench(asking_of(options).after(asked), console) as judging:
             outcome = run(JUDGE, items, judge_options, judging)
             figures = JUDGE.figures(outcome, judge_options)
             lines = list(JUDGE.lines(outcome, judge_options))

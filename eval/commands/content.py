@@ -37,7 +37,7 @@ def content(
 ) -> Report:
     """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
     from eval.recorded.quality.content import content_figure, content_report, content_tables, read_texts
-    from eval.recorded.quality.paragraph_scores import paragraph_scorer
+    from eval.recorded.quality.scorers import paragraph_scorer
     from pearl.errors import InputError
 
     chosen = paragraph_scorer(scorer, model)

@@ -44,8 +44,8 @@ def experts(
     from eval.recorded.quality.expert_tables import expert_tables, experts_figure
     from eval.recorded.quality.experts import read_triplets
     from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report
-    from eval.recorded.quality.paragraph_scores import paragraph_scorer
     from eval.recorded.quality.rescored import RIVALS, rescored_report
+    from eval.recorded.quality.scorers import paragraph_scorer
 
     chosen = PRESETS.chosen(preset, choose)
     options = ExpertOptions(preset=preset, **chosen, resamples=resamples, seed=seed)

@@ -52,8 +52,7 @@ def quality(
     """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_report, read_sets
     from eval.recorded.quality.quality_tables import quality_figure, quality_tables
-    from eval.recorded.quality.reward_scorer import RewardScorer
-    from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer
+    from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, PairScorer, RewardScorer
     from eval.recorded.quality.surface import SurfaceScorer
     from pearl.errors import ChatError, InputError, PearlError, StoreError
 

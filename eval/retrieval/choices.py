@@ -13,6 +13,8 @@ from eval.retrieval.scoring import ModelScores
 from eval.stats.slices import Mask
 from pearl.stats import Floats
 
+RANDOM, BEST = "random (expected)", "best possible"
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -45,11 +47,10 @@ class Candidates:
             for scored in self.models
         }
 
-    def random_outcomes(self) -> Sequence[Outcome]:
-        return [random_outcome(gains) for gains in self._gains()]
-
-    def best_outcomes(self, k: int) -> Sequence[Outcome]:
-        return [best_outcome(gains, k) for gains in self._gains()]
+    def trivial_outcomes(self, k: int) -> Mapping[str, Sequence[Outcome]]:
+        """The outcomes of choosing at random, as they are expected, and by the gains themselves."""
+        every = self._gains()
+        return {RANDOM: [random_outcome(gains) for gains in every], BEST: [best_outcome(gains, k) for gains in every]}
 
     def _masks(self) -> list[Mask]:
         return [np.asarray(keep) for keep in self.kept]

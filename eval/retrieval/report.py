@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from eval.report.metric import PEARL, Metric, differences, figures, to_json
-from eval.retrieval.choices import Candidates, set_aside
+from eval.retrieval.choices import BEST, RANDOM, Candidates, set_aside
 from eval.retrieval.gains import THRESHOLD, clusters, request_slices
 from eval.retrieval.outcomes import Outcome
 from pearl.stats import Bootstrap
 
 Outcomes = Sequence[Outcome]  # a model's, one a request
-RANDOM, BEST = "random (expected)", "best possible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names, resamples=options.resamples, seed=options.seed)
     chosen = choices.outcomes(options.k)
-    outcomes = {**chosen, RANDOM: choices.random_outcomes(), BEST: choices.best_outcomes(options.k)}
+    outcomes = {**chosen, **choices.trivial_outcomes(options.k)}
     measured = {name: figures(METRICS, bootstrap, mine) for name, mine in outcomes.items()}
     compared = differences(METRICS, chosen, measured, [*(name for name in baselines if name in chosen), RANDOM])
     return {
@@ -151,11 +150,10 @@ def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
     def row(model: str, outcomes: Outcomes) -> dict[str, Any]:
         return {"model": model, "top1_gain": bootstrap.mean(top1_gains(outcomes)).to_json()}
 
-    trivial = {RANDOM: choices.random_outcomes(), BEST: choices.best_outcomes(options.k)}
     return {
         "n": len(choices.records),
         "models": [row(model, outcomes) for model, outcomes in choices.outcomes(options.k).items()],
-        "baselines": [row(model, outcomes) for model, outcomes in trivial.items()],
+        "baselines": [row(model, outcomes) for model, outcomes in choices.trivial_outcomes(options.k).items()],
     }
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_id, read_lines
-from eval.recorded.quality.paragraph_scores import ParagraphScorer
+from eval.recorded.quality.scorers import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, figure, shown
 from pearl.errors import InputError

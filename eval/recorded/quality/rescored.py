@@ -19,7 +19,7 @@ from eval.recorded.quality.gap_calibration import (
     majority_words,
     of_raters,
 )
-from eval.recorded.quality.paragraph_scores import ParagraphScorer
+from eval.recorded.quality.scorers import ParagraphScorer
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
 

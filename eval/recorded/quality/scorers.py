@@ -1,18 +1,23 @@
-"""Trivial scorers of writing quality: what length, position and repetition alone say of a pair."""
+"""Scorers of writing quality: reward models, and what length, position and repetition alone say of a text or pair."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from eval.recorded.quality.perplexity import perplexity
+from pearl.errors import InputError
+from pearl.options import known
 from pearl.stats import Floats
 from retriever.history.lexical import words
 from retriever.reward.records import QualityPair
+
+if TYPE_CHECKING:
+    from retriever.reward.model import RewardModel
 
 Scores = Callable[[Sequence[str]], Sequence[float]]
 
@@ -45,6 +50,30 @@ class TextScorer:
             return np.ones(len(pairs))
         scores = np.array(self.scores([text for pair in pairs for text in (pair.first, pair.second)]), float)
         return np.asarray(scores[0::2] - scores[1::2])
+
+
+@dataclass(frozen=True, slots=True)
+class RewardScorer:
+    """``name`` is the folder as it was given."""
+
+    name: str
+    model: RewardModel
+
+    @classmethod
+    def load(cls, name: str) -> RewardScorer:
+        """The scorer of a folder, or of ``embedded``. Raises InputError for what is no reward model."""
+        from retriever.reward.model import RewardModel
+
+        return cls(name, RewardModel.load(name))
+
+    @property
+    def description(self) -> str:
+        artifact = self.model.artifact
+        return f"the text that the reward model {artifact.variant} on {artifact.base} prefers, by {artifact.pairs}"
+
+    def margins(self, pairs: Sequence[QualityPair]) -> Floats:
+        """(N,): above 0 where the model prefers the first text."""
+        return self.model.prefer([pair.first for pair in pairs], [pair.second for pair in pairs])
 
 
 def _of_each(score: Callable[[str], float]) -> Scores:
@@ -82,3 +111,28 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
     signs = np.sign(np.where(ties, coins, margins))
     wanted = np.array([1.0 if pair.preferred == 1 else -1.0 for pair in pairs])
     return (signs == wanted).astype(float), int(ties.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphScorer:
+    """``scores`` are higher for better texts."""
+
+    name: str
+    scores: Callable[[Sequence[str]], Floats]
+
+
+def paragraph_scorer(scorer: str | None, model: str | None = None) -> ParagraphScorer | None:
+    """The trivial scorer of a name, or a reward model; None where neither is given. Raises InputError for both."""
+    if scorer is not None and model is not None:
+        raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
+    if model is not None:
+        from retriever.reward.scores import load_scores
+
+        return ParagraphScorer(model, load_scores(model, f"--model {model}"))
+    if scorer is None:
+        return None
+    absolute = [name for name, known_scorer in BY_NAME.items() if known_scorer.scores is not None]
+    scores = BY_NAME[known("scorer", scorer, absolute)].scores
+    assert scores is not None
+    trivial = scores
+    return ParagraphScorer(scorer, lambda texts: np.asarray(trivial(texts), np.float64))
