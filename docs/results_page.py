@@ -16,7 +16,7 @@ from eval.drafts.best_of import best_of_tables
 from eval.drafts.comparison import METRICS as DRAFTS
 from eval.drafts.tables import generation_tables, revision_tables
 from eval.likeness.tables import likeness_tables
-from eval.recorded.forensics.comparison_tables import comparison_tables
+from eval.recorded.forensics.tables import comparison_tables
 from eval.recorded.quality.content import content_tables
 from eval.recorded.quality.edit_tables import edit_tables
 from eval.recorded.quality.expert_tables import expert_tables

@@ -14,7 +14,7 @@ from eval.asking.verdict import Failed, Given, certainty_of, is_correct
 from eval.judges.judge import Judgement, Judgements, grouped, verdict_counts
 from eval.recorded.personalized.reading import counted
 from eval.recorded.personalized.reply import ReplyForm
-from eval.report.tables import NOTHING, Columns, Json, Table, figure, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.proportions import even_p
 from pearl.stats import Bootstrap, Floats
@@ -154,8 +154,8 @@ def ablation_tables(result: Json) -> Iterator[Table]:
     }
     yield Table.of(caption, ablations["modes"], modes, result["command"])
     less: Columns = who | {
-        "accuracy": figure("accuracy", sign=True),
-        "share of high certainty": figure("high_share", sign=True),
+        "accuracy": interval("accuracy", sign=True),
+        "share of high certainty": interval("high_share", sign=True),
         "items better / worse": lambda row: f"{row['items_better']:,} / {row['items_worse']:,}",
         "p (McNemar, Holm)": lambda row: f"{row['p_holm']:.3g}",
     }

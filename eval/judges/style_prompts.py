@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import check_fields, optional_id, read_lines
-from eval.report.tables import NOTHING, Columns, Json, Table, figure
+from eval.report.tables import NOTHING, Columns, Json, Table, interval
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id
@@ -133,7 +133,7 @@ def prompts_table(result: Json) -> Table:
     columns: Columns = {
         "prompt": lambda row: " ".join(filter(None, (row["task"], row["generator"], row["prompt"]))),
         **{rate: partial(_percent, rate) for rate in RATES},
-        "alignment": figure("alignment", 1),
+        "alignment": interval("alignment", 1),
         "": lambda row: "best" if row["best"] else row["undefined"] or "",
     }
     caption = (

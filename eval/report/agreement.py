@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eval.report.tables import Columns, Json, Table, figure, shown
+from eval.report.tables import Columns, Json, Table, interval, shown
 from eval.stats.agreement import TITLES
 
 
@@ -28,7 +28,7 @@ def agreement_tables(result: Json) -> Iterator[Table]:
             "raters": lambda pair: f"{pair['rater']}, {pair['against']}",
             "items": lambda pair: str(pair["items"]),
             "raw agreement": "agreement",
-            "Cohen's kappa": figure("cohen_kappa"),
+            "Cohen's kappa": interval("cohen_kappa"),
             "band": lambda pair: pair["band"] or pair["reason"] or "",
         }
         yield Table.of("Pair by pair.", result["pairs"], columns)

@@ -41,7 +41,7 @@ def field(name: str, row: Json) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value or NOTHING
 
 
-def figure(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
+def interval(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
     """The cell of an interval."""
     return lambda row: shown(row[name], digits, sign=sign)
 
@@ -74,7 +74,7 @@ def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | Non
     """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
     of its slices."""
     of = part or result
-    columns: Columns = {"model": "model", **{metric.title: figure(metric.name, metric.digits) for metric in metrics}}
+    columns: Columns = {"model": "model", **{metric.title: interval(metric.name, metric.digits) for metric in metrics}}
     return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
 
 

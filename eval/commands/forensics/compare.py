@@ -40,7 +40,7 @@ def compare(
 ) -> Report:
     """Show data sets, people or models side by side, trait by trait, with their differences."""
     from eval.recorded.forensics.comparison import ColumnOptions, compare_files
-    from eval.recorded.forensics.comparison_tables import FIGURES, comparison_tables, csv_of, latex_of
+    from eval.recorded.forensics.tables import FIGURES, comparison_tables, csv_of, latex_of
     from pearl.options import known, writing
 
     known("figure", figure, FIGURES)

@@ -35,7 +35,7 @@ def report(
 ) -> None:
     """Write a page with every figure, and the pairs behind it."""
     from eval.recorded.forensics.comparison import ColumnOptions
-    from eval.recorded.forensics.report import reported
+    from eval.recorded.forensics.forensics_page import reported
     from eval.report.head import Head
     from pearl.options import check_writable, write_json, writing
 

@@ -11,10 +11,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.forensics.comparison_tables import SIGNED, by_spread, is_grey
-from eval.recorded.forensics.examples import Examples
+from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compared
+from eval.recorded.forensics.examples import Examples, examples_of
 from eval.recorded.forensics.measures import MEASURES
-from eval.recorded.forensics.tables import DIGITS, TEXTS, p_cell, titles
+from eval.recorded.forensics.pairs import TRAIT
+from eval.recorded.forensics.tables import DIGITS, SIGNED, TEXTS, by_spread, is_grey, p_cell, titles
+from eval.recorded.forensics.trait_pairs import trait_pairs
+from eval.recorded.forensics.votes import read_votes
+from eval.report.head import Head
 from eval.report.render import harmless_json
 from eval.report.tables import NOTHING, Json
 
@@ -22,7 +26,24 @@ TEMPLATE = Path(__file__).with_name("forensics_page.html")
 PART = re.compile("@TITLE|@TABLES|@DATA")
 BLUE, RED = (9, 105, 218), (207, 34, 46)
 MUCH_OVERLAP = 0.2
+IN_HEATMAP = 5  # strongest traits, and as many of the weakest
 OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
+
+
+def reported(
+    paths: Sequence[Path], options: ColumnOptions, head: Head, examples: int, title: str
+) -> tuple[dict[str, Any], str]:
+    """The figures and the page. Raises InputError where a file cannot be read, or a column has nothing to compare."""
+    columns = columns_of([(str(path), read_votes(path)) for path in paths], options, least=1)
+    figures = {**head.to_json(), **compared(columns, options.resampling)}
+    first = columns[0]
+    places = first.table.places
+    rows = [row for row in figures["annotators"] if row["columns"][0] and row["type"] == TRAIT]
+    rows.sort(key=lambda row: -row["columns"][0]["strength"]["value"])
+    ends = rows if len(rows) <= 2 * IN_HEATMAP else [*rows[:IN_HEATMAP], *rows[-IN_HEATMAP:]]
+    figures["trait_pairs"] = trait_pairs(first.table, options.resampling, [places[row["id"]] for row in ends])
+    shown = examples_of(columns, [row["id"] for row in figures["annotators"]], examples)
+    return figures, forensics_page(figures, shown, title)
 
 
 def forensics_page(result: Json, examples: Examples, title: str) -> str:

@@ -1,14 +1,25 @@
-"""Tables of feedback forensics, made from result files."""
+"""Tables of feedback forensics, made from result files; a comparison also as CSV and LaTeX."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from eval.report.tables import Columns, Json, Table, figure, shown
+from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 
 DIGITS = 2
 TEXTS = ("a", "b", "chosen", "rejected")
+FIGURES = ("strength", "relevance", "agreement", "agreement_of_all", "kappa", "kappa_randomized")
+SIGNED = ("strength", "kappa", "kappa_randomized")
+TESTED = ("agreement", *SIGNED)
+LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
@@ -18,10 +29,10 @@ def metrics_tables(result: Json) -> Iterator[Table]:
     columns: Columns = {
         "annotator": lambda row: names[row["id"]],
         "strength": lambda row: shown(row["strength"], DIGITS, sign=True) + star(row),
-        "relevance": figure("relevance", DIGITS),
-        "agreement": figure("agreement", DIGITS),
-        "kappa": figure("kappa", DIGITS, sign=True),
-        "kappa, random order": figure("kappa_randomized", DIGITS, sign=True),
+        "relevance": interval("relevance", DIGITS),
+        "agreement": interval("agreement", DIGITS),
+        "kappa": interval("kappa", DIGITS, sign=True),
+        "kappa, random order": interval("kappa_randomized", DIGITS, sign=True),
         "p, Bonferroni": lambda row: p_cell(row["p_corrected"]),
     }
     yield Table.of(caption(result), rows, columns, result["command"])
@@ -40,17 +51,17 @@ def metrics_tables(result: Json) -> Iterator[Table]:
             "trait": lambda row: short_name(row["name"]),
             "people": lambda row: str(row["people"]),
             "pairs": lambda row: str(row["judged"]),
-            "agree on relevance": figure("relevance_agreement", DIGITS),
+            "agree on relevance": interval("relevance_agreement", DIGITS),
             "both relevant": lambda row: str(row["both_relevant"]),
-            "agree on the side": figure("choice_agreement", DIGITS),
+            "agree on the side": interval("choice_agreement", DIGITS),
         }
         people = "Judges of traits against the common opinion of people (soft-unanimous); Wilson intervals."
         yield Table.of(people, result["people"], columns)
     if result.get("trait_pairs"):
         columns = {
             "traits": lambda row: f"{short_name(row['trait'])}, {short_name(row['against'])}",
-            "kappa": figure("kappa", DIGITS, sign=True),
-            "overlap": figure("overlap", DIGITS),
+            "kappa": interval("kappa", DIGITS, sign=True),
+            "overlap": interval("overlap", DIGITS),
             "pairs": "both",
         }
         traits = "Trait against trait, the 20 strongest: kappa where both choose; overlap, those as a share of either."
@@ -88,3 +99,128 @@ def star(row: Json) -> str:
 
 def p_cell(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}"
+
+
+def comparison_tables(figure: str, top: int) -> Callable[[Json], Iterator[Table]]:
+    """The tables of a result: ``figure`` in every column, then the ``top`` and bottom annotators of each."""
+
+    def tables(result: Json) -> Iterator[Table]:
+        yield side_by_side(result, figure)
+        if top:
+            yield from (_extremes(result, place, top) for place in range(len(result["columns"])))
+
+    return tables
+
+
+def side_by_side(result: Json, figure: str) -> Table:
+    """The annotators by the largest difference between columns."""
+    names = titles(result["annotators"])
+    cells = tuple(
+        (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))
+        for row in by_spread(result, figure)
+    )
+    columns = ("annotator", *(column["name"] for column in result["columns"]), "Max diff")
+    sizes = ", ".join(f"{column['name']} {column['n']:,}" for column in result["columns"])
+    caption = (
+        f"{figure.replace('_', ' ').capitalize()}, by the largest difference between columns. Pairs: {sizes}. 95% "
+        "intervals by bootstrap over pairs, of differences by the normal approximation, paired where columns share "
+        "pairs; * at p < .05 after Bonferroni over all cells, or all differences."
+    )
+    return Table(caption, columns, cells, result.get("command", ""))
+
+
+def by_spread(result: Json, figure: str) -> list[Json]:
+    """The annotators by the largest difference of a figure between columns."""
+    return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
+
+
+def is_grey(cell: Json, figure: str) -> bool:
+    """True where agreement is not significant; how often an annotator chooses is not what is tested."""
+    return figure in TESTED and not cell["significant"]
+
+
+def spread(row: Json, figure: str) -> float | None:
+    """The largest less the smallest value of a row; None without two."""
+    values = [cell[figure]["value"] for cell in row["columns"] if cell and cell[figure]]
+    return max(values) - min(values) if len(values) > 1 else None
+
+
+def csv_of(result: Json, figure: str) -> str:
+    """A line an annotator and a column, with the interval and the p-values."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(
+        ["annotator", "id", "column", "n", figure, "low", "high", "p_value", "p_corrected", "p_holm", "max_diff"]
+    )
+    for row in by_spread(result, figure):
+        for column, cell in zip(result["columns"], row["columns"], strict=True):
+            if cell is None:
+                continue
+            interval = cell[figure] or {"value": "", "low": "", "high": ""}
+            figures = [interval[name] for name in ("value", "low", "high")]
+            p = [cell[name] for name in ("p_value", "p_corrected", "p_holm")]
+            writer.writerow(
+                [_safe(row["name"]), row["id"], _safe(column["name"]), column["n"], *figures, *p, spread(row, figure)]
+            )
+    return buffer.getvalue()
+
+
+def latex_of(result: Json, figure: str) -> str:
+    """A tabular for booktabs; values that are not significant are grey, which needs xcolor."""
+    names = titles(result["annotators"])
+    lines = [
+        f"\\begin{{tabular}}{{l{'c' * len(result['columns'])}r}}",
+        r"\toprule",
+        " & ".join(["Annotator", *(_latex(column["name"]) for column in result["columns"]), "Max diff"]) + r" \\",
+        r"\midrule",
+    ]
+    for row in by_spread(result, figure):
+        gap = spread(row, figure)
+        cells = [_latex_cell(cell, figure) for cell in row["columns"]]
+        last = NOTHING if gap is None else f"{gap:.{DIGITS}f}"
+        lines.append(" & ".join([_latex(names[row["id"]]), *cells, last]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _extremes(result: Json, place: int, top: int) -> Table:
+    """The strongest and the weakest annotators of a column."""
+    names = titles(result["annotators"])
+    rows = [(names[row["id"]], cell) for row in result["annotators"] for cell in (row["columns"][place],) if cell]
+    rows.sort(key=lambda row: -row[1]["strength"]["value"])
+    ends: Sequence[tuple[str, Json]] = rows if len(rows) <= 2 * top else [*rows[:top], *rows[-top:]]
+    cells = tuple((name, _cell(cell, "strength"), shown(cell["relevance"], DIGITS)) for name, cell in ends)
+    column = result["columns"][place]
+    caption = f"{column['name']}: the {top} strongest and the {top} weakest of {len(rows)}."
+    return Table(caption, ("annotator", "strength", "relevance"), cells)
+
+
+def _cell(cell: Json | None, figure: str) -> str:
+    if cell is None:
+        return NOTHING
+    return shown(cell[figure], DIGITS, sign=figure in SIGNED) + (star(cell) if figure in TESTED else "")
+
+
+def _difference(row: Json, figure: str) -> str:
+    difference = row["max_difference"]
+    if figure == "strength" and difference:
+        return shown(difference["strength"], DIGITS) + star(difference)
+    gap = spread(row, figure)
+    return NOTHING if gap is None else f"{gap:.{DIGITS}f}"
+
+
+def _safe(name: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    text = short_name(name)
+    return f"'{text}" if text[:1] in "=+-@\t\r" and text else text
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(character, character) for character in text.replace("\n", " "))
+
+
+def _latex_cell(cell: Json | None, figure: str) -> str:
+    if cell is None or cell[figure] is None:
+        return NOTHING
+    value = cell[figure]
+    text = f"{value['value']:.{DIGITS}f} {{\\tiny({value['low']:.{DIGITS}f}, {value['high']:.{DIGITS}f})}}"
+    return text if not is_grey(cell, figure) else f"\\textcolor{{gray}}{{{text}}}"

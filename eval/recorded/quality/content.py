@@ -19,7 +19,7 @@ import numpy as np
 from eval.asking.json_lines import check_fields, optional_id, read_lines
 from eval.recorded.quality.scorers import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
-from eval.report.tables import Columns, Json, Table, figure, shown
+from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats
 from pearl.texts import check_id, check_text
@@ -153,9 +153,9 @@ def content_tables(result: Json) -> Iterator[Table]:
             "prompt": "prompt",
             "origin": "origin",
             "texts": "n",
-            "median": figure("median", 2),
+            "median": interval("median", 2),
             "5% to 95%": lambda row: f"{row['quantiles']['p5']:.2f} to {row['quantiles']['p95']:.2f}",
-            against: figure("less_reference", 2, sign=True),
+            against: interval("less_reference", 2, sign=True),
             "words": lambda row: f"{row['words']:.0f}",
         },
         result["command"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eval.recorded.quality.edit_traces import MARKS, SAME, SPACES, WORDS
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
-from eval.report.tables import Json, Table, figure, shown
+from eval.report.tables import Json, Table, interval, shown
 from pearl.editing.edits import REASONS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
     yield Table.of(
         "The same by category.",
         sensitivity["categories"],
-        {"category": "category", "edits": "n", "median change": figure("median", sign=True)},
+        {"category": "category", "edits": "n", "median change": interval("median", sign=True)},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas, values_and_reaches
-from eval.report.tables import NOTHING, Json, Table, figure, shown
+from eval.report.tables import NOTHING, Json, Table, interval, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,9 +69,9 @@ def _rescored_tables(rescored: list[Json]) -> Iterator[Table]:
         {
             "scores": "scorer",
             "individual": lambda row: shown(_all(row["individual"]), 3),
-            "less recorded": figure("more_than_recorded", sign=True),
+            "less recorded": interval("more_than_recorded", sign=True),
             "majority": lambda row: shown(_all(row["majority"]), 3),
-            "Spearman": figure("spearman", 2, sign=True),
+            "Spearman": interval("spearman", 2, sign=True),
         },
     )
     yield Table.of(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eval.recorded.forensics.comparison import ColumnOptions, columns_of, compare_files, compared
-from eval.recorded.forensics.comparison_tables import csv_of, latex_of, side_by_side, spread
 from eval.recorded.forensics.measures import Resampling
+from eval.recorded.forensics.tables import csv_of, latex_of, side_by_side, spread
 from eval.recorded.forensics.votes import read_votes
 from pearl.errors import InputError
 
