@@ -15,16 +15,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from eval.asking import reply as replies
 from eval.asking.lines import LONGEST_LINE, folded, is_repeated, own_lines, quotes_half
-from eval.asking.reply import (
-    EMPTY,
-    NO_VERDICT,
-    NOT_OFFERED,
-    SCORE_OUT_OF_RANGE,
-    SEVERAL_VERDICTS,
-    clean,
-    leading_object,
-)
+from eval.asking.reply import clean, leading_object
 from eval.asking.verdict import Invalid, Points, Score
 
 FIELDS = ("answer", "final_answer", "verdict", "label", "rating", "score", "probability", "estimate")
@@ -105,21 +98,21 @@ class Scale:
         """The score of a reply. ``shown`` are the texts that the judge had before it: a line that it repeats from there
         is not its own."""
         if _DIRECTION.search(reply):
-            return Invalid(NO_VERDICT)
+            return Invalid(replies.NO_VERDICT)
         text = clean(reply)
         if not text.strip():
-            return Invalid(EMPTY)
+            return Invalid(replies.EMPTY)
         if object_and_rest := leading_object(text):
             return _of_object(*object_and_rest, self)
         lines = _joined(own_lines(text, lambda line: _stated(line, self)))
         answers = list(islice(_answers(lines, self), MOST_ANSWERS + 1))
         if len(answers) > MOST_ANSWERS:
-            return Invalid(SEVERAL_VERDICTS)
+            return Invalid(replies.SEVERAL_VERDICTS)
         answers = [(place, answer) for place, answer in answers if not _quoted(lines, place, shown)]
         if any(answer.announced for _, answer in answers):
             answers = [(place, answer) for place, answer in answers if answer.announced]
         elif not answers or (answers[0][0] > 0 and answers[-1][0] < len(lines) - 1):
-            return Invalid(NO_VERDICT)  # what is not announced stands on the first line or the last
+            return Invalid(replies.NO_VERDICT)  # what is not announced stands on the first line or the last
         place, last = answers[-1]
         return _agreed([answer for _, answer in answers], self, last.rest, lines[place + 1 :])
 
@@ -198,13 +191,13 @@ def _agreed(answers: Sequence[_Statement], scale: Scale, rest: str, below: Seque
     """The score of the answers, if all say the same and nothing behind the last takes it back."""
     scores = {answer.score for answer in answers}
     if len(scores) > 1:
-        return Invalid(SEVERAL_VERDICTS)
+        return Invalid(replies.SEVERAL_VERDICTS)
     (score,) = scores
     if score is None:
-        return Invalid(NOT_OFFERED)
+        return Invalid(replies.NOT_OFFERED)
     if _TAKEN_BACK.search("\n".join((rest, *below))) or _others(score, scale, rest, below):
-        return Invalid(SEVERAL_VERDICTS)
-    return Score(float(score)) if scale.lowest <= score <= scale.highest else Invalid(SCORE_OUT_OF_RANGE)
+        return Invalid(replies.SEVERAL_VERDICTS)
+    return Score(float(score)) if scale.lowest <= score <= scale.highest else Invalid(replies.SCORE_OUT_OF_RANGE)
 
 
 def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool:
@@ -221,11 +214,11 @@ def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool
 def _of_object(value: dict[str, Any], rest: str, scale: Scale) -> Points:
     fields = [field for name, field in value.items() if name.strip().casefold() in FIELDS]
     if not fields:
-        return Invalid(NO_VERDICT)
+        return Invalid(replies.NO_VERDICT)
     answers = [_stated(_spelled(field), scale) or _Statement(None, "", True) for field in fields]
     lines = own_lines(rest, lambda line: _stated(line, scale))
     if "{" in rest or any(answer.rest for answer in answers):
-        return Invalid(SEVERAL_VERDICTS)
+        return Invalid(replies.SEVERAL_VERDICTS)
     return _agreed([*answers, *(answer for _, answer in _answers(lines, scale))], scale, "", lines)
 
 

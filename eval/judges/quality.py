@@ -34,15 +34,8 @@ from pearl.chat.base import Message, Reply
 from pearl.errors import InputError
 from pearl.options import known
 from pearl.stats import Floats
-from retriever.reward.records import (
-    HIGHEST_SCORE,
-    LOWEST_SCORE,
-    QualityPair,
-    QualityRecord,
-    ScoredParagraph,
-    read_pairs,
-    read_quality,
-)
+from retriever.reward import records as rewarded
+from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, read_pairs, read_quality
 
 # what is asked
 
@@ -251,7 +244,7 @@ PREFERENCES: Grammar[Verdict] = Grammar(
     alone=re.compile(rf"{OPENING}{_NUMBER}{CLOSING}", re.IGNORECASE),
     number=lambda value: ANSWERS.get(f"{value:g}", Invalid(NOT_OFFERED)),
 )
-SCALE = Scale(LOWEST_SCORE, HIGHEST_SCORE)
+SCALE = Scale(rewarded.LOWEST_SCORE, rewarded.HIGHEST_SCORE)
 
 
 def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) -> Verdict | Points:
