@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
+LOADING_ENDS_S = 10.0  # for the part that is being loaded when the service stops; a hub's weights may take minutes
 ALL = 10_000_000  # texts: more than any history has
 
 
@@ -82,6 +83,7 @@ class Services:
         self.loaded = threading.Event()
         self.load_error: str | None = None
         self._ended = False
+        self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
         self._ending = threading.Lock()  # held to end, and to begin what must not begin after the end
 
     def _count_failure(self, code: str) -> None:
@@ -154,13 +156,13 @@ class Services:
 
     def start(self) -> None:
         """Load the weights while the first health checks are answered, and start the background work."""
-        threading.Thread(target=self._load, name="loader", daemon=True).start()
+        self._loader.start()
 
     def _load(self) -> None:
         try:
             for part in (self.model, self.retriever(), *((self.encoder,) if self.needs_encoder else ())):
                 load = getattr(part, "load", None)
-                if load is not None:
+                if load is not None and not self._ended:
                     load()
         except PearlError as error:
             self.load_error = error.message
@@ -192,6 +194,8 @@ class Services:
     def _end(self) -> None:
         with self._ending:
             self._ended = True
+        if self._loader.is_alive():  # native code that comes back to an interpreter that is gone ends in a crash
+            self._loader.join(LOADING_ENDS_S)
 
     def _flush_uses(self) -> None:
         try:

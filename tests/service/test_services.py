@@ -95,7 +95,8 @@ def test_the_encoder_is_loaded_where_it_is_needed(
 def test_what_is_loaded_after_the_end_begins_nothing(
     house: Any, word_encoder: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody waits for it then: neither is it logged, nor are texts embedded."""
+    """The end waits for what is being loaded: native code must not come back to an interpreter that is gone. It is not
+    logged then, and no texts are embedded."""
     loading, go_on = threading.Event(), threading.Event()
 
     class Slow(word_encoder):  # type: ignore[misc]
@@ -103,13 +104,19 @@ def test_what_is_loaded_after_the_end_begins_nothing(
             loading.set()
             assert go_on.wait(60)
 
+    async def stop(services: Services) -> None:
+        stopping = asyncio.create_task(services.stop())
+        await asyncio.sleep(0.05)
+        assert not stopping.done()
+        go_on.set()
+        await stopping
+
     caplog.set_level(logging.INFO, "pearl")
     services = house(encoder=Slow(), embed_in_background=True).services
     (loader,) = (thread for thread in threading.enumerate() if thread.name == "loader")
     assert loading.wait(60)
-    asyncio.run(services.stop())
-    go_on.set()
-    loader.join(10)
+    asyncio.run(stop(services))
+    assert not loader.is_alive()
     assert not services.loaded.is_set()
     assert caplog.messages == []
 
