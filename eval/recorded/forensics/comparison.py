@@ -17,15 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.recorded.forensics import metrics
 from eval.recorded.forensics.measures import Resampling
-from eval.recorded.forensics.metrics import (
-    MODEL,
-    add_corrected,
-    annotator_rows,
-    overall_figures,
-    rows_of,
-    with_reference,
-)
 from eval.recorded.forensics.pairs import MODEL_IDENTITY
 from eval.recorded.forensics.votes import Codes, Mask, VoteTable, chooses, models_of_table, read_votes
 from pearl.errors import InputError
@@ -82,7 +75,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
         for group, part in _groups(file, table, options.by):
             # as references, but one that is the only model to compare with
             models = [model for model in models_of_table(part) if options.models and [*options.against] != [model]]
-            references = [*options.references, *(f"{MODEL} {model}" for model in models)]
+            references = [*options.references, *(f"{metrics.MODEL} {model}" for model in models)]
             if not references:
                 raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
             for reference in references:
@@ -92,7 +85,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
                     reference if len(references) > 1 or not (group or len(tables) > 1) else "",
                 ]
                 try:
-                    whole, place = with_reference(part, reference, options.against)
+                    whole, place = metrics.with_reference(part, reference, options.against)
                 except InputError as error:
                     raise InputError(f"{file}: {error.message}", param=error.param, code=error.code) from None
                 columns.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
@@ -114,7 +107,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
     annotators = {
         annotator.id: annotator
         for column in columns
-        for annotator in (column.table.annotators[place] for place in rows_of(column.table, column.reference))
+        for annotator in (column.table.annotators[place] for place in metrics.rows_of(column.table, column.reference))
         if annotator.id not in references and annotator.kind != MODEL_IDENTITY
     }
     figures = [_figures(column, list(annotators), resampling) for column in columns]
@@ -122,7 +115,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
         {"name": annotator.name, "id": id, "type": annotator.kind, "columns": [by_id.get(id) for by_id in figures]}
         for id, annotator in annotators.items()
     ]
-    add_corrected([cell for row in rows for cell in row["columns"] if cell is not None])
+    metrics.add_corrected([cell for row in rows for cell in row["columns"] if cell is not None])
     differences = _differences(columns, rows)
     for row in rows:
         of_row = [difference for difference in differences if difference["id"] == row["id"]]
@@ -137,7 +130,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
                 "reference": column.table.annotators[column.reference].name,
                 "pairs": len(column.table.ids),
                 "n": int(column.chosen.sum()),
-                "overall": overall_figures(column.table, column.votes),
+                "overall": metrics.overall_figures(column.table, column.votes),
             }
             for column in columns
         ],
@@ -162,7 +155,7 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
 def _figures(column: VoteColumn, ids: Sequence[str], resampling: Resampling) -> dict[str, dict[str, Any]]:
     """The row of each annotator in a column, by id; its p-value is corrected again later, over all columns."""
     places = column.table.places
-    rows = annotator_rows(column.table, [places[id] for id in ids if id in places], column.votes, resampling)
+    rows = metrics.annotator_rows(column.table, [places[id] for id in ids if id in places], column.votes, resampling)
     return {row["id"]: {name: value for name, value in row.items() if name not in ("name", "type")} for row in rows}
 
 
@@ -199,7 +192,7 @@ def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) 
                     "p_value": float(2 * norm.sf(size / float(error))),
                 }
             )
-    add_corrected(differences)
+    metrics.add_corrected(differences)
     return differences
 
 

@@ -9,18 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from eval.recorded.forensics import measures
 from eval.recorded.forensics.identity import identity_annotator
-from eval.recorded.forensics.measures import (
-    MEASURES,
-    Resampling,
-    agreed,
-    closed_form,
-    corrected,
-    disagreed,
-    five_counts,
-    intervals,
-    p_values,
-)
+from eval.recorded.forensics.measures import MEASURES, Resampling
 from eval.recorded.forensics.pairs import NON_PREFERENCE
 from eval.recorded.forensics.people import people_figures
 from eval.recorded.forensics.trait_pairs import trait_pairs
@@ -106,15 +97,15 @@ def annotator_rows(
     table: VoteTable, rows: Sequence[int], reference: Codes, resampling: Resampling
 ) -> list[dict[str, Any]]:
     """A row for each annotator in ``rows`` (places), in the table's order; p-values are corrected over all of them."""
-    counts = five_counts(table.codes[:, list(rows)], reference)
-    measured, closed = intervals(counts, resampling), closed_form(counts)
-    p = p_values(counts)
+    counts = measures.five_counts(table.codes[:, list(rows)], reference)
+    measured, closed = measures.intervals(counts, resampling), measures.closed_form(counts)
+    p = measures.p_values(counts)
     figures = [
         _annotator(table, place)
         | {
             "votes": int((table.codes[:, place] != NO_VOTE).sum()),
-            "agreed": int(agreed(counts)[row]),
-            "disagreed": int(disagreed(counts)[row]),
+            "agreed": int(measures.agreed(counts)[row]),
+            "disagreed": int(measures.disagreed(counts)[row]),
             "not_applicable": int(counts[row, -1]),
             **{measure.name: interval_json(measured[measure.name][row]) for measure in MEASURES},
             "strength_closed_form": closed[row].to_json(),
@@ -130,7 +121,7 @@ def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
     """Put p-values into the rows that are corrected over all of them."""
     p = np.array([row["p_value"] for row in rows])
     for name, method in (("p_corrected", "bonferroni"), ("p_holm", "holm")):
-        for row, value in zip(rows, corrected(p, method), strict=True):
+        for row, value in zip(rows, measures.corrected(p, method), strict=True):
             row[name] = float(value)
     for row in rows:
         row["significant"] = row["p_corrected"] < LEVEL
