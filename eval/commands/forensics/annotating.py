@@ -145,10 +145,10 @@ def rule_tables(result: Json) -> Iterator[Table]:
     if rows:
         yield Table(f"{result['n']:,} pairs, annotated by rule.", ("annotator", *names), rows, result["command"])
     words = result.get("words", {"more": (), "less": ()})
-    for way, what in (("more", "more"), ("less", "less")):
+    for way in ("more", "less"):
         cells = tuple(
             (use["word"], f"{use['rate']:.2f}", f"{use['other_rate']:.2f}", f"{use['z']:+.1f}") for use in words[way]
         )
         if cells:
-            caption = f"Words that the texts chosen by {words['of']} have {what} often than the others."
+            caption = f"Words that the texts chosen by {words['of']} have {way} often than the others."
             yield Table(caption, ("word", "in 100 words", "in the others", "z"), cells)

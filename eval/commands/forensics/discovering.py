@@ -30,7 +30,7 @@ from eval.recorded.forensics.pair_files import read_pairs, write_pairs
 from eval.recorded.forensics.pairs import Annotator, named
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
-from eval.report.tables import Json, Table
+from eval.report.tables import Columns, Json, Table
 from pearl.errors import ChatError, InputError
 from pearl.options import check_writable, write_json, writing
 from pearl.settings import load_settings
@@ -116,15 +116,12 @@ def estimate(at: Bench, items: Sequence[TraitItem], reference: Annotator, discov
 
 def discovery_tables(result: Json) -> Iterator[Table]:
     """The candidates with their votes, those that stay first."""
-    names = ("for", "against", "abstain", "both", "neither", "invalid", "without")
-    rows = tuple(
-        (row["trait"], "yes" if row["kept"] else ", ".join(row["faults"]), *(f"{row[name]:,}" for name in names))
-        for row in result["candidates"]
-    )
+    columns: Columns = {"trait": "trait", "stays": lambda row: "yes" if row["kept"] else ", ".join(row["faults"])}
+    columns |= {name: name for name in ("for", "against", "abstain", "both", "neither", "invalid", "without")}
     unread = sum(result["unread"].values())
     caption = (
         f"Rules that explain the choices of {result['reference']}: {result['proposed']:,} proposals by "
         f"{result['judge']}, {result['distinct']:,} of them different, {unread:,} replies without one; voted on by "
         f"{result['voted_on']:,} pairs."
     )
-    yield Table(caption, ("trait", "stays", *names), rows, result["command"])
+    yield Table.of(caption, result["candidates"], columns, result["command"])
