@@ -47,6 +47,10 @@ from service.turns import NOTHING_BEFORE, Conversation, in_context
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 BELOW_THRESHOLD = "The best document scored below the threshold."
+CUT_OFF = Note(
+    "cut_off",
+    "The draft was cut off before its end; raise PEARL_MAX_DRAFT_TOKENS, or max_tokens where a request has it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,8 @@ class Drafter:
             if decision.applied or wish.candidates:
                 yield Delta(draft.text)
 
+        if draft.finish_reason == "length":
+            draft = _with_note(draft, CUT_OFF)
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
             await in_thread(self._record, user, replace(commission, request=request), draft, on_record)
@@ -330,7 +336,12 @@ def _noted(draft: Draft, cut: int) -> Draft:
     """The draft with a note on the sentences that were cut from it."""
     if not cut:
         return draft
-    note = Note("instructions_repeated", f"Left out {counted(cut, 'sentence')} that repeated the instructions.")
+    return _with_note(
+        draft, Note("instructions_repeated", f"Left out {counted(cut, 'sentence')} that repeated the instructions.")
+    )
+
+
+def _with_note(draft: Draft, note: Note) -> Draft:
     return replace(draft, retrieval=replace(draft.retrieval, notes=(*draft.retrieval.notes, note)))
 
 

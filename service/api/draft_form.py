@@ -33,7 +33,7 @@ class NoteOut(_OfRecord):
 
     code: str = Field(
         description="`generic`, `below_floor`, `far_behind`, `unrelated`, `no_room`, `shortened`, `time_limit`, "
-        "`not_embedded` or `instructions_repeated`.",
+        "`not_embedded`, `instructions_repeated` or `cut_off`.",
         examples=["generic"],
     )
     message: str = Field(

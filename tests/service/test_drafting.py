@@ -262,8 +262,10 @@ def test_an_answer_cut_off_before_the_text_names_max_tokens(
 
 def test_an_answer_cut_off_in_the_text_is_a_draft(pearl: Any, write: Any, cut_off_model: Any) -> None:
     pearl.services.drafter.model = cut_off_model(["<document>\nDear"])
-    draft = write(decoding=Decoding(6)).draft
-    assert (draft.text, draft.finish_reason) == ("Dear", "length")
+    run = write(decoding=Decoding(6))
+    assert (run.draft.text, run.draft.finish_reason) == ("Dear", "length")
+    assert run.notes[-1] == "cut_off"
+    assert '"cut_off"' in pearl.rows("drafts")[0].retrieval
 
 
 def test_what_no_database_can_keep_is_taken_out_of_an_answer(pearl: Any, write: Any) -> None:
