@@ -26,7 +26,7 @@ help: ## list the targets
 setup: $(VENV)/dev.stamp $(VENV)/package.stamp ## install everything, pinned, into .venv: every extra, and what tests need
 	@$(SAY_WHERE)
 
-serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models and a sample user
+serve: $(VENV)/package.stamp ## serve on 127.0.0.1:8000 with the embedded models and a sample user (ARGS="--port 8123" for another port)
 	@$(SAY_WHERE)
 	@$(BIN)/pearl serve --sample $(ARGS)
 

@@ -47,6 +47,12 @@ def test_targets_do_what_they_say(root: Path, target: str, command: str) -> None
     assert command in make(root, "--dry-run", target)
 
 
+def test_the_readme_and_the_help_say_how_to_serve_on_another_port(root: Path) -> None:
+    assert "--sample --port 8123" in make(root, "--dry-run", "serve", "ARGS=--port 8123")
+    assert 'make serve ARGS="--port 8123"' in (root / "README.md").read_text(encoding="utf-8")
+    assert 'ARGS="--port 8123"' in make(root)
+
+
 def test_serving_does_not_install_what_only_development_needs(root: Path) -> None:
     assert "requirements-dev.lock" not in make(root, "--dry-run", "--always-make", "serve")
     assert "requirements-dev.lock" in make(root, "--dry-run", "--always-make", "test")
