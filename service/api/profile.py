@@ -87,7 +87,7 @@ async def get_profile(
     voice: VoiceQuery = None,
     format: Annotated[
         Literal["json", "text", "prompt", "skill"],
-        Query(description="`prompt`: instructions for any model; `skill`: a SKILL.md."),
+        Query(description="`text`: the card in words; `prompt`: instructions for any model; `skill`: a SKILL.md."),
     ] = "json",
 ) -> Response:
     """It is the caller's own; nobody can name another person. Texts that are mostly the machine's do not count."""
