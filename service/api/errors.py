@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from typing import Any
@@ -14,13 +15,14 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pearl.errors import InputError, NotFound, PearlError, TooLarge
+from pearl.errors import InputError, NotFound, Overloaded, PearlError, TooLarge
 from service.api.fields import CHECKED
 from service.traces import places
 
 log = logging.getLogger("pearl.service")
 
 SHAPE = "("  # begins the tag of a choice between shapes, a place in a location that is not a field's name
+STOPPING = Overloaded("The service stops before this is done; try again.", code="stopping", retry_after=5)
 HTTP_CODES = {404: "unknown_route", 405: "method_not_allowed"}
 
 
@@ -129,6 +131,9 @@ class CatchUnexpected:
             if started:  # too late for another status: the server hangs up
                 raise known from None
             await error_response(known)(scope, receive, send)
+        except asyncio.CancelledError:  # by the server, which stops and has waited its time
+            if not started:  # else it hangs up
+                await error_response(STOPPING)(scope, receive, send)
 
 
 def unexpected(error: Exception, where: str) -> PearlError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import sqlite3
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatRejected, ChatTimeout
-from service.api.errors import explain_validation
+from service.api.errors import CatchUnexpected, explain_validation
 
 JSON = {"Content-Type": "application/json"}
 SECRET = "my secret words"
@@ -263,6 +265,33 @@ def test_an_error_nobody_expected_in_a_stream(house: Any, caplog: pytest.LogCapt
     assert '"internal_error"' in answer.text
     assert "unexpected KeyError" in caplog.text
     assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_call_that_the_server_cuts_short_as_it_stops(begun: bool) -> None:
+    sent: list[Any] = []
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        if begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def cut_short() -> None:
+        call = asyncio.create_task(CatchUnexpected(endless)({"type": "http", "method": "POST"}, send, send))
+        await asyncio.sleep(0)
+        call.cancel("Task cancelled, timeout graceful shutdown exceeded")
+        await call
+
+    asyncio.run(cut_short())
+    assert sent[0]["status"] == (200 if begun else 503)
+    if begun:
+        assert len(sent) == 1
+    else:
+        assert (b"retry-after", b"5") in sent[0]["headers"]
+        assert json.loads(sent[1]["body"])["error"]["code"] == "stopping"
 
 
 def test_the_place_of_a_problem_leaves_out_only_the_shape_of_the_body() -> None:
