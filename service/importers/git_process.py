@@ -67,4 +67,7 @@ def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
             complaint = complaints.read(2_000).decode(errors="replace").strip().splitlines() or [
                 "it failed without a word"
             ]
-            raise InputError(f"{source}: git {arguments[0]}: {complaint[0].removeprefix('fatal: ')}", code="git_failed")
+            # a command that would help stands on a line of its own, as for a repository of another user's
+            advice = "".join(f"; run '{line.strip()}'" for line in complaint if line.startswith("\tgit "))
+            words = complaint[0].removeprefix("fatal: ")
+            raise InputError(f"{source}: git {arguments[0]}: {words}{advice}", code="git_failed")

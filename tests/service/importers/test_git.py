@@ -149,6 +149,14 @@ def test_a_repository_without_commits(read, repository):
         read("git", repository, "ann")
 
 
+def test_a_repository_of_another_user_comes_with_gits_advice(read, repository, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(InputError) as caught:
+        read("git", repository, "ann@example.org")
+    assert "dubious ownership" in caught.value.message
+    assert caught.value.message.endswith(f"; run 'git config --global --add safe.directory {repository}'")
+
+
 def test_what_is_not_a_repository(read, tmp_path):
     folder = tmp_path / "plain"
     folder.mkdir()
