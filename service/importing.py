@@ -90,7 +90,8 @@ def run_import(
     started = time.monotonic()
     # a plug-in may have been written before there were these attributes
     template = getattr(importer, "template", DEFAULT_TEMPLATE)
-    if update and not getattr(importer, "stable_ids", False):
+    ids_stay = getattr(importer, "stable_ids", False)
+    if update and not ids_stay:
         raise InputError(
             f"--update: a document of '{importer.name}' does not keep its id when it is changed; import without it.",
             param="update",
@@ -119,6 +120,8 @@ def run_import(
         raise _with_stored(error, 0 if strict else tally.stored) from error
     if tally.outcomes[Outcome.REPLACED]:
         database.forget_deleted()  # the earlier versions
+    if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
+        tally.remarks.append("--update takes over what differs, the voice too: give the same --voice as before.")
     gone = record.gone(database, options.user) if update and not tally.refused else ()
     summary = tally.summary(known_users, options.identities, time.monotonic() - started)
     return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)

@@ -32,11 +32,14 @@ def test_a_living_vault_stays_current(command: Any, vault: Path) -> None:
     assert update(command, vault).status == 0
     (vault / "note0.md").write_text("---\ndate: 2024-03-01\n---\nAnother beginning.\n")
     (vault / "note4.md").write_text("---\ndate: 2024-03-05\n---\nNote 4.\n")
+    advice = "\n--update takes over what differs, the voice too: give the same --voice as before.\n"
+    assert advice in command("import", "markdown", vault, "--user", "ann").err
     run = update(command, vault)
     assert run.status == 0
     assert "1  changed since, now as they are in the source" in run.err
     assert texts() == ["Another beginning.", "Note 1.", "Note 2.", "Note 3.", "Note 4."]
-    assert command("import", "markdown", vault, "--user", "ann").status == 0
+    again = command("import", "markdown", vault, "--user", "ann")
+    assert (again.status, advice in again.err) == (0, False)
 
 
 def halve(vault: Path) -> None:
