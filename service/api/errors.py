@@ -89,7 +89,10 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     kind = NotFound.type if error.status_code == 404 else InputError.type
     message = str(error.detail)
     if error.status_code == 404:
+        below = {route.path.replace(":path", "") for route in _routes_at(request, f"/v1{request.scope['path']}")}
         message = f"There is no such route; there are {', '.join(request.app.state.routes)}."
+        if below:  # a client whose base URL lacks its end
+            message = f"There is no such route; it is {min(below)}, and a client's base URL ends in /v1."
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers = {"Allow": _allowed(request)}
@@ -100,12 +103,15 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
 
 def _allowed(request: Request) -> str:
     """The methods of every route with this path; the error itself knows those of the first one alone."""
-    allowed: set[str] = set()
-    for router in request.app.state.routers:
-        for route in router.routes:
-            if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE:
-                allowed |= route.methods or set()
-    return ", ".join(sorted(allowed))
+    here = _routes_at(request, request.scope["path"])
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
+
+
+def _routes_at(request: Request, path: str) -> list[Route]:
+    """The routes with this path, whatever their method."""
+    scope = {**request.scope, "path": path}
+    routes = [route for router in request.app.state.routers for route in router.routes if isinstance(route, Route)]
+    return [route for route in routes if route.matches(scope)[0] != Match.NONE]
 
 
 class CatchUnexpected:

@@ -267,6 +267,14 @@ def test_an_error_nobody_expected_in_a_stream(house: Any, caplog: pytest.LogCapt
     assert SECRET not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("path", "meant"), [("/chat/completions", "/v1/chat/completions"), ("/documents/a1", "/v1/documents/{id}")]
+)
+def test_a_base_url_that_lacks_its_end(ann: Any, path: str, meant: str) -> None:
+    error = check_shape(ann.post(path, json={}), 404, "unknown_route", "not_found_error")
+    assert error["message"] == f"There is no such route; it is {meant}, and a client's base URL ends in /v1."
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_call_that_the_server_cuts_short_as_it_stops(begun: bool) -> None:
     sent: list[Any] = []
