@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 QUALITY = HERE / "results" / "quality.json"
 TRIED = HERE / "experiments" / "reward.json"
 LENGTH = HERE / "experiments" / "reward_length.json"
+DRAFTED = HERE / "experiments" / "reward_drafted.json"
 SHIPPED = "embedded"
 OTHERS = ("surface", "perplexity", "shorter")
 
@@ -68,6 +69,27 @@ def length_table() -> str:
         lines.append(f"| {row['model']} | {' | '.join(_interval(row[name]) for name in columns.values())} | {more} |")
     told = f"{result['folds']} folds of {result['trained_on']}, 95% intervals over original texts; "
     return "\n".join([*lines, "", told + "`python docs/experiments/reward_length.py TRAIN.json PAIRS.json WORK`."])
+
+
+def drafted_table() -> str:
+    """Heads on LAMP and on pairs with the embedded model's prose: what both kinds of pairs gain and lose."""
+    result = json.loads(DRAFTED.read_text(encoding="utf-8"))
+    counts = dict(result["pairs"])
+    lamp = counts.pop("LAMP")
+    titles = [f"LAMP's {lamp:,} pairs", "more than LAMP alone", f"{sum(counts.values())} drafted pairs", "more"]
+    titles += [f"{source.partition('.')[0]} ({number})" for source, number in counts.items()]
+    lines = [f"| layers | weight | {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) + 1)]
+    for row in result["rows"]:
+        cells = [row["layers"], f"{row['weight']:g}"]
+        for part in ("lamp", "drafted"):
+            more = _interval(row[part]["more"], "+.3f") if row["weight"] else ""
+            cells += [_interval(row[part]["accuracy"], ".3f"), more]
+        cells += [f"{row['sources'][source]:.2f}" for source in counts]
+        lines.append(f"| {' | '.join(cells)} |")
+    told = (
+        f"LAMP's pairs in {result['folds']} folds, drafted ones by heads that saw none of their source, 95% intervals "
+    )
+    return "\n".join([*lines, "", told + "over original texts; `python docs/experiments/reward_drafted.py DATA WORK`."])
 
 
 def _interval(estimate: dict[str, float], form: str = ".2f") -> str:

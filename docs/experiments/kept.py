@@ -83,7 +83,8 @@ KEPT: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "manner": manner,
     "personalized": partial(with_ranges, parts="files", findings="preflight"),
     "experts": experts,
-    "content": dict,  # all of it
+    # all of it
+    **dict.fromkeys(("best-of", "content", "content-prompts", "edits", "quality"), dict),
     "quality-triplets": partial(with_ranges, parts="sets", findings="findings"),
 }
 
