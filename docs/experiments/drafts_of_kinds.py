@@ -1,6 +1,6 @@
 """Drafts of four kinds of text, by the documents that each retriever shows, beside what people really wrote.
 
-    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 30
+    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 50
 
 The latest texts of test users, whom no training saw, are drafted again from all before them. Every draft is kept: with
 a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, which a page shows.
