@@ -171,10 +171,10 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "best-of",
         "The best of several edits with the embedded model: all tables",
-        "Drafts for the latest requests of 30 people (a chat, a mailing list, the commits of two projects), each from "
+        "Drafts for the latest requests of 32 people (a chat, a mailing list, the commits of two projects), each from "
         "what they had written before, edited by SmolLM2-135M step by step: one sentence that it names, rewritten. "
-        "[How the drafts were made](../experiments/best_of.py). The times, of two runs put together, are those of a "
-        "machine with some 16 programs on two cores. Likeness is that of the registers before `mail` was one of them.",
+        "[How the drafts were made](../experiments/best_of.py). The times are those of one core that other programs "
+        "shared.",
         best_of_tables,
         None,
     ),

@@ -1,7 +1,7 @@
 """Real drafts to measure best-of-N on: drafts of people's own requests from what they had written before.
 
     python docs/experiments/best_of.py DRAFTS.jsonl NUMBER TEMPLATE:HISTORY.jsonl.gz ...
-    pearl eval best-of --drafts DRAFTS.jsonl --model embedded --candidates 4 --llm embedded --json best_of.json
+    pearl eval best-of --drafts DRAFTS.jsonl --model embedded --candidates 20 --llm embedded --json best_of.json
 
 Of each file NUMBER people among those whom ``pearl eval likeness`` tests, one draft each: the embedded retriever and
 chat model write to the request of the person's latest text, as the service does. Drafts of fewer than LEAST_WORDS are
