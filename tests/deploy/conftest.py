@@ -92,7 +92,7 @@ def endpoint() -> Iterator[Endpoint]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made = Endpoint(f"http://127.0.0.1:{server.server_port}/v1", "The kettle is on; come at ten.")
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield made
     server.shutdown()

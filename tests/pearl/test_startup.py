@@ -75,7 +75,7 @@ class Instant(BaseHTTPRequestHandler):
 def instant() -> Iterator[dict[str, str]]:
     """Settings of an endpoint that answers at once."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Instant)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield {"PEARL_LLM_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "PEARL_LLM_MODEL": "instant"}
     server.shutdown()

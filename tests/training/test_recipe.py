@@ -363,7 +363,7 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     models = {"aux": causal_folder, "encoder": sentence_folder, "candidates": 5, "first_stage_only": None}
     history = write_lines(writings(users, documents=15))
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
         ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
         server.shutdown()

@@ -269,7 +269,7 @@ class Answering(BaseHTTPRequestHandler):
 def endpoint() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.asked, server.numbers, server.opened = [], count(), Event()  # type: ignore[attr-defined]
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield server

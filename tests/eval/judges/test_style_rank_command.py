@@ -41,7 +41,7 @@ def style_rank(run_pearl, write_lines, judge_endpoint, tmp_path):
 def prefers_stories(body):
     """Whatever the order is."""
     text = body["messages"][-1]["content"]
-    return "Output (a)" if text.index("Once upon") < text.index("Fact") else "Output (b)"
+    return "Output (a)" if text.find("Once upon") < text.find("Fact") else "Output (b)"
 
 
 def counts(found):

@@ -85,7 +85,7 @@ def endpoint(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instan
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
     monkeypatch.setenv("PEARL_LLM_MODEL", "instant")
