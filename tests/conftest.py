@@ -66,6 +66,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is collected here is never garbage, and there is so much of it that each look takes a second
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data, which a clone of the repository alone does not have."""
