@@ -72,7 +72,8 @@ def test_an_output_on_a_full_disk_is_one_line():
 
 @pytest.mark.parametrize("module", ["typer", "rich"])  # loaded before main() runs, and with the command
 def test_an_interrupt_while_it_loads_ends_it_quietly(module, tmp_path):
-    (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    heeded = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # in a shell's background it is ignored
+    (tmp_path / f"{module}.py").write_text(f"import os, signal\n{heeded}\nos.kill(os.getpid(), signal.SIGINT)\n")
     search = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([PEARL, "rank", "--help"], env=search, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
