@@ -87,9 +87,10 @@ def drafted_table() -> str:
         cells += [f"{row['sources'][source]:.2f}" for source in counts]
         lines.append(f"| {' | '.join(cells)} |")
     told = (
-        f"LAMP's pairs in {result['folds']} folds, drafted ones by heads that saw none of their source, 95% intervals "
+        f"LAMP's pairs in {result['folds']} folds; drafted ones by heads that saw none from their source, but all of "
+        "LAMP's own pairs. 95% intervals over original texts; `python docs/experiments/reward_drafted.py DATA WORK`."
     )
-    return "\n".join([*lines, "", told + "over original texts; `python docs/experiments/reward_drafted.py DATA WORK`."])
+    return "\n".join([*lines, "", told])
 
 
 def _interval(estimate: dict[str, float], form: str = ".2f") -> str:

@@ -19,13 +19,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from reward_length import CHOICES, FOLDS, fitted
+from reward_length import CHOICES, FOLDS, Mask, folds_of, standardised, worth_of
 from rich.console import Console
 
 from pearl.asking.ask import generate
@@ -67,8 +66,8 @@ WEIGHTS = (0.0, 0.25, 0.5, 1.0)  # of a drafted pair beside one of LAMP's
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person wrote, and the question that the embedded model is to answer in their place. ``source``: the file
-    that it is from."""
+    """A person's text, and the question that the embedded model is to answer in their place. ``source``: the file that
+    the text is from."""
 
     source: str
     written: str
@@ -104,7 +103,7 @@ def of_history(file: Path, manner: str, number: int, model: EmbeddedChatModel) -
     people = [asked(documents) for _, documents in sorted(users_of(read_histories(file), TRAIN).items())]
     drawn.shuffle(people)
     in_turn = (one for turn in zip_longest(*people) for one in turn if one is not None)
-    yield from (one for one, _ in zip(in_turn, range(number), strict=False))
+    yield from islice(in_turn, number)
 
 
 def evened(one: str, other: str) -> tuple[str, str]:
@@ -116,34 +115,16 @@ def evened(one: str, other: str) -> tuple[str, str]:
 
 
 def pairs(questions: Sequence[Asked], model: EmbeddedChatModel, kept: ReplyStore) -> Iterator[dict[str, str]]:
-    """What was written and what the model wrote, of about one length, as `pearl train reward` reads them."""
+    """A person's text and the model's, of about one length, as `pearl train reward` reads them."""
     decoding = Decoding(MAX_TOKENS, stop=(CLOSING,))
     prompts = [question.messages for question in questions]
-    for question, reply in zip(
-        questions, asyncio.run(generate(model, model.identity, prompts, decoding, kept)), strict=True
-    ):
+    replies = asyncio.run(generate(model, model.identity, prompts, decoding, kept))
+    for question, reply in zip(questions, replies, strict=True):
         if isinstance(reply, Failed):
             continue
         written, draft = evened(question.written, unfenced(reply.text))
         if min(len(written.split()), len(draft.split())) >= LEAST_WORDS and written != draft:
             yield {"paragraph1": written, "paragraph2": draft, "reference_preference": "1", "origin": question.source}
-
-
-def worth_of(
-    vectors: Floats, material: RewardMaterial, inside: Floats, pairs: Floats, learned: Floats, weights: Floats
-) -> Floats:
-    """(N,): the worth of every text, by a head fitted to the ``learned`` pairs and to the scores of texts inside."""
-    inputs = (vectors - vectors[inside].mean(axis=0)) / (vectors[inside].std(axis=0) + 1e-6)
-    scored = [item for item in material.scored if inside[item.text]]
-    head = fitted(
-        torch.tensor(inputs, dtype=torch.float32),
-        torch.tensor(pairs[learned]),
-        torch.tensor(weights[learned], dtype=torch.float32),
-        torch.tensor([item.text for item in scored]),
-        torch.tensor([item.score for item in scored]),
-        CHOICES["weight"],
-    )
-    return np.asarray(inputs @ head.numpy())
 
 
 def decided(vectors: Floats, material: RewardMaterial, sources: Floats, weight: float) -> Floats:
@@ -152,19 +133,20 @@ def decided(vectors: Floats, material: RewardMaterial, sources: Floats, weight: 
     pairs = np.array([(pair.better, pair.worse) for pair in material.pairs])
     lamp = sources == LAMP_ALONE
     weights = np.where(lamp, 1.0, weight)
-    names = sorted(set(material.originals))
-    fold_of = {name: place % FOLDS for place, name in enumerate(random.Random(0).sample(names, len(names)))}
-    folds = np.array([fold_of[name] for name in material.originals])
     right = np.zeros(len(pairs))
+
+    def decide(part: Mask, inside: Mask, learned: Mask) -> None:
+        learned = learned & (weights > 0)
+        inputs = standardised(vectors, inside)
+        worth = worth_of(inputs, material, inside, pairs[learned], weights[learned], CHOICES["weight"])
+        right[part] = (worth[pairs[:, 0]] > worth[pairs[:, 1]])[part]
+
+    folds = folds_of(material)
     for fold in range(FOLDS):
         inside = folds != fold
-        worth = worth_of(vectors, material, inside, pairs, inside[pairs[:, 0]] & (weights > 0), weights)
-        left_out = lamp & (folds[pairs[:, 0]] == fold)
-        right[left_out] = (worth[pairs[:, 0]] > worth[pairs[:, 1]])[left_out]
+        decide(lamp & ~inside[pairs[:, 0]], inside, inside[pairs[:, 0]])
     for source in sorted(set(sources[~lamp])):
-        others = (sources != source) & (weights > 0)
-        worth = worth_of(vectors, material, np.ones(len(vectors), bool), pairs, others, weights)
-        right[sources == source] = (worth[pairs[:, 0]] > worth[pairs[:, 1]])[sources == source]
+        decide(sources == source, np.ones(len(vectors), bool), sources != source)
     return right
 
 

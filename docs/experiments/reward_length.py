@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Console
 from torch import Tensor, nn
 
@@ -26,6 +27,9 @@ from pearl.stats import Bootstrap, Floats
 from training.reward.choices import reward_values
 from training.reward.material import RewardMaterial, read_material
 from training.reward.reading import kept_vectors, layers_of
+
+Folds = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 OUT = Path(__file__).with_suffix(".json")
 FOLDS = 5
@@ -70,34 +74,51 @@ def fitted(vectors: Tensor, pairs: Tensor, counts: Tensor, texts: Tensor, scores
     return learned
 
 
+def folds_of(material: RewardMaterial) -> Folds:
+    """(N,): the fold of each text; the versions of a paragraph are in one."""
+    names = sorted(set(material.originals))
+    fold_of = {name: place % FOLDS for place, name in enumerate(Random(0).sample(names, len(names)))}
+    return np.array([fold_of[name] for name in material.originals])
+
+
+def standardised(vectors: Floats, inside: Mask) -> Floats:
+    """(N, V): by the mean and the deviation of the texts inside."""
+    return np.asarray((vectors - vectors[inside].mean(axis=0)) / (vectors[inside].std(axis=0) + 1e-6))
+
+
+def worth_of(
+    inputs: Floats, material: RewardMaterial, inside: Mask, pairs: Folds, counts: Floats, weight: float
+) -> Floats:
+    """(N,): the worth of every text, by a head fitted to these pairs and to the scores of the texts inside."""
+    scored = [item for item in material.scored if inside[item.text]]
+    head = fitted(
+        torch.tensor(inputs, dtype=torch.float32),
+        torch.tensor(pairs),
+        torch.tensor(counts, dtype=torch.float32),
+        torch.tensor([item.text for item in scored]),
+        torch.tensor([item.score for item in scored]),
+        weight,
+    )
+    return np.asarray(inputs @ head.numpy())
+
+
 def held_out(material: RewardMaterial, vectors: Floats, row: str) -> Floats:
     """(P,): the margin of the better text over the worse one of every pair, by a head that saw neither."""
     pairwise, weight, weighted, projected = ROWS[row]
-    names = sorted(set(material.originals))
-    fold_of = {name: place % FOLDS for place, name in enumerate(Random(0).sample(names, len(names)))}
-    folds = np.array([fold_of[name] for name in material.originals])
+    folds = folds_of(material)
     lengths = np.log([len(text.strip()) for text in material.texts])
     pairs = np.array([(pair.better, pair.worse) for pair in material.pairs])
     margins = np.zeros(len(pairs))
     for fold in range(FOLDS):
         inside = folds != fold
-        inputs = (vectors - vectors[inside].mean(axis=0)) / (vectors[inside].std(axis=0) + 1e-6)
+        inputs = standardised(vectors, inside)
         if projected:
             along = direction(inputs[inside], lengths[inside])
             inputs = inputs - np.outer(inputs @ along, along)
         learned = pairs[inside[pairs[:, 0]]]
         longer = lengths[learned[:, 0]] > lengths[learned[:, 1]]
         shares = np.where(longer, 0.5 / longer.mean(), 0.5 / (1 - longer.mean())) if weighted else np.ones(len(learned))
-        scored = [item for item in material.scored if inside[item.text]]
-        outer = fitted(
-            torch.tensor(inputs, dtype=torch.float32),
-            torch.tensor(learned),
-            torch.tensor(pairwise * shares, dtype=torch.float32),
-            torch.tensor([item.text for item in scored]),
-            torch.tensor([item.score for item in scored]),
-            weight,
-        )
-        worth = inputs @ outer.numpy()
+        worth = worth_of(inputs, material, inside, learned, pairwise * shares, weight)
         left_out = folds[pairs[:, 0]] == fold
         margins[left_out] = (worth[pairs[:, 0]] - worth[pairs[:, 1]])[left_out]
     return margins
