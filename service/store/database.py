@@ -242,8 +242,11 @@ def _explain(error: DBAPIError, file: str | None) -> StoreError:
             retry_after=1.0,
         )
     if is_one_of(FULL):
+        where = f"{Path(file).resolve().parent}" if file is not None else "the database's server"
         return StoreError(
-            "The disk is full; free some space and try again. Nothing was half-written.", code="disk_full"
+            f"The disk is full: {where} has no room left. Free some space there and try again; nothing was "
+            "half-written.",
+            code="disk_full",
         )
     if is_one_of(NO_SCHEMA):
         return StoreError("The database has no up-to-date schema; run 'pearl migrate'.", code="schema_missing")
