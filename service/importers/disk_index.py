@@ -36,15 +36,20 @@ class DiskIndex:
         try:
             self._database.execute("INSERT OR IGNORE INTO entries VALUES (?, ?)", (_storable(key), _storable(value)))
         except sqlite3.Error as error:
-            raise StoreError(
-                f"The temporary index in {tempfile.gettempdir()} cannot be written ({error}); "
-                "free some space there or point TMPDIR elsewhere.",
-                code="disk_full",
-            ) from error
+            raise temporary_full(error) from error
 
     def get(self, key: str) -> str | None:
         row = self._database.execute("SELECT value FROM entries WHERE key = ?", (_storable(key),)).fetchone()
         return None if row is None else str(row[0])
+
+
+def temporary_full(error: Exception) -> StoreError:
+    """The error for a temporary folder that takes no more."""
+    return StoreError(
+        f"The temporary folder {tempfile.gettempdir()} cannot be written ({error}); "
+        "free some space there or point TMPDIR elsewhere.",
+        code="disk_full",
+    )
 
 
 def _storable(text: str) -> str:

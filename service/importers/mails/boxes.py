@@ -5,6 +5,7 @@ What is packed is unpacked into a temporary folder, for a mail is looked up when
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -19,6 +20,7 @@ from typing import IO
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
 from service.importers.archive import DAMAGED, open_zip
+from service.importers.disk_index import temporary_full
 
 LINE_BYTES = 1 << 20
 HEAD_BYTES = 1 << 12
@@ -26,6 +28,7 @@ MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest 
 BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
 TRAP_BYTES = 100_000_000
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # in this order a line that starts with "From " is no sentence
 BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
 QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -152,11 +155,17 @@ def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
 def _unpacked(stream: IO[bytes] | gzip.GzipFile, packed_bytes: int, folder: Path) -> Path:
     handle, name = tempfile.mkstemp(dir=folder)
     most = max(TRAP_BYTES, PACKED_AT_MOST * packed_bytes)
-    with os.fdopen(handle, "wb") as file:
-        while piece := stream.read(1 << 20):
-            if file.tell() > most:
-                raise InputError(f"a file in it is more than {PACKED_AT_MOST} times its packed size.", code="too_large")
-            file.write(piece)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            while piece := stream.read(1 << 20):
+                if file.tell() > most:
+                    message = f"a file in it is more than {PACKED_AT_MOST} times its packed size."
+                    raise InputError(message, code="too_large")
+                file.write(piece)
+    except OSError as error:
+        if error.errno in FULL:  # that is no fault of the source's
+            raise temporary_full(error) from error
+        raise
     return Path(name)
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import gzip
+import resource
 import zipfile
 
 import pytest
 
-from pearl.errors import InputError
+from pearl.errors import InputError, StoreError
 from service.importers.mails.boxes import open_boxes
 
 MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
@@ -116,3 +117,17 @@ def test_what_was_unpacked_is_gone_afterwards(read, tmp_path, monkeypatch):
     source.write_bytes(gzip.compress(SENT.encode()))
     assert len(read("mbox", source, "ann@example.org").texts) == 2
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_full_temporary_folder_is_named_and_not_the_source(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    source = tmp_path / "a.mbox.gz"
+    source.write_bytes(gzip.compress((SENT * 1000).encode()))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        message = rf"temporary folder {tmp_path} cannot be written .*TMPDIR"
+        with pytest.raises(StoreError, match=message), open_boxes(source):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
