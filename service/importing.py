@@ -121,7 +121,7 @@ def run_import(
     if tally.outcomes[Outcome.REPLACED]:
         database.forget_deleted()  # the earlier versions
     if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:
-        tally.remarks.append("--update takes over what differs, the voice too: give the same --voice as before.")
+        tally.remarks.append("--update takes over what differs, another --voice too.")
     gone = record.gone(database, options.user) if update and not tally.refused else ()
     summary = tally.summary(known_users, options.identities, time.monotonic() - started)
     return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone)

@@ -77,7 +77,7 @@ def add(connection: Connection, additions: Sequence[Addition], *, template: str 
             new.append(addition)
             known[key] = _Version.of(addition.document)
             continue
-        addition = replace(addition, document=there.in_its_voice(addition.document))
+        addition = replace(addition, document=there.in_its_voice(addition))
         if _content_digest(addition.document) == there.content and not (addition.replaces and there.redated(addition)):
             outcomes.append(Outcome.EXISTS)
         elif addition.replaces:
@@ -117,9 +117,11 @@ class _Version:
         """True when the addition names another time; one without a time is no news."""
         return addition.document.timestamp not in (None, self.timestamp)
 
-    def in_its_voice(self, document: Document) -> Document:
-        """The document in the voice that its owner chose by hand, if they did: its source knows nothing of that."""
-        return replace(document, voice=self.voice) if self.changed_by_hand else document
+    def in_its_voice(self, addition: Addition) -> Document:
+        """The document in the voice that its owner chose by hand, if they did: its source knows nothing of that. An
+        import that names no voice leaves the one that an earlier import gave."""
+        unnamed = addition.import_id is not None and addition.document.voice is None
+        return replace(addition.document, voice=self.voice) if self.changed_by_hand or unnamed else addition.document
 
 
 def _known_versions(connection: Connection, additions: Sequence[Addition]) -> dict[tuple[int, str], _Version]:

@@ -32,7 +32,7 @@ def test_a_living_vault_stays_current(command: Any, vault: Path) -> None:
     assert update(command, vault).status == 0
     (vault / "note0.md").write_text("---\ndate: 2024-03-01\n---\nAnother beginning.\n")
     (vault / "note4.md").write_text("---\ndate: 2024-03-05\n---\nNote 4.\n")
-    advice = "\n--update takes over what differs, the voice too: give the same --voice as before.\n"
+    advice = "\n--update takes over what differs, another --voice too.\n"
     assert advice in command("import", "markdown", vault, "--user", "ann").err
     run = update(command, vault)
     assert run.status == 0
@@ -40,6 +40,23 @@ def test_a_living_vault_stays_current(command: Any, vault: Path) -> None:
     assert texts() == ["Another beginning.", "Note 1.", "Note 2.", "Note 3.", "Note 4."]
     again = command("import", "markdown", vault, "--user", "ann")
     assert (again.status, advice in again.err) == (0, False)
+
+
+def voices() -> list[str | None]:
+    with open_database(load_settings()) as database, database.read() as connection:
+        return [document.voice for document in documents.all_of_user(connection, users.get(connection, "ann").id)]
+
+
+def test_a_voice_stays_until_another_is_named(command: Any, vault: Path) -> None:
+    update(command, vault, "--voice", "notes")
+    (vault / "note0.md").write_text("---\ndate: 2024-03-01\n---\nAnother beginning.\n")
+    run = command("import", "markdown", vault, "--user", "ann", "--json", "-")
+    assert (run.json["already_there"], run.json["conflicts"]) == (3, 1)
+    run = update(command, vault, "--json", "-")
+    assert (run.json["already_there"], run.json["replaced"]) == (3, 1)
+    assert (texts()[0], voices()) == ("Another beginning.", ["notes"] * 4)
+    assert update(command, vault, "--voice", "blog", "--json", "-").json["replaced"] == 4
+    assert voices() == ["blog"] * 4
 
 
 def halve(vault: Path) -> None:
