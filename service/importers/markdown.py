@@ -17,7 +17,15 @@ from service.importers.ids import stable_id
 from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
-from service.importers.notes.kinds import CLIPPING, SUFFIXES, authors, has_foreign_source, is_unfilled, why_no_text
+from service.importers.notes.kinds import (
+    CLIPPING,
+    SUFFIXES,
+    UTF_16,
+    authors,
+    has_foreign_source,
+    is_unfilled,
+    why_no_text,
+)
 from service.importers.notes.markup import clean_markup
 from service.importers.notes.org_text import read_org
 from service.importers.quotes import split_quotes
@@ -91,10 +99,12 @@ def _read_note(entry: FolderEntry) -> NoteFile:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             raise InputError(f"has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}.", code="file_too_large")
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        encoding = "UTF-16" if content.startswith(UTF_16) else "UTF-8"
+        text = content.decode(encoding).removeprefix("\N{BOM}")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"is not UTF-8 (byte {error.start + 1} of the file); save it as UTF-8.", code="not_utf8"
+            f"is not {encoding} (byte {error.start + 1} of the file); save it as UTF-8.", code="not_utf8"
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", code="unreadable_file") from error

@@ -14,6 +14,7 @@ from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
 from service.importers.archive import open_zip
 from service.importers.folders import walk
+from service.importers.notes.kinds import UTF_16
 
 HEAD_BYTES = 1 << 16
 MAX_NAMES = 20_000
@@ -21,7 +22,8 @@ MAX_NAMES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """``names`` are the paths in a folder or zip file, in lower case; ``head`` is how a file begins, gunzipped.
+    """``names`` are the paths in a folder or zip file, in lower case; ``head`` is how a file begins, gunzipped, and
+    in UTF-8 where the file is UTF-16 by its byte order mark.
 
     Of a folder hidden files are not named, and no symbolic link is followed.
     """
@@ -66,7 +68,11 @@ def look(source: Path) -> Sight:
             return Sight(source, tuple(names[:MAX_NAMES]), head)
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
-    return Sight(source, (), _unpacked(source) if head.startswith(GZIP_MAGIC) else head)
+    if head.startswith(GZIP_MAGIC):
+        head = _unpacked(source)
+    elif head.startswith(UTF_16):
+        head = head.decode("UTF-16", errors="replace").encode()
+    return Sight(source, (), head)
 
 
 def _unpacked(source: Path) -> bytes:

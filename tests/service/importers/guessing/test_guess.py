@@ -58,6 +58,7 @@ def laid(folder: Path, names: dict[str, bytes]) -> Path:
         ("tea.MDX", b"# Tea", "markdown"),
         ("tea.org", b"* Tea", "markdown"),
         ("tea.txt", b"Tea.", "markdown"),
+        ("tea.txt", "Tea.".encode("UTF-16"), "markdown"),
     ],
 )
 def test_files(tmp_path, name, content, kind):
