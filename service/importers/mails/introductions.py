@@ -30,7 +30,8 @@ DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015_ \t*"
 LABEL = re.compile(r"[\s*_|]{0,8}([^\s:：*][^:：*]{0,29}?)\s{0,3}\*?[:：]\*?(?:\s|$|[^\s/])")
 ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-SHORT_DATE = re.compile(r"(?<!\d)\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})(?!\d)")
+# the year first may be 1403 or 2568: calendars differ
+SHORT_DATE = re.compile(r"(?<!\d)(?:\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})|\d{4}[./-]\d\d?[./-]\d\d?)(?!\d)")
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")

@@ -23,17 +23,17 @@ VERBS = _words(
     "napisał(a) napisal napisal(a) napisala napisao napisala napísal napísal(a) napsal napsala napsal(a) píše pisze "
     "nadesłał kirjoitti írta irta yazdı yazdi yazmış scris écrit: έγραψε написал написала написал(а) пишет писал "
     "написав написав(ла) написа пише escrigué escriure idatzi kirjutas rašė rakstīja viết menulis เขียนว่า "
-    "quoting zitat citando 写道 写道： 寫道 書きました のメール 작성 작성: كتب כתב"
+    "quoting zitat citando 写道 写道： 寫道 書きました のメール 작성 작성: كتب כתב نوشت نوشته"
 )
 # verbs of languages that put no space before them
-JOINED_VERBS = ("写道", "寫道", "作成", "작성", "작성하였습니다", "wrote")
+JOINED_VERBS = ("写道", "寫道", "作成", "작성", "작성하였습니다", "쓴 글", "wrote")
 # the first word of such a line
 OPENERS = _words(
     "on am le el em il op den dne dnia w em a pe în in vào στις на в у dana ma pon wt śr czw pt sob ndz po út st čt pá "
     "so ne mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday lun mar mer jeu ven "
-    "sam dim mån tis ons tors fre lör sön quoting at 在 於 lunedì пн вт ср чт пт сб вс mo di mi do fr montag"
+    "sam dim mån tis ons tors fre lör sön quoting at 在 於 lunedì пн вт ср чт пт сб вс mo di mi do fr montag در"
 )
-FIRST_PERSON = _words("i ich ik je j'ai yo eu io jag jeg ja я 我")
+FIRST_PERSON = _words("i ich ik je j'ai yo eu io jag jeg ja я 我 من")
 
 _FROM = (
     "from|von|de|da|van|från|fra|od|от|від|kimden|gönderen|lähettäjä|feladó|από|de la|发件人|寄件者|寄件人|差出人|"
