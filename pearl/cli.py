@@ -15,7 +15,7 @@ try:
     from typing import Any
 
     import typer
-    from typer.core import TyperGroup
+    from typer.core import TyperCommand, TyperGroup
 
     from pearl import __version__
     from pearl.errors import PearlError
@@ -61,6 +61,11 @@ COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700
 
 class LazyGroup(TyperGroup):
     """A group whose commands are imported one by one, on use."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # stand-ins: typer seeks a misspelt command's neighbours among their names
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}
 
     def list_commands(self, context: Any) -> list[str]:
         return list(COMMANDS)

@@ -39,6 +39,15 @@ def test_unusable_options(run_pearl, arguments):
     assert "dance" in run.err or "extra" in run.err or "Missing option" in run.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"), [(["rnak"], "'rank'"), (["keys", "creat"], "'create'"), (["serve", "--prot", "1"], "--port")]
+)
+def test_a_misspelt_command_or_option_is_told_its_neighbours(run_pearl, arguments, meant):
+    run = run_pearl(*arguments)
+    assert (run.status, run.out) == (2, "")
+    assert meant in run.err.splitlines()[-1]
+
+
 def test_an_unusable_setting_is_one_line(run_pearl, monkeypatch):
     monkeypatch.setenv("PEARL_LLM", "magic")
     run = run_pearl("keys", "list")
