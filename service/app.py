@@ -92,6 +92,7 @@ def create_app(
         docs_url=None,  # ours has its assets with it
         redoc_url=None,
         lifespan=lifespan,
+        redirect_slashes=False,  # a redirect has no error's shape, and behind a proxy it leads to an address of ours
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
         dependencies=[Depends(refuse_unknown_parameters)],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -89,16 +90,27 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     kind = NotFound.type if error.status_code == 404 else InputError.type
     message = str(error.detail)
     if error.status_code == 404:
-        below = {route.path.replace(":path", "") for route in _routes_at(request, f"/v1{request.scope['path']}")}
-        message = f"There is no such route; there are {', '.join(request.app.state.routes)}."
-        if below:  # a client whose base URL lacks its end
-            message = f"There is no such route; it is {min(below)}, and a client's base URL ends in /v1."
+        message = f"There is no such route; {_meant(request)}."
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers = {"Allow": _allowed(request)}
         message = f"This route does not know {request.method[:20]}; it knows {headers['Allow']}."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     return JSONResponse(body, error.status_code, headers)
+
+
+def _meant(request: Request) -> str:
+    """The route that the path is near to, or else all routes."""
+    path = request.scope["path"]
+    if below := _routes_at(request, f"/v1{path}"):
+        return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
+    if (plain := re.sub("/+", "/", path).rstrip("/")) != path and (here := _routes_at(request, plain)):
+        return f"it is {_shortest(here)}, without the extra slash"
+    return f"there are {', '.join(request.app.state.routes)}"
+
+
+def _shortest(routes: list[Route]) -> str:
+    return min(route.path.replace(":path", "") for route in routes)
 
 
 def _allowed(request: Request) -> str:

@@ -275,6 +275,16 @@ def test_a_base_url_that_lacks_its_end(ann: Any, path: str, meant: str) -> None:
     assert error["message"] == f"There is no such route; it is {meant}, and a client's base URL ends in /v1."
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("path", "meant"), [("/v1/drafts/", "/v1/drafts"), ("//v1/drafts", "/v1/drafts"), ("/docs/", "/docs")]
+)
+def test_a_slash_too_many(ann: Any, method: str, path: str, meant: str) -> None:
+    answer = ann(method, f"http://testserver{path}", {})
+    error = check_shape(answer, 404, "unknown_route", "not_found_error")
+    assert error["message"] == f"There is no such route; it is {meant}, without the extra slash."
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_call_that_the_server_cuts_short_as_it_stops(begun: bool) -> None:
     sent: list[Any] = []
