@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Tag
 from sqlalchemy import Connection
 
 from pearl.errors import Conflict, InputError
@@ -15,7 +15,7 @@ from pearl.records import Document
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import MaybeEmptyText, Name, Text, Timestamp
+from service.api.fields import KnownFields, MaybeEmptyText, Name, Text, Timestamp
 from service.api.idempotency import IdempotencyKey, once
 from service.api.pages import EntryPage, ListedEntry
 from service.api.sent_drafts import SentDraftOut, sent_draft_out
@@ -34,10 +34,8 @@ router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=Keyed
 MOST_AT_ONCE = 1000
 
 
-class DocumentIn(BaseModel):
+class DocumentIn(KnownFields):
     """A text the caller wrote. ``user_id``, as in the lines of a history file, is accepted and not read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: Name | None = Field(None, description="Your name for it; made up if absent.", examples=["mail-2041"])
     text: Text = Field(description="The text that was written.", examples=["Kettle's on. See you at ten."])
@@ -59,10 +57,8 @@ class DocumentIn(BaseModel):
         return Document(self.id or new_id("doc"), self.text, self.timestamp, request, self.voice)
 
 
-class DocumentsIn(BaseModel):
+class DocumentsIn(KnownFields):
     """Several documents at once; all are added or none."""
-
-    model_config = ConfigDict(extra="forbid")
 
     documents: list[DocumentIn] = Field(
         min_length=1,
@@ -297,10 +293,8 @@ def _get(services: Services, user_id: int, document_id: str) -> DocumentOut:
         return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
 
 
-class DocumentChange(BaseModel):
+class DocumentChange(KnownFields):
     """The changes to make to a document."""
-
-    model_config = ConfigDict(extra="forbid")
 
     voice: Name | None = Field(
         None, description="The register it belongs to; null for none; unchanged if absent.", examples=["email"]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import Connection
 
 from pearl.chat.base import Decoding
@@ -19,7 +19,7 @@ from pearl.records import Draft
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, admission_of
 from service.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut
-from service.api.fields import MaybeEmptyText, Name, Text
+from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
 from service.api.idempotency import IdempotencyKey, Store, once_long
 from service.api.pages import EntryPage
 from service.api.streaming import event, event_stream, while_connected
@@ -35,10 +35,8 @@ from service.threads import in_thread
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 
 
-class DraftIn(BaseModel):
+class DraftIn(KnownFields):
     """A draft to write."""
-
-    model_config = ConfigDict(extra="forbid")
 
     request: Text = Field(
         description="An instruction, or the message to answer.",

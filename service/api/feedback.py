@@ -7,12 +7,12 @@ from typing import Literal
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import Name, Text
+from service.api.fields import KnownFields, Name, Text
 from service.api.idempotency import IdempotencyKey, once
 from service.store import feedback
 from service.store.idempotency import Answer
@@ -20,10 +20,8 @@ from service.store.idempotency import Answer
 router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRoute)
 
 
-class FeedbackIn(BaseModel):
+class FeedbackIn(KnownFields):
     """The fate of a draft: accepted, edited or rejected."""
-
-    model_config = ConfigDict(extra="forbid")
 
     draft_id: Name = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     outcome: Literal["accepted", "edited", "rejected"] = Field(

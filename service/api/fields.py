@@ -1,12 +1,12 @@
-"""Field types whose checks are those of imports, with errors that keep their code."""
+"""Field types whose checks are those of imports, with errors that keep their code; and bodies without others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pearl.errors import InputError
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
@@ -29,3 +29,21 @@ Text = Annotated[str, AfterValidator(_checked(check_text))]  # not empty, at mos
 MaybeEmptyText = Annotated[str, AfterValidator(_checked(check_characters))]
 Name = Annotated[str, BeforeValidator(_checked(check_id))]  # 1 to 200 printable characters; numbers become text
 Timestamp = Annotated[float, BeforeValidator(_checked(parse_timestamp), json_schema_input_type=float | str)]
+
+
+class KnownFields(BaseModel):
+    """A body, or an object in one, that takes no fields but its own: a misspelt one must not look as if it counted."""
+
+    model_config = ConfigDict(extra="forbid")  # for the schema; the check below comes first and names the known fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, value: Any) -> Any:
+        for name in value if isinstance(value, dict) else ():
+            if name not in cls.model_fields:
+                message = f"There is no field '{name}' here. There are {', '.join(sorted(cls.model_fields))}."
+                unknown = PydanticCustomError("extra_forbidden", "{message}", {"message": message})
+                raise ValidationError.from_exception_data(
+                    cls.__name__, [InitErrorDetails(type=unknown, loc=(name,), input=None)]
+                )
+        return value

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import Name, Text
+from service.api.fields import KnownFields, Name, Text
 from service.services import Services
 from service.store import voices
 from service.store.voices import WHOLE_HISTORY
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/v1", tags=["likeness"], route_class=KeyedRoute)
 
 
-class LikenessIn(BaseModel):
+class LikenessIn(KnownFields):
     """A text to hold against your history."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Text = Field(description="The text; 30 words or more.", examples=["Hello Tomas, the kettle is on ..."])
     voice: Name | None = Field(

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import Name, Text
+from service.api.fields import KnownFields, Name, Text
 from service.profile import Profile, choose_line, profile_of, use_as_instructions
 from service.profile_shown import shown_as
 from service.services import Services
@@ -50,10 +50,8 @@ class ProfileOut(BaseModel):
     )
 
 
-class LineIn(BaseModel):
+class LineIn(KnownFields):
     """Your word on a line."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: Literal["listed", "confirmed", "corrected", "struck"] = Field(
         description="`listed` takes back what you said.", examples=["corrected"]
@@ -61,10 +59,8 @@ class LineIn(BaseModel):
     text: Text | None = Field(None, description="The right text; for `corrected`.", examples=["Dashes in posts only."])
 
 
-class ProfileChange(BaseModel):
+class ProfileChange(KnownFields):
     """The changes to make to a profile."""
-
-    model_config = ConfigDict(extra="forbid")
 
     standing: bool = Field(description="Use the lines as standing instructions in drafts.", examples=[True])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pearl.errors import InputError
 from pearl.templates import load_template, template_names
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
 from service.api.dependencies import Caller, ServicesDep
-from service.api.fields import MaybeEmptyText, Name
+from service.api.fields import KnownFields, MaybeEmptyText, Name
 from service.services import Services
 from service.store import calibrations, voices
 from service.store.voices import WHOLE_HISTORY, Voice
@@ -21,10 +21,8 @@ from service.threads import in_thread
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 
 
-class VoiceIn(BaseModel):
+class VoiceIn(KnownFields):
     """The settings of a voice; absent fields stay as they are."""
-
-    model_config = ConfigDict(extra="forbid")
 
     instructions: MaybeEmptyText = Field(
         "", description="Standing instructions; they outrank the learned style.", examples=["British spelling."]

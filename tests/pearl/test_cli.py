@@ -40,7 +40,8 @@ def test_unusable_options(run_pearl, arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "meant"), [(["rnak"], "'rank'"), (["keys", "creat"], "'create'"), (["serve", "--prot", "1"], "--port")]
+    ("arguments", "meant"),
+    [(["rnak"], "'rank'"), (["keys", "creat"], "'create'"), (["serve", "--prot", "1"], "--port")],
 )
 def test_a_misspelt_command_or_option_is_told_its_neighbours(run_pearl, arguments, meant):
     run = run_pearl(*arguments)

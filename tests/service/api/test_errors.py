@@ -131,6 +131,24 @@ def test_a_voice_that_is_not_there(ann: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "param", "known"),
+    [
+        ("POST", "/v1/feedback", {"draft": "d1", "outcome": "accepted"}, "draft", "draft_id, final_text, outcome"),
+        ("POST", "/v1/documents", {"txt": "Hello."}, "txt", "id, request, text, timestamp, user_id, voice"),
+        ("POST", "/v1/documents", [{"text": "a"}, {"by": 1}], "1.by", "id, request, text, timestamp, user_id, voice"),
+        ("POST", "/v1/documents", {"documents": [], "user": "ann"}, "user", "documents"),
+        ("PUT", "/v1/voices/email", {"K": 3}, "K", "instructions, k, template"),
+    ],
+)
+def test_an_unknown_field_is_named_with_the_known_ones(
+    ann: Any, method: str, path: str, body: Any, param: str, known: str
+) -> None:
+    error = check_shape(ann(method, path, body), 422, "extra_forbidden")
+    assert error["param"] == param
+    assert error["message"] == f"There is no field '{param.split('.')[-1]}' here. There are {known}."
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body", "place"),
     [
         ("DELETE", "/v1/documents/%20", None, "id"),
