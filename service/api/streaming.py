@@ -19,12 +19,17 @@ T = TypeVar("T")
 
 KEEP_ALIVE = b": keep-alive\n\n"
 DONE = b"data: [DONE]\n\n"
+# they end a line for str.splitlines(), and so for readers such as httpx's iter_lines(), though not in JSON
+LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u2028\u2029"}
 
 
 def event(data: Any, name: str | None = None) -> bytes:
     """One event with a JSON payload."""
     head = b"" if name is None else f"event: {name}\n".encode()
-    return head + b"data: " + orjson.dumps(data) + b"\n\n"
+    payload = orjson.dumps(data)
+    for mark, escaped in LINE_ENDS.items():
+        payload = payload.replace(mark, escaped)
+    return head + b"data: " + payload + b"\n\n"
 
 
 def event_stream(events: AsyncGenerator[bytes, None], *, keep_alive_s: float, named_errors: bool) -> StreamingResponse:

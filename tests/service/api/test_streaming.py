@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -19,6 +20,13 @@ def test_an_event_is_one_line_of_json() -> None:
     assert event({"text": "a\n\nb"}, "delta") == b'event: delta\ndata: {"text":"a\\n\\nb"}\n\n'
     assert event({"text": "☃"}) == 'data: {"text":"☃"}\n\n'.encode()
     assert event({"score": float("nan")}) == b'data: {"score":null}\n\n'
+
+
+def test_an_event_is_one_line_for_readers_that_know_other_line_ends_too() -> None:
+    text = "a\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029b"
+    first, second, *end = event({"text": text}, "delta").decode().splitlines()
+    assert (first, end) == ("event: delta", [""])
+    assert json.loads(second.removeprefix("data: ")) == {"text": text}
 
 
 def test_comments_while_nothing_comes() -> None:
