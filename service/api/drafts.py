@@ -199,5 +199,5 @@ async def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> Recor
 
 def _get(services: Services, user_id: int, draft_id: str) -> RecordedDraftOut:
     with services.database.read() as connection:
-        draft = drafts.get(connection, user_id, draft_id)
+        draft = drafts.get(connection, user_id, draft_id, param="id")
         return RecordedDraftOut.of_record(draft, drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1))

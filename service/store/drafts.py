@@ -133,11 +133,11 @@ def add(
     )
 
 
-def get(connection: Connection, user_id: int, draft_id: str) -> StoredDraft:
-    """One draft of the user. Raises NotFound, also if the draft is someone else's."""
+def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:
+    """One draft of the user. Raises NotFound, also if the draft is someone else's; ``param`` is where the id stood."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
     if row is None:
-        raise _not_there(draft_id)
+        raise _not_there(draft_id, param)
     return _stored(row)
 
 
@@ -145,12 +145,12 @@ def owner(connection: Connection, draft_id: str) -> int:
     """The row id of the user whose draft this is. Raises NotFound."""
     user_id = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))
     if user_id is None:
-        raise _not_there(draft_id)
+        raise _not_there(draft_id, "draft_id")
     return int(user_id)
 
 
-def _not_there(draft_id: str) -> NotFound:
-    return NotFound(f"There is no draft '{draft_id}' of yours.", param="draft_id", code="draft_not_found")
+def _not_there(draft_id: str, param: str) -> NotFound:
+    return NotFound(f"There is no draft '{draft_id}' of yours.", param=param, code="draft_not_found")
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:

@@ -386,6 +386,7 @@ def test_another_users_draft_is_not_there(pearl: Any, ann: Any) -> None:
     for path in (theirs, "nothing"):
         answer = ann.get(f"/v1/drafts/{path}")
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "draft_not_found")
+        assert answer.json()["error"]["param"] == "id"
     assert ann.get(f"/v1/drafts?after={theirs}").json()["error"]["param"] == "after"
 
 
