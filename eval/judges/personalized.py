@@ -37,7 +37,15 @@ from pearl.texts import check_characters, check_text, json_type
 # what is asked
 
 PRESETS = Presets(
-    (ORDER, *published.PRESETS.choices, published.SCALE, published.TRIES, published.TIE_CERTAINTY, published.KEY),
+    (
+        ORDER,
+        published.READING_REPLIES,
+        published.UNPARSED,
+        published.SCALE,
+        published.TRIES,
+        published.TIE_CERTAINTY,
+        published.KEY,
+    ),
     (
         Preset(
             "corrected",

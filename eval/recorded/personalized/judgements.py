@@ -2,7 +2,8 @@
 
 ``{"ground_truth": "A" | "B" | "C", "answer": str | false, "certainty"?, "acc"?, "prompt"?, "res"?, "user_info"?,
 "asst_A"?, "asst_B"?, "article"?, "question"?, "id"?, "similar_persona"?, "similar_question"?, "similar_response"?}``;
-``answer`` is the character that was read from the reply, ``res`` the reply itself, and one of the two must be there.
+``answer`` is the character that was read from the reply, ``res`` the reply itself, and one of the two must be there;
+an ``answer`` of more than one character is the reply.
 Other fields are passed over and named.
 """
 
@@ -121,6 +122,7 @@ def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:
         certainty=_most(parts.certainty for parts in shown),
         opened=_most(parts.opened for parts in shown),
         highest=5 if _most(parts.to_five for parts in shown) else HIGHEST,
+        recorded=_most(judgement.certainty is not None for judgement in judgements),
     )
 
 
@@ -139,16 +141,19 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     texts = {name: optional_string(value, name) for name in TEXTS}
     shown = None if texts["prompt"] is None else take_apart(texts["prompt"])
     first, second = texts["asst_A"], texts["asst_B"]
+    letter, reply = _letter(value.get("answer")), texts["res"]
+    if letter is not None and len(letter) > 1:
+        letter, reply = None, letter if reply is None else reply
     if shown:
         first, second = first or shown.first, second or shown.second
     return RecordedJudgement(
         line=line,
         id=optional_id(value),
         gold=gold_answer(value["ground_truth"], "ground_truth"),
-        letter=_letter(value.get("answer")),
+        letter=letter,
         certainty=_certainty(value.get("certainty")),
         acc=_acc(value.get("acc")),
-        reply=texts["res"],
+        reply=reply,
         prompt=texts["prompt"],
         shown=shown,
         user_info=texts["user_info"],
@@ -191,7 +196,7 @@ def _letter(value: Any) -> str | None:
         return None
     if not isinstance(value, str):
         raise InputError(f"must be a string or false, not {json_type(value)}.", param="answer", code="wrong_type")
-    return value
+    return value.strip()
 
 
 def _certainty(value: Any) -> int | None:
@@ -200,6 +205,10 @@ def _certainty(value: Any) -> int | None:
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
+    if isinstance(value, float):
+        raise InputError(
+            f"must be a whole number from 1 to {HIGHEST}, not {value:g}.", param="certainty", code="wrong_type"
+        )
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise InputError(f"must be a number or a string, not {json_type(value)}.", param="certainty", code="wrong_type")
     text = str(value).strip()

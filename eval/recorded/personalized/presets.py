@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from eval.asking.choices import Choice, Preset, Presets
 
-RECORDED, STRICT = "recorded", "strict"
+RECORDED, PUBLISHED, STRICT = "recorded", "published", "strict"
 WRONG, DROPPED, DROPPED_UNLESS_TIE = "wrong", "dropped", "dropped_unless_tie"
+_RULE = "The published code takes the first letter and the first number of a reply, whatever they stand in."
+_OWN_PARSER = "our own parser on the raw reply, if there is one: a verdict must be given, not just begin the reply"
 READING = Choice(
     "reading",
     {
-        RECORDED: "the answer and the certainty as the file has them; where it has none, by the published code's rule",
-        STRICT: "our own parser on the raw reply, if there is one: a verdict must be given, not just begin the reply",
+        RECORDED: "the answer and the certainty as the file has them; where it has none, by our own parser",
+        PUBLISHED: "the same; where the file has none, by the published code's rule",
+        STRICT: _OWN_PARSER,
     },
-    "The published code takes the first letter and the first number of a reply, whatever they stand in.",
+    _RULE,
 )
+READING_REPLIES = Choice("reading", {PUBLISHED: "by the published code's rule", STRICT: _OWN_PARSER}, _RULE)
 UNPARSED = Choice(
     "unparsed",
     {
@@ -65,7 +69,7 @@ KEY_FIELDS: Mapping[str, Sequence[str]] = {
 ASKING_CORRECTED = {"scale": HUNDRED, "tries": ONCE, "tie_certainty": ASKED, "key": DESCRIBED}
 ASKING_AS_PUBLISHED = {"scale": HUNDRED, "tries": FOUR_TIMES, "tie_certainty": NOT_ASKED, "key": IN_CODE}
 CORRECTED = {"reading": STRICT, "unparsed": WRONG}
-AS_PUBLISHED = {"reading": RECORDED, "unparsed": DROPPED_UNLESS_TIE}
+AS_PUBLISHED = {"reading": PUBLISHED, "unparsed": DROPPED_UNLESS_TIE}
 PRESETS = Presets(
     (READING, UNPARSED),
     (

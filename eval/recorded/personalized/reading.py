@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
 from eval.asking.verdict import KINDS, Given, Invalid, Verdict, certainty_of, is_correct, kind
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
-from eval.recorded.personalized.presets import DROPPED, RECORDED, STRICT, WRONG
+from eval.recorded.personalized.presets import DROPPED, PUBLISHED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
 from pearl.stats import Floats
 
@@ -64,16 +64,20 @@ def counted(verdicts: Sequence[Verdict], asked: ReplyForm, unparsed: str) -> tup
 
 
 def read_reply(reply: str, asked: ReplyForm, shown: Sequence[str], reading: str) -> Verdict:
-    return parse_reply(reply, asked, shown) if reading == STRICT else _on_scale(parse_published(reply, asked))
+    return _on_scale(parse_published(reply, asked)) if reading == PUBLISHED else parse_reply(reply, asked, shown)
 
 
 def verdict_of(judgement: RecordedJudgement, asked: ReplyForm, reading: str) -> Verdict:
-    recorded = judgement.letter is not None or judgement.certainty is not None
-    if judgement.reply is not None and (reading == STRICT or not recorded):
+    counts = judgement.certainty is not None and (asked.certainty or asked.recorded)
+    certainty = judgement.certainty * asked.step if judgement.certainty is not None and counts else None
+    if judgement.reply is None or (judgement.letter is not None and reading != STRICT):
+        answer = asked.offered.get(judgement.letter or "")
+        return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
+    if certainty is None or (asked.certainty and judgement.letter is not None):
         return read_reply(judgement.reply, asked, _shown(judgement), reading)
-    answer = asked.offered.get(judgement.letter or "")
-    certainty = judgement.certainty * asked.step if asked.certainty and judgement.certainty is not None else None
-    return _on_scale(Invalid(NO_VERDICT, certainty) if answer is None else Given(answer, certainty))
+    # the reply need not say the certainty that was recorded beside it
+    verdict = read_reply(judgement.reply, replace(asked, certainty=False), _shown(judgement), reading)
+    return _on_scale(Given(verdict.answer, certainty)) if isinstance(verdict, Given) else verdict
 
 
 def _shown(judgement: RecordedJudgement) -> tuple[str, ...]:

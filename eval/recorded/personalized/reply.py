@@ -45,12 +45,13 @@ _SAID = (
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
     """The format a prompt asks for; ``opened``: the prompt ends with ``[[``; a certainty is said from 1 to ``highest``,
-    and counts from 1 to 100."""
+    and counts from 1 to 100. ``recorded``: most records hold a certainty, whatever the prompt asks for."""
 
     tie: bool = False
     certainty: bool = True
     opened: bool = True
     highest: int = HIGHEST
+    recorded: bool = False
 
     @property
     def step(self) -> int:

@@ -149,7 +149,7 @@ def without(name):
         (LINES, ("--fields", "age,job"), "--fields job: the personas have age, home"),
         (LINES, ("--preset", "recorded"), "--preset recorded: there are corrected, as_published"),
         (LINES, ("--order", "random"), "--order is now --choose order=VALUE: write --choose order=random."),
-        (LINES, ("--choose", "reading=loose"), "--choose reading=loose: there are recorded, strict"),
+        (LINES, ("--choose", "reading=loose"), "--choose reading=loose: there are published, strict"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_asked(personalized, judge_endpoint, lines, options, complaint):

@@ -20,7 +20,7 @@ def reading(write_lines):
 
 def test_a_record_is_taken_apart(judged, write_lines):
     recording = read_recording(write_lines(judged(), "r.jsonl.gz"))
-    assert recording.asked == ReplyForm(tie=False, certainty=True, opened=True)
+    assert recording.asked == ReplyForm(tie=False, certainty=True, opened=True, recorded=True)
     assert recording.has_persona
     first = recording.judgements[2]
     assert (first.line, first.gold, first.letter, first.certainty) == (3, Answer.B, "A", 49)
@@ -48,6 +48,7 @@ def test_fields_that_nobody_knows_are_named(judged, write_lines):
         ({"ground_truth": "D"}, "ground_truth: must be 'A', 'B' or 'C'"),
         ({"answer": 3}, "answer: must be a string or false, not a number"),
         ({"certainty": [80]}, "certainty: must be a number or a string, not an array"),
+        ({"certainty": 0.75}, "certainty: must be a whole number from 1 to 100, not 0.75"),
         ({"certainty": True}, "certainty: must be a number or a string, not a boolean"),
         ({"acc": "yes"}, "acc: must be true or false"),
         ({"prompt": 7}, "prompt: must be a string, not a number"),
@@ -108,7 +109,7 @@ def test_as_published_counts_them_as_wrong_where_a_tie_is_offered(judged, write_
 
 def test_an_answer_of_false_is_none(judged, reading):
     read = reading(judged(3, answer=False, certainty=False))
-    assert read.kinds["invalid"] == 0  # the reply is there, and read by the published rule
+    assert read.kinds["invalid"] == 0  # the reply is there, and read
     assert reading(judged(3, answer=False, certainty=False, res=None)).kinds["invalid"] == 3
 
 
@@ -130,9 +131,42 @@ def test_certainties_of_other_types(judged, reading):
     assert list(reading(judged(2, certainty=" 80 ")).certainty) == [80, 80]
 
 
-def test_a_number_that_was_not_asked_for_is_none(judged, reading):
-    lines = judged(4, prompt="Say [[A]] or [[B]].\n[Answer]\n[[", certainty="90")
+UNASKED = {"prompt": "Say [[A]] or [[B]].\n[Answer]\n[["}
+
+
+def test_a_stray_number_that_was_not_asked_for_is_none(judged, reading):
+    lines = [*judged(3, **UNASKED, certainty="NA"), *judged(1, **UNASKED, certainty="90")]
     assert not any(reading(lines).certainty > 0)
+
+
+@pytest.mark.parametrize("preset", ["recorded", "as_published", "corrected"])
+def test_a_certainty_that_most_records_have_counts_though_no_prompt_speaks_of_it(judged, reading, preset):
+    assert list(reading(judged(4, **UNASKED, certainty=90, res="[[A]]"), preset).certainty) == [90] * 4
+
+
+REASONED = "Based on what the person says of boats, the second is theirs. [[B]] [[70]]"
+
+
+@pytest.mark.parametrize("preset", ["recorded", "as_published", "corrected"])
+def test_an_answer_of_more_than_one_letter_is_the_reply(judged, reading, preset):
+    read = reading([line | {"answer": REASONED, "res": None, "certainty": None} for line in judged(4)], preset)
+    assert read.kinds["B"] == 4
+    assert set(read.certainty) == {70}
+
+
+def test_a_reply_alone_is_read_strictly_but_by_the_published_preset(judged, reading):
+    lines = judged(4, answer=None, certainty=None, res=REASONED.replace("Based", "After reading"))
+    assert [reading(lines, name).kinds["B"] for name in ("recorded", "as_published", "corrected")] == [4, 0, 4]
+
+
+@pytest.mark.parametrize("preset", ["recorded", "corrected"])
+def test_a_whole_reply_need_not_repeat_the_certainty_beside_it(judged, reading, preset):
+    read = reading(judged(4, answer="It is the second one: [[B]]", certainty=80, res=None), preset)
+    assert (read.kinds["B"], set(read.certainty)) == (4, {80})
+
+
+def test_blanks_around_a_letter_are_none_of_it(judged, reading):
+    assert reading(judged(4, answer=" A\n", res=None)).kinds["A"] == 4
 
 
 def test_where_our_parser_and_the_fields_differ(judged, write_lines):
@@ -155,7 +189,7 @@ def test_the_corrected_preset_reads_raw_replies(judged, reading):
     ("names", "said"),
     [
         (("other",), "--preset other: there are recorded, as_published, corrected"),
-        (("recorded", ["reading=loose"]), "--choose reading=loose: there are recorded, strict"),
+        (("recorded", ["reading=loose"]), "--choose reading=loose: there are recorded, published, strict"),
         (("recorded", ["unparsed=right"]), "--choose unparsed=right: there are wrong, dropped, dropped_unless_tie"),
     ],
 )
