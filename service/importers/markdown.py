@@ -18,11 +18,13 @@ from service.importers.notes.blocks import Block, divide, only_links, own_blocks
 from service.importers.notes.dates import NoteDates
 from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
 from service.importers.notes.kinds import (
+    CHAT,
     CLIPPING,
     SUFFIXES,
     UTF_16,
     authors,
     has_foreign_source,
+    is_chat,
     is_unfilled,
     why_no_text,
 )
@@ -145,6 +147,8 @@ def _items(note: NoteFile, dates: NoteDates, options: Options) -> Iterator[Sourc
 
 
 def _why_left_out(note: NoteFile, options: Options) -> str | None:
+    if is_chat(note.body):
+        return CHAT
     reason = why_no_text(note.name, note.fields, note.head)
     if reason and reason != CLIPPING:
         return reason

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.importers.guessing.sight import Sight
+from service.importers.notes.kinds import is_chat
 
 HISTORY_FILE = "write it as a history file (JSON Lines with id, timestamp and text), then 'pearl import jsonl FILE'."
 PANDOC = "convert it, for example 'pandoc FILE -t gfm -o FILE.md', and import that."
+TEXTS = r".*\.(?:md|markdown|mdx|org|txt)"
+CHAT_FILES = r"(?:_chat|[^/]*whatsapp[^/]*)\.txt"
 UNPACK = "unpack it and import the folder."
-# a date and time, then a name and a colon, as the apps write it in the languages of the world
-WHATSAPP = (
-    rb"(?:\xe2\x80[\x8e\x8f])?\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d[^\n]{0,12}?(?:\]| -) [^\n]{1,80}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,17 @@ def _holds(pattern: str) -> Callable[[Sight], bool]:
     return lambda sight: bool(sight.holds(pattern))
 
 
+def _is_chat(sight: Sight) -> bool:
+    if sight.names:
+        chats = sight.holds(CHAT_FILES)
+        return bool(chats) and chats == sight.holds(TEXTS)
+    return is_chat(sight.head.decode(errors="replace"))
+
+
 def _only_notes(sight: Sight) -> bool:
     packed = not sight.is_folder and bool(sight.names)
     other = r"(?:comments|posts)\.csv|.*\.json|.*\.mbox|.*\.eml"
-    return packed and bool(sight.holds(r".*\.(?:md|markdown|mdx|org|txt)")) and not sight.holds(other)
+    return packed and bool(sight.holds(TEXTS)) and not sight.holds(other)
 
 
 LOOKALIKES = (
@@ -78,7 +84,7 @@ LOOKALIKES = (
         _begins(rb"<\?xml.{0,4000}(?:wordpress|wp:)"),
     ),
     Lookalike("a web page", PANDOC, _begins(rb"(?:<!doctype html|<html)")),
-    Lookalike("a WhatsApp chat", HISTORY_FILE, _begins(WHATSAPP)),
+    Lookalike("a chat of WhatsApp or Signal", HISTORY_FILE, _is_chat),
     Lookalike(
         "a Telegram export",
         HISTORY_FILE,

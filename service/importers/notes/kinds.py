@@ -12,6 +12,7 @@ NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx",
 SUFFIXES = (*NOTE_SUFFIXES, ".txt")
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how texts begin that Windows' editors save as "Unicode"
 DRAFT, TEMPLATE, CLIPPING = "draft", "template", "clipping of somebody else's text"
+CHAT = "chat with others"
 NO_PROSE, NOT_OWN = "drawing or board", "part of a package or theme"
 DRAFT_FOLDERS = {"_drafts", "drafts", "draft"}
 TEMPLATE_FOLDERS = {
@@ -33,8 +34,34 @@ CLIPPING_TAGS = {"clippings", "clipping", "clipped", "readwise", "omnivore", "in
 CLIPPING_FIELDS = {"readwiseurl", "omnivore", "datesaved", "kindlesync", "clipped", "clippedat", "highlightsurl"}
 LEGAL = re.compile(r"(?:licen[cs]e|copying|code[-_ ]of[-_ ]conduct|pull_request_template)(?:\.[\w-]+)?$")
 TEMPLATE_MARK = re.compile(r"<%[^\n%]{0,300}%>|\{\{\s*(?:title|date|time|\.\w+|Title|now|cursor)[^{}\n]{0,80}\}\}")
+# "[01.03.24, 09:12:33] ", "3/1/24, 9:12 PM - ", "2024. 3. 1. 오후 9:12, ": a date and time, as chat programs write them
+# before each message in the languages of the world, in any digits; then "Bob: ", which their notices lack
+STAMP = re.compile(
+    r"\[?\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?,?(?: \w{1,4})?[, ]{1,2}(?:\w{1,4} ?)??\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
+    r"[^\n\d:]{0,12}?(?:\]| -|,) "
+)
+SPEAKER = re.compile(r"[^:\n]{1,60}?: ")
+SPEAKER_WORDS = 5
+INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+NARROW_SPACES = {0xA0: " ", 0x202F: " ", 0x060C: ","}  # between a time and its "PM"; and the Arabic comma
+HEAD_CHARACTERS = 16_000
+CHAT_LINES = 50
+LINE_CHARACTERS = 300
 NAMES_WITHIN = re.compile(r"[,;&]|\band\b|\n")
 MAX_AUTHORS = 50
+
+
+def is_chat(head: str) -> bool:
+    """True for the export of a chat (WhatsApp, Signal): on most lines with a date and time somebody speaks."""
+    stamps = speakers = 0
+    for line in head[:HEAD_CHARACTERS].split("\n")[:CHAT_LINES]:
+        line = INVISIBLE.sub("", line[:LINE_CHARACTERS]).translate(NARROW_SPACES)
+        stamp = STAMP.match(line)
+        if stamp:
+            stamps += 1
+            speaker = SPEAKER.match(line, stamp.end())
+            speakers += speaker is not None and len(speaker[0].split()) <= SPEAKER_WORDS
+    return stamps > 0 and speakers * 2 >= stamps
 
 
 def is_unfilled(head: str) -> bool:

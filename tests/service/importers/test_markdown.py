@@ -151,6 +151,37 @@ def test_a_file_in_utf16_that_was_cut_in_a_character(read, tmp_path):
     assert error.error == "is not UTF-16 (byte 13 of the file); save it as UTF-8."
 
 
+NOTICE = "are end-to-end encrypted"
+STAMPS = {
+    "German, Android": "01.03.24, 09:12 - ",
+    "German, iOS": "\u200e[01.03.24, 09:12:33] ",
+    "English, Android": "3/1/24, 9:12\u202fPM - ",
+    "Spanish, Android": "1/3/24, 9:12 p.\u00a0m. - ",
+    "French, iOS": "[01/03/2024 09:12:33] ",
+    "Finnish, Android": "1.3.2024 klo 9.12 - ",
+    "Hungarian, Android": "2024. 03. 01. 9:12 - ",
+    "Swedish, Android": "2024-03-01 09:12 - ",
+    "Arabic, Android": "٠١\u200f/٠٣\u200f/٢٠٢٤، ٩:١٢ ص - ",
+    "Persian, Android": "۱۴۰۳/۱۲/۱۳،\u200f ۹:۱۲ - ",
+    "Korean, Android": "2024. 3. 1. 오후 9:12, ",
+    "Chinese, iOS": "[2024/3/1 下午9:12:33] ",
+    "Signal": "[2024-03-01 09:12:33] ",
+}
+
+
+@pytest.mark.parametrize("stamp", STAMPS.values(), ids=STAMPS.keys())
+def test_a_chat_with_others_is_no_text_of_ones_own(read, tmp_path, stamp):
+    write(tmp_path, "_chat.txt", f"{stamp}Messages {NOTICE}.\n{stamp}Bob: Tea?\n{stamp}Ann Lee: Two\npots.\n")
+    write(tmp_path, "tea.txt", "Tea.")
+    reading = read("markdown", tmp_path)
+    assert (reading.texts, reading.reasons) == (["Tea."], ["chat with others"])
+
+
+def test_a_diary_with_times_is_no_chat(read, tmp_path):
+    diary = "2024-03-01 09:12 - Rain all day. I said to Bob on the way: no.\n\n2024-03-02 10:00 - Sun."
+    assert read("markdown", write(tmp_path, "diary.txt", diary)).texts == [diary]
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "# Only a title", "```\ncode\n```", "<!-- nothing -->"])
 def test_files_without_text_are_left_out(read, tmp_path, content):
     reading = read("markdown", write(tmp_path, "a.md", content))

@@ -85,6 +85,7 @@ def test_files(tmp_path, name, content, kind):
         ({".git/HEAD": b"", "_posts/2024-03-01-tea.md": b"", "a.rb": b"", "b.rb": b""}, "markdown"),
         ({".obsidian/app.json": b"{}", "Tea.canvas": b"", "Tea.md": b""}, "markdown"),
         ({"notes.txt": b"Tea.", "cup.png": b""}, "markdown"),
+        ({"Why I left WhatsApp.txt": b"Tea.", "Tea.txt": b"Tea."}, "markdown"),
         ({"kettle.c": b"", "docs/tea.md": b""}, "markdown"),
     ],
 )
@@ -115,8 +116,14 @@ def tar() -> bytes:
             "Markdown",
         ),
         ("a.html", b"\n<!DOCTYPE html><p>Tea", "a web page", "pandoc"),
-        ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "a WhatsApp chat", "pearl import jsonl"),
-        ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "a WhatsApp chat", "pearl import jsonl"),
+        ("chat.txt", b"[01.03.24, 09:12:33] Bob: Tea?\n", "a chat of WhatsApp", "pearl import jsonl"),
+        ("chat.txt", b"3/1/24, 9:12 PM - Bob: Tea?\n", "a chat of WhatsApp", "pearl import jsonl"),
+        (
+            "chat.zip",
+            packed(**{"WhatsApp Chat_txt": b"[01.03.24, 09:12:33] Bob: Tea?\n"}),
+            "a chat of WhatsApp",
+            "pearl import jsonl",
+        ),
         (
             "result.json",
             json.dumps({"name": "Bob", "type": "personal_chat", "id": 1, "messages": []}).encode(),
