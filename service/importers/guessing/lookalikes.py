@@ -88,8 +88,14 @@ LOOKALIKES = (
     Lookalike(
         "a Telegram export",
         HISTORY_FILE,
-        _begins(rb'\{.{0,400}"(?:personal_information|type)":.{0,200}"(?:messages|about|chats)"'),
+        _begins(rb'\{.{0,400}"type":.{0,200}"messages"|\{.{0,1000}"personal_information":.{0,400}"user_id"'),
     ),
+    Lookalike(
+        "a Substack export",
+        "convert its posts, for example 'pandoc POST.html -t gfm -o POST.md', and import the folder.",
+        lambda sight: bool(sight.holds(r"posts\.csv") and sight.holds(r"posts/[^/]*\.html")),
+    ),
+    Lookalike("LinkedIn's data", HISTORY_FILE, _holds(r"(?:shares|connections)\.csv")),
     Lookalike("an archive of X or Twitter", HISTORY_FILE, _holds(r"data/tweets?\.js")),
     Lookalike("an archive of Facebook or Instagram", HISTORY_FILE, _holds(r"inbox/.*/message_1\.(?:json|html)")),
     Lookalike("an SQLite database", HISTORY_FILE, _starts(b"SQLite format 3")),
@@ -100,6 +106,16 @@ LOOKALIKES = (
     ),
     Lookalike("a tar archive", UNPACK, lambda sight: sight.head[257:262] == b"ustar"),
     Lookalike("a zip file of notes", UNPACK, _only_notes),
+    Lookalike(
+        "a zip file of zip files",
+        "unpack it and import what is in it.",
+        lambda sight: bool(sight.names) and not sight.is_folder and len(sight.holds(r".*\.zip")) == len(sight.names),
+    ),
+    Lookalike(
+        "Apple Mail's own store",
+        "choose Mailbox > Export Mailbox in Apple Mail and import the folder that it makes.",
+        lambda sight: sight.suffix == ".emlx" or bool(sight.holds(r".*\.emlx")),
+    ),
     Lookalike(
         "a picture", "PEARL reads texts only.", _starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
     ),
