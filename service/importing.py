@@ -256,7 +256,7 @@ class _Tally:
             seconds=seconds,
             unmatched_me=identities.unmatched,
             senders=identities.commonest_others() if identities.unmatched else (),
-            remarks=tuple(self.remarks),
+            remarks=(*self.remarks, *identities.several()),
             refused=self.refused,
         )
 

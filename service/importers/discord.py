@@ -126,7 +126,8 @@ def _exported_item(
         if author.get("isBot") or fields.get("type", "Default") not in WRITTEN_TYPES:
             return LeftOut(where, "bot or system message")
         tag = f"{author.get('name')}#{author.get('discriminator')}"
-        if not me.match(author.get("id"), author.get("name"), author.get("nickname"), tag):
+        id_ = author.get("id")
+        if not me.match(author.get("name"), author.get("nickname"), tag, id_, account=id_):
             return LeftOut(where, NOT_MINE)
         reference = fields.get("reference")
         answered = written.get(str(reference.get("messageId"))) if isinstance(reference, dict) else None

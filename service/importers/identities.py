@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parseaddr
 
+MAX_ACCOUNTS = 100  # of one name
+SHOWN = 5
 MAX_SENDERS = 10_000  # whose texts are counted: the commonest come early, and memory must not grow with the source
 
 
@@ -23,13 +26,16 @@ class Sender:
 class Identities:
     """The names, addresses and ids of one person; upper and lower case are the same.
 
-    It remembers which of them were met and who else was, so that a misspelt ``--me`` can be told.
+    It remembers which of them were met, in which accounts, and who else was, so that a misspelt ``--me`` can be told,
+    and one that is two people's name.
     """
 
     def __init__(self, me: tuple[str, ...]) -> None:
         self._forms = {identity: _forms_of(identity) for identity in me}
         self._met: set[str] = set()
         self._others: Counter[str] = Counter()
+        self._accounts: dict[str, Counter[str]] = {}  # texts by account, for each identity that was met
+        self._shown: dict[str, str] = {}  # accounts as people read them
 
     def __bool__(self) -> bool:
         return any(self._forms.values())
@@ -38,11 +44,17 @@ class Identities:
         """Names of the same person that the source itself gives; one of them that is met is enough."""
         self._forms[", ".join(names)] = {form for name in names for form in _forms_of(name)}
 
-    def match(self, *names: object) -> bool:
-        """True if any of the names (None among them is passed over) is this person's."""
+    def match(self, *names: object, account: object = None) -> bool:
+        """True if any of the names (None among them is passed over) is this person's.
+
+        ``account`` is the one among the names that no two people share: an address or id.
+        """
         seen = {_normal(name) for name in names if isinstance(name, str)}
         mine = {identity for identity, forms in self._forms.items() if forms & seen}
         self._met |= mine
+        if isinstance(account, str) and account:
+            for identity in mine:
+                self._note_account(identity, names, account)
         if not mine:
             self._note_other(names)
         return bool(mine)
@@ -56,6 +68,24 @@ class Identities:
 
     def commonest_others(self, count: int = 10) -> tuple[Sender, ...]:
         return tuple(Sender(name, texts) for name, texts in self._others.most_common(count))
+
+    def several(self) -> Iterator[str]:
+        """A sentence for each identity that is the name of several accounts, not all of which were named themselves."""
+        named = {form for forms in self._forms.values() for form in forms}
+        for identity, accounts in self._accounts.items():
+            if len(accounts) > 1 and accounts.keys() - named:
+                shown = ", ".join(f"{self._shown[key]} ({texts:,})" for key, texts in accounts.most_common(SHOWN))
+                yield (
+                    f"'{identity}' is {len(accounts):,} accounts in it: {shown}. If one is somebody else's, undo this "
+                    "import and name yours with --me."
+                )
+
+    def _note_account(self, identity: str, names: tuple[object, ...], account: str) -> None:
+        texts, key = self._accounts.setdefault(identity, Counter()), _normal(account)
+        if key in texts or len(texts) < MAX_ACCOUNTS:
+            texts[key] += 1
+            name = next((" ".join(name.split())[:100] for name in names if isinstance(name, str) and name.strip()), "")
+            self._shown.setdefault(key, account if name == account else f"{name} <{account}>")
 
     def _note_other(self, names: tuple[object, ...]) -> None:
         shown = _shown(names)

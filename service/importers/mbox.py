@@ -100,7 +100,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     envelope = read_envelope(raw)
     if not any(envelope.sender):
         return LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")
-    if not options.identities.match(*envelope.sender):
+    if not options.identities.match(*envelope.sender, account=envelope.sender[1]):
         places = [*label_names(envelope.fields), *Path(box.name).parts[-3:]]
         archive.others.note_other(*envelope.sender, places)
         return LeftOut(where, NOT_MINE)

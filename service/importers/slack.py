@@ -90,7 +90,7 @@ def _people(archive: Archive) -> dict[str, Person]:
         profile = user.get("profile")
         profile = profile if isinstance(profile, dict) else {}
         shown = profile.get("display_name") or user.get("name") or user.get("real_name") or user["id"]
-        names = [user["id"], *(user.get(key) for key in ("name", "real_name"))]
+        names = [user.get(key) for key in ("name", "real_name")]
         names += [profile.get(key) for key in ("display_name", "real_name", "email")]
         people[user["id"]] = Person(str(shown), tuple(names))
     return people
@@ -135,7 +135,7 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
     day.written.put(f"{day.channel}:{ts}", parts.own)
     user = message.get("user")
     person = day.people.get(user) if isinstance(user, str) else None
-    if not me.match(user, *(person.names if person else ())):
+    if not me.match(*(person.names if person else ()), user, account=user):
         return LeftOut(where, NOT_MINE)
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)

@@ -49,3 +49,21 @@ def test_names_that_the_source_itself_gives_are_one_identity():
 
 def test_a_source_that_names_nobody_says_nothing_about_me():
     assert Identities(("ann",)).unmatched == ()
+
+
+def test_a_name_of_several_accounts_is_told():
+    people = Identities(("Ann", "bob@example.org"))
+    for address in ["ann@example.org"] * 3 + ["Ann@example.ORG", "other@example.org"]:
+        people.match("Ann", address, account=address)
+    people.match("Bob", "bob@example.org", account="bob@example.org")
+    assert list(people.several()) == [
+        "'Ann' is 2 accounts in it: Ann <ann@example.org> (4), Ann <other@example.org> (1). If one is somebody else's, "
+        "undo this import and name yours with --me."
+    ]
+
+
+def test_a_name_of_accounts_that_were_all_given_is_not():
+    people = Identities(("Ann", "ann@example.org", "ann@example.com"))
+    for address in ("ann@example.org", "Ann@example.com"):
+        people.match("Ann", address, account=address)
+    assert not list(people.several())

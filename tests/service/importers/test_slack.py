@@ -98,3 +98,15 @@ def test_what_is_not_slacks(read, tmp_path):
     file.write_bytes(b"PK\x03\x04 cut short")
     with pytest.raises(InputError, match="not a Slack export"):
         read("slack", file, "ann")
+
+
+def test_another_person_of_the_same_name_is_told(read, tmp_path):
+    others = [{"id": "U3", "name": "ann.bee", "profile": {"display_name": "ann"}}]
+    (tmp_path / "users.json").write_text(json.dumps([*USERS, *others]))
+    (tmp_path / "tea").mkdir()
+    day = [said("U1", 1, "Tea."), said("U3", 2, "Milk."), said("U2", 3, "Both.")]
+    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
+    identities = read("slack", tmp_path, "ann").options.identities
+    assert "'ann' is 2 accounts in it: ann.lee <U1> (1), ann.bee <U3> (1)." in next(identities.several())
+    assert [str(sender) for sender in identities.commonest_others()] == ["bob (1)"]
+    assert not list(read("slack", tmp_path, "U1").options.identities.several())
