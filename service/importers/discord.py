@@ -17,11 +17,14 @@ from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import stable_id
 from service.importers.json_arrays import as_object, read_array
-from service.importers.quotes import split_quotes
+from service.importers.quotes import Parts, split_quotes
 from service.importers.requests import as_request
 
 PACKAGE_FILES = ("c[0-9]*/messages.json", "c[0-9]*/messages.csv", "[0-9]*/messages.json", "[0-9]*/messages.csv")
 WRITTEN_TYPES = ("Default", "Reply")
+# with a space behind it, so that ">:(" is none; ">>> " quotes all that follows
+QUOTE = re.compile(r" *> +")
+QUOTE_OF_ALL = re.compile(r" *>>> +")
 EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 MENTION = re.compile(r"<([@#])[!&]?\d+>")
 
@@ -114,7 +117,7 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
 
 def _note_text(written: DiskIndex, message: Any) -> None:
     if isinstance(message, dict) and isinstance(message.get("content"), str):
-        written.put(str(message.get("id")), split_quotes(_readable(message["content"])).own)
+        written.put(str(message.get("id")), _parts(message["content"]).own)
 
 
 def _exported_item(
@@ -143,7 +146,7 @@ def _item(
     for name in (id_, time):
         if not fields.get(name):
             raise InputError(f"'{name}' is missing.", param=name, code="missing_field")
-    parts = split_quotes(_readable(str(fields.get(text) or "")))
+    parts = _parts(str(fields.get(text) or ""))
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
     document = Document(
@@ -154,6 +157,10 @@ def _item(
         voice=options.voice,
     )
     return SourceDocument(options.owner, document, where)
+
+
+def _parts(content: str) -> Parts:
+    return split_quotes(_readable(content), QUOTE, QUOTE_OF_ALL)
 
 
 def _readable(content: str) -> str:

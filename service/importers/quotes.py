@@ -16,13 +16,16 @@ class Parts:
     quoted: str
 
 
-def split_quotes(text: str) -> Parts:
-    """Part the lines that start with ``>`` from the others."""
+def split_quotes(text: str, mark: re.Pattern[str] = QUOTE_MARK, mark_of_all: re.Pattern[str] | None = None) -> Parts:
+    """Part the lines that start with the mark of a quote from the others; ``mark_of_all`` quotes what follows, too."""
     own, quoted = [], []
+    rest_is_quoted = False
     for line in text.splitlines():
-        mark = QUOTE_MARK.match(line)
-        if mark:
-            quoted.append(line[mark.end() :])
+        whole = mark_of_all.match(line) if mark_of_all and not rest_is_quoted else None
+        rest_is_quoted = rest_is_quoted or whole is not None
+        match = whole or mark.match(line)
+        if match or rest_is_quoted:
+            quoted.append(line[match.end() :] if match else line)
         else:
             own.append(line)
     return Parts(tidy(own), tidy(quoted))

@@ -105,3 +105,17 @@ def test_messages_before_the_damage_are_kept(read, tmp_path):
 def test_what_is_not_discords(read, tmp_path):
     with pytest.raises(InputError, match="neither a Discord data package"):
         read("discord", tmp_path, "ann")
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "request_"),
+    [
+        (">>> you said\nand more\n\nand this", None, None),
+        ("Mine.\n>>> you said\nand more", "Mine.", "you said\nand more"),
+        (">.< I spilt it\n>:(", ">.< I spilt it\n>:(", None),
+        ("> you said\nI did.", "I did.", "you said"),
+    ],
+)
+def test_quotes_are_marked_with_a_space(read, tmp_path, content, text, request_):
+    documents = read("discord", package(tmp_path, c1=json.dumps([sent(5, content)]))).documents
+    assert [(document.text, document.request) for document in documents] == ([] if text is None else [(text, request_)])

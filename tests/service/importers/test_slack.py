@@ -34,6 +34,7 @@ DAYS = {
     ],
     "tea/2024-03-02.json": [
         said("U1", 1709370000, "Yes!", thread_ts="1709283600.000100"),
+        said("U1", 1709369999, "Mine.\n&gt;&gt;&gt; who?\nwhen?"),
         said("U1", 1709370001, "&gt; who?\nMe &amp; <@U2>, <!here> in <#C1|tea>: <http://e.org|menu> <http://e.org>"),
     ],
     "D7/2024-03-01.json": [
@@ -60,6 +61,7 @@ def test_an_export(read, export, me):
     assert [(document.id, document.text, document.request) for document in reading.documents] == [
         ("D7:1709283600.000100", "Just b@e.org, @cooks", None),
         ("C1:1709370000.000100", "Yes!", "Tea, @ann?"),
+        ("C1:1709369999.000100", "Mine.", "who?\nwhen?"),
         ("C1:1709370001.000100", "Me & @bob, @here in #tea: menu http://e.org", "who?"),
     ]
     assert reading.documents[1].timestamp == 1709370000.0001

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 import pytest
@@ -47,6 +48,11 @@ def test_a_long_request_ends_with_a_whole_word():
 
 def test_split_quotes():
     assert split_quotes("Hi\n> old\n> > older\n\n\nmine\n") == Parts("Hi\n\nmine", "old\nolder")
+
+
+def test_a_mark_that_quotes_all_that_follows():
+    every = re.compile(">>> ")
+    assert split_quotes("Hi\n>>> old\n\n> older\nmore", mark_of_all=every) == Parts("Hi", "old\n\nolder\nmore")
 
 
 def test_tidy_keeps_indentation():
