@@ -26,6 +26,7 @@ from service.importers.requests import as_request
 TABLES = ("posts.csv", "comments.csv")
 DUMPS = (".jsonl", ".ndjson", ".json", ".gz")
 DELETED = ("[deleted]", "[removed]", "[ Removed by Reddit ]")
+QUOTE = re.compile(r"^ {0,3}(?:>(?!!) ?)+")  # >!this!< is a spoiler
 COMMENT, POST = "t1_", "t3_"  # what Reddit puts before an id to say what it names
 POST_IN_LINK = re.compile(r"/comments/(\w+)")
 
@@ -79,7 +80,7 @@ class Entry:
 
     @property
     def whole(self) -> str:
-        return "\n\n".join(part for part in (self.title, split_quotes(self.body).own) if part)
+        return "\n\n".join(part for part in (self.title, split_quotes(self.body, QUOTE).own) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _item(place: Place, written: DiskIndex, me: Identities, options: Options) ->
         return LeftOut(where, NOT_MINE)
     if entry.body.strip() in DELETED:
         return LeftOut(where, "deleted or removed")
-    parts = split_quotes(entry.body)
+    parts = split_quotes(entry.body, QUOTE)
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
     answered = next((text for name in entry.answers if (text := written.get(name))), None)
@@ -155,7 +156,7 @@ def _table_entry(row: dict[str, str] | InputError, prefix: str) -> Entry | Input
         author=None,
         time=row["date"].removesuffix(" UTC"),
         title=row.get("title", "").strip() if prefix == POST else "",
-        body=row["body"],
+        body=_unescaped(row["body"]),
         answers=_answered_in_table(row) if prefix == COMMENT else (),
     )
 
@@ -211,9 +212,14 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
         author=str(fields["author"]),
         time=_seconds(fields["created_utc"]),
         title="" if is_comment else html.unescape(str(fields["title"])).strip(),
-        body=html.unescape(body),
+        body=_unescaped(body),
         answers=tuple(str(name) for name in answered if name),
     )
+
+
+def _unescaped(body: str) -> str:
+    """The body without entities; the empty paragraphs that Reddit's editor writes as ``&#x200B;`` are empty."""
+    return html.unescape(body).replace("\N{ZERO WIDTH SPACE}", "")
 
 
 def _seconds(value: Any) -> Any:

@@ -50,6 +50,14 @@ def test_the_data_from_reddit(read, export):
     assert (error.where, error.field) == (f"{export}/comments.csv:8", "time")
 
 
+def test_bodies_are_read_as_reddit_shows_them(read, tmp_path):
+    body = "&gt; which?\n\nMilk &amp; tea.\n\n&#x200B;\n\n>!The blue one.!<"
+    row = f'c1,,2024-03-01 10:00:00 UTC,,tea,0,,,"{body}",\n'
+    (tmp_path / "comments.csv").write_text(COMMENTS.partition("\n")[0] + "\n" + row)
+    (document,) = read("reddit", tmp_path).documents
+    assert (document.text, document.request) == ("Milk & tea.\n\n>!The blue one.!<", "which?")
+
+
 def comment(id_, author, body, parent="t3_p1", **fields):
     return {
         "id": id_,
