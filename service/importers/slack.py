@@ -24,6 +24,8 @@ DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
 CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
 WRITTEN_SUBTYPES = (None, "thread_broadcast", "me_message", "file_share")
 QUOTE_OF_ALL = re.compile(r">>> ?")  # of all that follows
+# what Slack itself wrote where a file was shared, until 2018
+UPLOAD = re.compile(r"<@[^<>]+> (?:uploaded|shared) a file: <[^<>]*>(?: and commented: )?")
 MARKUP = re.compile(r"<([^<>\n]+)>")
 
 
@@ -132,7 +134,10 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
     if message.get("subtype") not in WRITTEN_SUBTYPES or message.get("bot_id"):
         day.written.put(f"{day.channel}:{ts}", _readable(str(text or ""), day.people))  # a bot can be answered
         return LeftOut(where, "bot or system message")
-    parts = split_quotes(_readable(text if isinstance(text, str) else "", day.people), mark_of_all=QUOTE_OF_ALL)
+    written = text if isinstance(text, str) else ""
+    if message.get("subtype") == "file_share":
+        written = UPLOAD.sub("", written, count=1)
+    parts = split_quotes(_readable(written, day.people), mark_of_all=QUOTE_OF_ALL)
     day.written.put(f"{day.channel}:{ts}", parts.own)
     user = message.get("user")
     person = day.people.get(user) if isinstance(user, str) else None

@@ -112,3 +112,15 @@ def test_another_person_of_the_same_name_is_told(read, tmp_path):
     assert "'ann' is 2 accounts in it: ann.lee <U1> (1), ann.bee <U3> (1)." in next(identities.several())
     assert [str(sender) for sender in identities.commonest_others()] == ["bob (1)"]
     assert not list(read("slack", tmp_path, "U1").options.identities.several())
+
+
+def test_the_words_of_slack_about_a_file_are_not_ones_own(read, tmp_path):
+    file = "<@U1|ann> uploaded a file: <https://acme.slack.com/files/U1/F1/pot.png|pot.png>"
+    (tmp_path / "tea").mkdir()
+    day = [
+        said("U1", 1, file, subtype="file_share"),
+        said("U1", 2, f"{file} and commented: Blue.", subtype="file_share"),
+    ]
+    (tmp_path / "tea" / "2017-03-01.json").write_text(json.dumps(day))
+    reading = read("slack", tmp_path, "U1")
+    assert (reading.texts, reading.reasons) == (["Blue."], ["no text"])
