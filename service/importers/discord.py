@@ -98,15 +98,16 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
     me = options.identities
     if not me:
         raise InputError("Say who in the export is you with --me (a name or id).", param="me", code="missing_me")
-    for name in names:
-        # twice, because exports may run backwards: first what can be answered, then the answers
-        with DiskIndex() as written:
+    with DiskIndex() as written:
+        # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
+        for name in names:
             try:
                 with archive.open(name, options.advance) as stream:
                     for message in read_array(stream, "messages"):
                         _note_text(written, message)
             except InputError:
                 pass  # reported when the same place is reached below
+        for name in names:
             try:
                 with archive.open(name, options.advance) as stream:
                     for number, message in enumerate(read_array(stream, "messages"), start=1):

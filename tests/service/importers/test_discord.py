@@ -87,6 +87,12 @@ def test_what_the_exporter_wrote(read, tmp_path, me):
     assert sorted(reading.reasons) == ["bot or system message", "bot or system message", "not written by --me"]
 
 
+def test_a_thread_answers_what_another_file_holds(read, tmp_path):
+    (tmp_path / "a thread.json").write_text(exported(message("3", "ann", "At four.", answers="1", kind="Reply")))
+    (tmp_path / "tea.json").write_text(exported(message("1", "bob", "Tea?")))
+    assert [document.request for document in read("discord", tmp_path, "ann").documents] == ["Tea?"]
+
+
 def test_the_exporters_files_say_who_is_who_only_with_me(read, tmp_path):
     source = tmp_path / "tea.json"
     source.write_text(exported(message("1", "ann", "Tea?")))
