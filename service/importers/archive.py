@@ -72,7 +72,8 @@ def open_archive(source: Path) -> Iterator[Archive]:
             yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
         elif zipfile.is_zipfile(source):
             with open_zip(source) as packed:
-                sizes = {member.filename: member.file_size for member in packed.infolist() if not member.is_dir()}
+                members = (member for member in packed.infolist() if not member.is_dir())
+                sizes = {member.filename: member.file_size for member in members if not _is_of_macos(member.filename)}
                 yield Archive(source, sizes, lambda name: packed.open(name))
         else:
             yield Archive(source, {source.name: source.stat().st_size}, lambda name: source.open("rb"))
@@ -100,4 +101,10 @@ def open_zip(source: Path) -> zipfile.ZipFile:
 
 
 def _folder_files(folder: Path) -> dict[str, int]:
-    return {entry.name: entry.path.stat().st_size for entry in folder_entries(folder) if not entry.is_link}
+    entries = (entry for entry in folder_entries(folder) if not entry.is_link and not _is_of_macos(entry.name))
+    return {entry.name: entry.path.stat().st_size for entry in entries}
+
+
+def _is_of_macos(name: str) -> bool:
+    """True for the companion that macOS packs beside each file; it has the file's name and suffix."""
+    return PurePosixPath(name).name.startswith("._")

@@ -16,6 +16,7 @@ def export(request, tmp_path):
     folder = tmp_path / "export"
     (folder / "c1").mkdir(parents=True)
     (folder / "c1" / "Messages.JSON").write_text("[]")
+    (folder / "c1" / "._Messages.JSON").write_bytes(b"\0\5\x16\7")  # macOS's companion of the file
     (folder / "notes.txt").write_text("tea")
     if request.param == "folder":
         return folder
@@ -28,7 +29,7 @@ def export(request, tmp_path):
 
 def test_a_folder_and_a_zip_file_are_read_alike(export):
     with open_archive(export) as archive:
-        assert archive.matching("c*/messages.json") == ["c1/Messages.JSON"]
+        assert archive.matching("c*/messages.json", "*.json") == ["c1/Messages.JSON"]
         assert archive.files["notes.txt"] == 3
         assert archive.where("notes.txt") == f"{export}/notes.txt"
         read: list[int] = []
