@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ def parse_objects(path: Path, parse: Callable[[dict[str, Any], int], RecordT]) -
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error  # without a number, and the path once
         raise InputError(f"{path}: cannot be read: {why}", code="unreadable_file") from error
+    content = content.removeprefix(BOM_UTF8)
     if not content.lstrip().startswith(b"["):
         yield from parse_numbered_lines(path, parse)
         return

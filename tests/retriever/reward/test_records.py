@@ -101,6 +101,13 @@ def test_bad_records_are_named(written, record, says):
         read_quality(written([PAIR, record], lines=True))
 
 
+@pytest.mark.parametrize("lines", [True, False])
+def test_a_mark_of_the_byte_order_is_no_part_of_a_file(written, lines):
+    path = written([PAIR, PAIR], lines=lines)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read_pairs(path)) == 2
+
+
 def test_files_that_cannot_be_used(written, tmp_path):
     with pytest.raises(InputError, match="holds no pair"):
         read_pairs(written([scored()]))
