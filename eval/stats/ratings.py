@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines
+from pearl.history import decompressed, parse_numbered_lines, reading
 from pearl.texts import check_id
 
 COLUMNS = ("item", "rater", "label")
@@ -117,9 +117,8 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """The line, the item, the rater and the label of each row."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}", code="unreadable_file") from error
+        with reading(path) as raw:
+            text = decompressed(raw).read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError(

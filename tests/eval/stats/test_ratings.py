@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from eval.stats.ratings import read_ratings
@@ -30,6 +32,13 @@ def test_a_file(csv_file):
 def test_quoted_cells_line_ends_and_a_byte_order_mark(csv_file):
     ratings = read_ratings(csv_file(b'\xef\xbb\xbfitem,rater,label\r\n"a, b",x,"yes\nno"\r\n'))
     assert (ratings.items, ratings.labels) == (("a, b",), ("yes\nno",))
+
+
+def test_a_gzipped_file_is_read_and_a_cut_one_is_named(csv_file):
+    packed = gzip.compress((HEAD + "1,ann,A\n").encode())
+    assert read_ratings(csv_file(packed)).items == ("1",)
+    with pytest.raises(InputError, match=r"r\.csv: cannot be read: "):
+        read_ratings(csv_file(packed[:-9]))
 
 
 def test_only_line_ends_end_a_line(csv_file):
