@@ -101,7 +101,8 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     kept, leaked = _without(kept, held_back)
     texts = tuple(dict.fromkeys(text for _, record in kept for text in paragraphs(record)))
     if not texts:
-        raise InputError("--data: nothing is left to train on.", param="data", code="no_records")
+        why = "; ".join((*notes, *leaked)) or "the files hold no record"
+        raise InputError(f"--data: nothing is left to train on: {why}.", param="data", code="no_records")
     place = {text: number for number, text in enumerate(texts)}
     originals = tuple(underlying(texts))
     scores: dict[int, list[float]] = defaultdict(list)

@@ -97,8 +97,16 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
         f"2 records are left out, whose paragraph stands in --test, edited or not: {data}:5, {data}:6",
     )
     assert plain not in found.texts
-    with pytest.raises(InputError, match="--data: nothing is left to train on"):
+    with pytest.raises(InputError, match="--data: nothing is left to train on: .* whose paragraph stands in --test"):
         read_material([data], [data], MEAN)
+
+
+def test_an_error_says_why_nothing_is_left(tmp_path: Path) -> None:
+    percent = written(tmp_path / "percent.json", {"paragraph": "The sea was grey.", "score": 80})
+    with pytest.raises(InputError, match=r"nothing is left .*: 1 of 1 records are left out, scores outside 1 to 10: "):
+        read_material([percent], [], MEAN)
+    with pytest.raises(InputError, match="nothing is left to train on: the files hold no record"):
+        read_material([written(tmp_path / "empty.json")], [], MEAN)
 
 
 @pytest.mark.parametrize(
