@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from eval.report.report import Report, Tables
     from eval.retrieval.choices import Candidates
 
-GainsFiles = Annotated[list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains.")]
+GainsFiles = Annotated[
+    list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains; repeatable.")
+]
 Models = Annotated[
     list[str],
     typer.Option(

@@ -253,8 +253,13 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     before, now = json.loads(file.read_text(encoding="utf-8")), json.loads(text)
     changed = [name for name in now if before.get(name) != now[name]]
     if changed:
+        name = changed[0].removesuffix("_sha256")
+        if name == "options":
+            then = before.get(name, {})
+            option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
+            name = f"--{option.replace('_', '-')}"
         raise InputError(
-            f"{file.parent}: holds scores that were made with another {changed[0]}; delete it, or have this run write "
+            f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",
             param=changed[0],
             code="other_scores",

@@ -303,9 +303,11 @@ def test_parts_of_another_model_are_refused(
     assert train("score", aux=causal_folder, **options).status == 0
 
     run = train("score", aux=narrow_folder, **options)
+    shorter = train("score", aux=causal_folder, document_tokens=99, **options)
 
     assert run.status == 2
     assert "s.parts: holds scores that were made with another" in run.err
+    assert "s.parts: holds scores that were made with another --document-tokens; delete it" in shorter.err
 
 
 @pytest.mark.parametrize(

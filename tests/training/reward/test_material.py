@@ -97,7 +97,7 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
         f"2 records are left out, whose paragraph stands in --test, edited or not: {data}:5, {data}:6",
     )
     assert plain not in found.texts
-    with pytest.raises(InputError, match="--data: nothing is left to train on: .* whose paragraph stands in --test"):
+    with pytest.raises(InputError, match=r"--data: nothing is left to train on: .* whose paragraph stands in --test"):
         read_material([data], [data], MEAN)
 
 
