@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
+from pearl.settings import EMBEDDED
 from pearl.theta import EVERYTHING, theta_json
-from retriever.calibrated.artifact import read_whole, write_manifest
+from retriever.calibrated.artifact import MANIFEST, SHIPPED, read_manifest, read_whole, write_manifest
+from retriever.registry import UNTRAINED
 
 MACRO_F1 = "macro_f1"
 GAIN = "gain"  # of the documents together, which no draft is needed for
@@ -78,7 +80,7 @@ def set_margin(folder: Path, report: Path, metric: str) -> OperatingPoint:
     """
     check_metric(metric)
     artifact = read_whole(folder)
-    chosen = choose_margin(curve_of(folder, report, MARGIN.command), metric)
+    chosen = choose_margin(curve_of(folder, report, MARGIN), metric)
     training = artifact.training | {MARGIN.name: {"metric": metric, "curve": chosen.curve}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen
@@ -96,7 +98,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     if report is None:
         chat_model, account = _kept_curve(folder, artifact.training, chat_model)
     else:
-        curve = curve_of(folder, report, THETA.command)
+        curve = curve_of(folder, report, THETA)
         content = json.loads(report.read_text(encoding="utf-8"))
         named = content.get("chat_model") or chat_model
         if chat_model not in (None, named):
@@ -204,19 +206,29 @@ def _best(setting: Setting, curve: Curve, points: Curve, unchanged: dict[str, An
     )
 
 
-def curve_of(folder: Path, report: Path, command: str) -> Curve:
-    """The artifact's curve in a report of ``pearl eval`` with this command; of a report of one model, wherever the
-    artifact stood then, that one's. Raises InputError."""
+def curve_of(folder: Path, report: Path, setting: Setting) -> Curve:
+    """The artifact's curve in a report of the command that measures the setting; of a report of one model, wherever the
+    artifact stood then, that one's. Raises InputError, also where that model is known to be another one."""
     try:
         models = json.loads(report.read_text(encoding="utf-8"))["models"]
         curves = {model["model"]: model["curve"] for model in models}
         mine = [curve for model, curve in curves.items() if Path(model).resolve() == folder.resolve()]
         curve: Curve = next(iter(mine or curves.values()))
+        for point in curve:
+            point[setting.name], point[setting.extent]["value"]
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(
-            f"{report}: is not a report of 'pearl eval {command} --json' ({type(error).__name__}: {error}).",
+            f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
             code="not_a_report",
         ) from error
-    if not mine and len(curves) > 1:
+    if not mine and (len(curves) > 1 or _is_other(folder, next(iter(curves)))):
         raise InputError(f"{report}: is about {', '.join(curves)}, not about {folder}.", code="other_model")
     return curve
+
+
+def _is_other(folder: Path, model: str) -> bool:
+    """True where the model of a report is no artifact, or one that scores otherwise than the folder's."""
+    if model in UNTRAINED:
+        return True
+    named = SHIPPED if model == EMBEDDED else Path(model)
+    return (named / MANIFEST).is_file() and read_manifest(named).files != read_manifest(folder).files

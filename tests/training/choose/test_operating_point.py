@@ -167,6 +167,37 @@ def test_of_several_models_the_artifacts_own(
     assert "is about bm25, dense, not about" in ran.err
 
 
+@pytest.mark.parametrize("name", ["bm25", "embedded", "OTHER"])
+def test_a_report_of_another_model_is_refused(
+    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, name: str
+) -> None:
+    folder = make_artifact().rename(tmp_path / "mine")
+    if name == "OTHER":
+        name = str(make_artifact({"bm25_text": 1.0}).rename(tmp_path / "other"))
+    ran = train("threshold", model=folder, revision=report(tmp_path / "r.json", **{name: HELPS}))
+    assert (ran.status, ran.err) == (2, f"pearl: {tmp_path / 'r.json'}: is about {name}, not about {folder}.\n")
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    assert train("threshold", model=moved, revision=report(tmp_path / "r.json", **{str(folder): HELPS})).status == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "curve"), [("margin", "shown", HELPS), ("threshold", "revision", MARGIN_HELPS)]
+)
+def test_a_report_of_the_other_command_is_refused(
+    train: Callable[..., Any],
+    make_artifact: Callable[..., Path],
+    tmp_path: Path,
+    command: str,
+    option: str,
+    curve: list[dict[str, Any]],
+) -> None:
+    ran = train(command, model=make_artifact(), **{option: report(tmp_path / "r.json", elsewhere=curve)})
+    assert ran.status == 2
+    assert ran.err.startswith(
+        f"pearl: {tmp_path / 'r.json'}: is not a report of 'pearl eval {option} --json' (KeyError: "
+    )
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"models": []}', '{"models": [{"model": "a"}]}', "\x00"])
 def test_a_file_that_is_no_report(
     train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path, content: str
