@@ -74,6 +74,12 @@ class KeyedRoute(APIRoute):
                 raise InputError(
                     "The body is not said to be JSON; send 'Content-Type: application/json'.", code="not_json"
                 )
+            if request.headers.get("content-encoding", "identity").lower() != "identity":
+                raise InputError(
+                    "The body is compressed; send it without 'Content-Encoding'.",
+                    param="Content-Encoding",
+                    code="compressed_body",
+                )
             async with _read(request, limits) as body:
                 if not body:
                     return await handle(Arrived(request, body, None))  # which says that it is missing

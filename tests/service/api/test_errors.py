@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import sqlite3
@@ -78,6 +79,16 @@ def test_json_that_is_not_called_json(ann: Any, path: str, content_type: str | N
     headers = {} if content_type is None else {"Content-Type": content_type}
     error = check_shape(ann.post(path, content=b'{"request": "write"}', headers=headers), 422, "not_json")
     assert "Content-Type: application/json" in error["message"]
+
+
+@pytest.mark.parametrize(("encoding", "status"), [("gzip", 422), ("Identity", 201)])
+def test_a_compressed_body(ann: Any, encoding: str, status: int) -> None:
+    body = b'{"text": "Kettle on."}'
+    headers = {**JSON, "Content-Encoding": encoding}
+    answer = ann.post("/v1/documents", content=gzip.compress(body) if status == 422 else body, headers=headers)
+    assert answer.status_code == status
+    if status == 422:
+        assert check_shape(answer, 422, "compressed_body")["param"] == "Content-Encoding"
 
 
 def test_a_body_that_is_too_large(house: Any) -> None:
