@@ -21,6 +21,8 @@ from service.store.overview import overview
 
 log = logging.getLogger("pearl.service")
 
+REQUESTS_END_S = 10  # once told to stop; then the parts of the service end, for which services.py has its own limit
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = """Examples:
@@ -93,7 +95,7 @@ def _run(host: str, port: int, workers: int, listening: socket.socket) -> None:
             http=TimedProtocol,
             log_config=None,  # its lines go through our log
             access_log=False,  # ours has the request id and no query strings
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=REQUESTS_END_S,
         )
         if workers > 1:
             Multiprocess(config, sockets=[listening]).run()

@@ -12,6 +12,8 @@ from sqlalchemy.engine import make_url
 
 from pearl import __version__
 from pearl.settings import PREFIX, Settings
+from service.commands.serve import REQUESTS_END_S
+from service.services import LOADING_ENDS_S
 
 SECRET = re.compile(r"PASSWORD|KEY|SECRET|TOKEN")
 PINNED = re.compile(r"[\w./-]+:\d[\w.-]*")
@@ -33,6 +35,14 @@ def test_services_have_pinned_images_health_checks_and_restart(compose: dict[str
         assert service["restart"] == "unless-stopped"
     assert compose["services"]["pearl"]["image"] == f"pearl:{__version__}"
     assert compose["services"]["database"]["image"].startswith("docker.io/library/postgres:18")
+
+
+def test_a_stop_lets_requests_and_a_model_that_is_being_loaded_end(compose: dict[str, Any], root: Path) -> None:
+    needed = REQUESTS_END_S + LOADING_ENDS_S + 5
+    assert int(compose["services"]["pearl"]["stop_grace_period"].removesuffix("s")) >= needed
+    page = (root / "docs" / "deploying.md").read_text(encoding="utf-8")
+    [by_hand] = re.findall(r"docker run .*--stop-timeout (\d+)", page)
+    assert int(by_hand) >= needed
 
 
 def test_the_service_waits_for_a_healthy_database(compose: dict[str, Any]) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from service.commands.serve import REQUESTS_END_S
+from service.services import LOADING_ENDS_S
+
 
 @pytest.fixture
 def unit(root: Path) -> configparser.ConfigParser:
@@ -31,8 +34,7 @@ def test_it_has_a_user_a_folder_and_secrets_in_a_file(unit: configparser.ConfigP
     assert service["User"] != "root"
     assert f"PEARL_HOME=%S/{service['StateDirectory']}" in service["Environment"].split()
     assert service["EnvironmentFile"] == "-/etc/pearl.env"
-    # a stop waits for the requests at hand, for which the server allows 10 s
-    assert int(service["TimeoutStopSec"]) > 10
+    assert int(service["TimeoutStopSec"]) >= REQUESTS_END_S + LOADING_ENDS_S + 5
 
 
 def test_systemd_accepts_it_and_finds_it_safe(root: Path, tmp_path: Path) -> None:
