@@ -237,10 +237,14 @@ def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
     )
 
 
+CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
+
+
 @router.post(
     "/chat/completions",
     summary="Draft through OpenAI's API",
     response_model=ChatOut,
+    responses={200: {"content": {"text/event-stream": {"example": CHUNK}}}},
 )
 async def create_completion(
     request: Request, services: ServicesDep, caller: Caller, body: ChatIn

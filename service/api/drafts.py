@@ -89,7 +89,12 @@ class DraftIn(KnownFields):
         )
 
 
-@router.post("", summary="Draft a text in your manner", response_model=DraftOut)
+@router.post(
+    "",
+    summary="Draft a text in your manner",
+    response_model=DraftOut,
+    responses={200: {"content": {"text/event-stream": {"example": 'event: delta\ndata: {"text":"Hello"}\n\n'}}}},
+)
 async def create_draft(
     request: Request, services: ServicesDep, caller: Caller, body: DraftIn, idempotency_key: IdempotencyKey = None
 ) -> Response | DraftOut:

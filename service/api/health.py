@@ -70,7 +70,14 @@ def _models(services: Services) -> str:
     return services.load_error or ("ok" if services.loaded.is_set() else "loading")
 
 
-@router.get("/metrics", summary="Counts and times for Prometheus", response_class=Response)
+@router.get(
+    "/metrics",
+    summary="Counts and times for Prometheus",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"example": 'pearl_drafts_total{stage="draft",revision="no_threshold"} 3.0'}}}
+    },
+)
 async def metrics(services: ServicesDep, operator: Operator) -> Response:
     """Show metrics to an operator's key: the counts are of all users together."""
     return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)

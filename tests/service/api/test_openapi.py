@@ -88,3 +88,19 @@ def test_the_examples_of_a_body_are_accepted(pearl: Any, document: Any) -> None:
 
 def test_the_pages_that_show_it(pearl: Any) -> None:
     assert pearl.client.get("/docs").status_code == 200
+
+
+def test_the_media_type_of_an_answer_that_is_no_json_is_described(pearl: Any, document: Any) -> None:
+    ann = pearl.as_user("ann")
+    watcher = {"Authorization": f"Bearer {pearl.service_key()}"}
+    chat = {"model": "pearl", "messages": [{"role": "user", "content": "Write"}], "stream": True}
+    for method, path, answer in (
+        ("post", "/v1/drafts", ann.post("/v1/drafts", {"request": "Write", "stream": True})),
+        ("post", "/v1/chat/completions", ann.post("/v1/chat/completions", chat)),
+        ("get", "/v1/profile", ann.get("/v1/profile?format=text")),
+        ("get", "/metrics", pearl.client.get("/metrics", headers=watcher)),
+    ):
+        assert answer.status_code == 200, path
+        media_type = answer.headers["content-type"].partition(";")[0]
+        assert media_type != "application/json"
+        assert media_type in document["paths"][path][method]["responses"]["200"]["content"], path
