@@ -55,11 +55,12 @@ def serve(
     configure_logging(settings)
     with closing(take_address(host, port)) as listening:
         if workers > 1:
-            from retriever.models.encoder import SentenceEncoder
-            from service.services import check_retriever
+            from service.services import Services
 
-            # here, for a worker that cannot start is started again and again
-            check_retriever(settings, SentenceEncoder(settings.encoder))
+            # all that a worker makes of the settings, here: one that cannot start is started again and again
+            services = Services(settings)
+            _ = services.rate_limits
+            services.database.close()
         key = None
         with open_database(settings) as database:
             if sample:

@@ -102,14 +102,24 @@ def test_what_the_start_says_without_a_sample_in_json(
     assert all(line["time"].endswith("Z") for line in [first, *rest])
 
 
-def test_with_workers_a_retriever_that_cannot_be_is_refused_before_they_start(
-    command: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("RETRIEVER", ".", "is not an artifact"),
+        ("REWARD_MODEL", ".", "is not a reward model"),
+        ("LLM", "openai", "PEARL_LLM_MODEL is not set"),
+        ("RATE_LIMIT_STORAGE", "drawer://", "PEARL_RATE_LIMIT_STORAGE cannot be used"),
+    ],
+)
+def test_with_workers_a_setting_that_cannot_be_is_refused_before_they_start(
+    command: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, error: str
 ) -> None:
-    monkeypatch.setenv("PEARL_RETRIEVER", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"PEARL_{name}", value)
     ran = command("serve", "--workers", "2", "--port", "0")
     assert (ran.status, ran.out) == (2, "")
-    assert "is not an artifact" in ran.err
-    assert not (tmp_path / "home").exists()
+    assert error in ran.err
+    assert not (tmp_path / "home" / "pearl.db").exists()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
