@@ -27,6 +27,7 @@ MPNET = "mpnet"
 PREFIX = "PEARL_"
 DEFAULT_RATE_LIMIT = "600/minute"
 HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
+ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
 
 
@@ -221,6 +222,14 @@ class Settings(BaseSettings):
             raise ValueError("is no address of an endpoint; write it as http://HOST:PORT/v1 or https://HOST/v1")
         return value
 
+    @field_validator("cors_origins")
+    @classmethod
+    def _as_browsers_send_them(cls, value: str) -> str:
+        for origin in _listed(value):
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin; write https://HOST or http://HOST:PORT, without a path")
+        return value
+
     @field_validator("revise_below")
     @classmethod
     def _readable_theta(cls, value: str | None) -> str | None:
@@ -246,7 +255,11 @@ class Settings(BaseSettings):
 
     @property
     def cors_origin_list(self) -> list[str]:
-        return [origin.strip() for origin in self.cors_origins.split(",") if origin.strip()]
+        return _listed(self.cors_origins)
+
+
+def _listed(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
 
 
 def load_settings(**overrides: object) -> Settings:

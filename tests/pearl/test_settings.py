@@ -87,6 +87,10 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_REVISE_BELOW", ""),
         ("PEARL_REVISE_BELOW", "nan"),
         ("PEARL_RATE_LIMIT", "often"),
+        ("PEARL_CORS_ORIGINS", "tool.example"),
+        ("PEARL_CORS_ORIGINS", "https://a.example,https://tool.example/"),
+        ("PEARL_CORS_ORIGINS", "https://*.example"),
+        ("PEARL_CORS_ORIGINS", "https://Tool.example"),
         ("PEARL_LOG_LEVEL", "loud"),
         ("PEARL_DATABASE_TIMEOUT_S", ""),
         ("PEARL_EMBED_IN_BACKGROUND", "perhaps"),
@@ -162,6 +166,13 @@ def test_secrets_are_masked():
 
 def test_no_rate_limit():
     assert load_settings(rate_limit="").rate_limit == ""
+
+
+def test_origins_of_pages_extensions_and_files():
+    load_settings(cors_origins="*")
+    load_settings(
+        cors_origins="http://localhost:3000, http://[::1]:80, chrome-extension://abc, app://obsidian.md, null"
+    )
 
 
 def test_origins_are_a_list():
