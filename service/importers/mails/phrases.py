@@ -37,21 +37,25 @@ FIRST_PERSON = _words("i ich ik je j'ai yo eu io jag jeg ja я 我 من")
 
 _FROM = (
     "from|von|de|da|van|från|fra|od|от|від|kimden|gönderen|lähettäjä|feladó|από|de la|发件人|寄件者|寄件人|差出人|"
-    "送信者|보낸 사람|보낸사람|מאת|من|expéditeur|remitente|mittente|afzender|absender|dari|từ|afsender|nadawca|saatja"
+    "送信者|보낸 사람|보낸사람|מאת|من|expéditeur|remitente|mittente|afzender|absender|dari|từ|afsender|nadawca|saatja|"
+    "از|шаље|nuo|no|จาก|प्रेषक|frá|nork"
 )
 _SENT = (
     "sent|gesendet|envoyé|envoyé le|enviado|enviado el|enviado em|enviada em|enviada|inviato|verzonden|skickat|sendt|"
     "wysłano|odesláno|odoslané|отправлено|надіслано|gönderildi|gönderme tarihi|lähetetty|elküldve|küldve|στάλθηκε|"
     "trimis|发送时间|發送時間|傳送時間|已发送|送信日時|送信|보낸 날짜|נשלח|date|datum|fecha|data|dato|dátum|дата|tarih|"
-    "päivämäärä|päiväys|ημερομηνία|日期|日付|日時|날짜|תאריך|trimis la|tanggal|ngày"
+    "päivämäärä|päiväys|ημερομηνία|日期|日付|日時|날짜|תאריך|trimis la|tanggal|ngày|تم الإرسال|التاريخ|"
+    "ارسال شده|تاریخ|изпратено|poslano|послато|išsiųsta|nosūtīts|saadetud|dikirim|enviat|bidalia|ส่ง|भेजा गया"
 )
 _TO = (
     "to|an|à|a|para|aan|till|til|do|komu|pre|кому|kime|alıcı|vastaanottaja|címzett|προς|către|catre|收件人|收件者|宛先|"
-    "받는 사람|받는사람|אל|إلى|destinataire|destinatario|kepada|đến|modtager|dla|до"
+    "받는 사람|받는사람|אל|إلى|destinataire|destinatario|kepada|đến|modtager|dla|до|به|"
+    "prima|прима|za|kam|adressaat|per a|nori|ถึง|प्रति"
 )
 _SUBJECT = (
     "subject|betreff|objet|asunto|assunto|oggetto|onderwerp|ämne|emne|temat|předmět|predmet|тема|konu|aihe|tárgy|"
-    "θέμα|subiect|subiectul|主题|主旨|主題|件名|제목|נושא|الموضوع|subjek|tiêu đề|chủ đề|teema"
+    "θέμα|subiect|subiectul|主题|主旨|主題|件名|제목|נושא|الموضوع|subjek|tiêu đề|chủ đề|teema|موضوع|"
+    "относно|zadeva|tēma|tema|perihal|gaia|เรื่อง|विषय|efni"
 )
 _OTHER = (
     "cc|bcc|kopia|kopie|kopi|copie|копия|копія|抄送|副本|참조|cópia|importance|reply-to|organization|attachments|"
