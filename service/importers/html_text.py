@@ -15,7 +15,11 @@ BLOCKS = {
     *("main", "nav", "ol", "pre", "section", "table", "tr", "ul"),
 }
 PARAGRAPHS = {"p", "h1", "h2", "h3", "h4", "h5", "h6"}
-SIGNATURES = ("gmail_signature", "moz-signature", "protonmail_signature_block")  # classes that mail programs give
+# classes and ids that mail programs give: Gmail's, Thunderbird's and Proton's; Apple's and two of Outlook's
+SIGNATURES = (
+    *("gmail_signature", "moz-signature", "protonmail_signature_block"),
+    *("AppleMailSignature", 'id="Signature"', "ms-outlook-mobile-signature"),
+)
 MAX_QUOTES = 10  # marks in front of a line: a mail is not answered more often
 TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)")
 SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}

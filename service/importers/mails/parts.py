@@ -92,7 +92,7 @@ def text_of(parts: list[MailPart]) -> str:
                 continue
             chosen.add(part.choice)
             text = html_to_text(text[:HTML_CHARACTERS])
-        seen.append(text.strip("\r\n"))
+        seen.append(text.replace("\N{BOM}", "").strip("\r\n"))  # Apple Mail puts one before each quote
     return "\n\n".join(text for text in seen if text.strip())
 
 
