@@ -20,6 +20,18 @@ PARAMETER = re.compile(r";\s*([^\s=;]+)\s*=\s*(\"[^\"]*\"|[^\s;]*)")
 ANGLE = re.compile(r"<([^<>]*)>")
 # codecs of Python that are no charsets, or that take more than linear time
 NO_CHARSETS = {"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
+# what Windows' programs write under the name of a smaller charset, and browsers read (the WHATWG's encoding standard)
+LARGER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "tis-620": "cp874",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "big5": "big5hkscs",
+}
 UNKNOWN_CHARSETS = (None, "", "us-ascii", "ascii", "unknown-8bit", "default")
 
 
@@ -75,7 +87,9 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
     charset = charset and charset.partition("*")[0].strip().lower()
     if charset not in UNKNOWN_CHARSETS:
         try:
-            return data.decode(_text_codec(charset or ""), errors="replace")
+            codec = _text_codec(charset or "")
+            if codec != "cp1252":  # the name that programs give to what they have not looked at
+                return data.decode(codec, errors="replace")
         except (LookupError, ValueError):
             return data.decode(errors="replace")
     try:
@@ -88,7 +102,7 @@ def _text_codec(charset: str) -> str:
     name = codecs.lookup(charset).name
     if name.replace("-", "_") in NO_CHARSETS:
         raise LookupError(name)
-    return name
+    return LARGER.get(name, name)
 
 
 def parse_sender(value: str) -> tuple[str, str]:
