@@ -91,7 +91,8 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
         archive.index.put(header.id, f"{number} {span.start} {span.length}")
     if archive.me.match(*header.sender):
         with suppress(InputError):  # told when it is read for its text
-            archive.endings.note(_words(parts_of(box.content(span.start, span.length))).own)
+            parts = parts_of(box.content(span.start, span.length))
+            archive.endings.note(_words(parts, header.sender[0]).own)
 
 
 def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDocument | LeftOut:
@@ -115,7 +116,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     reason = why_out_of(box.name) or why_left_out(envelope.fields, parts)
     if reason is not None:
         return LeftOut(where, reason)
-    words = _words(parts)
+    words = _words(parts, envelope.sender[0])
     if words.author and not archive.me.match(*words.author):
         return LeftOut(where, NOT_MINE)
     text = archive.endings.cut(words.own)
@@ -131,10 +132,10 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     return SourceDocument(options.owner, document, where)
 
 
-def _words(parts: list[MailPart]) -> _Words:
+def _words(parts: list[MailPart], sender: str) -> _Words:
     text = unwrap(text_of(parts).replace("\r\n", "\n").replace("\r", "\n"))
     patch = read_patch(text)
-    split = split_mail(patch.message if patch else text)
+    split = split_mail(patch.message if patch else text, sender)
     author = parse_sender(patch.author) if patch and patch.author else None
     return _Words(without_images(split.own), split.quoted, author)
 
@@ -146,7 +147,7 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
         if answered is None:
             continue
         try:
-            request = as_request(without_banners(_words(parts_of(answered)).own))
+            request = as_request(without_banners(_words(parts_of(answered), read_envelope(answered).sender[0]).own))
         except InputError:
             continue
         if request:

@@ -20,6 +20,8 @@ LONG_CHARACTERS = 60  # of a quoted line that a program may have broken
 BROKEN_CHARACTERS = 40  # of what it broke off
 FOOTER_WORDS = 10
 CONTACT_LINES = 10
+NAME_EDGES = " -\u2013\u2014_*.~"
+TITLE_WORDS = 2  # behind a name
 DISCLAIMER_WORDS = 12
 PARAGRAPHS_AT_THE_END = 4
 RULE = re.compile(r" ?[_~-]{20,}")  # mailing lists put their own lines below one
@@ -30,8 +32,8 @@ NAMED_MARK = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 CONTACT = re.compile(r"\+?\d[\d ()/.-]{6,}|https?://|www\.|\S@\S|\b(?:tel|fon|phone|mobil\w*|fax)\b", re.IGNORECASE)
 
 
-def split_mail(text: str) -> Parts:
-    """The author's own lines without signature, and the quoted ones without marks.
+def split_mail(text: str, author: str = "") -> Parts:
+    """The author's own lines without signature, and the quoted ones without marks; ``author`` is their name if known.
 
     Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are answers if the first line has one, else
     all the rest is the other mail.
@@ -48,7 +50,7 @@ def split_mail(text: str) -> Parts:
             quoted += lines[start:]
             break
         mine, theirs = _parted(section, mark)
-        own += _without_ending(mine)
+        own += _without_ending(mine, author)
         quoted += theirs
         start, introduced = header_end, True
     return Parts(tidy(own), tidy(quoted))
@@ -112,9 +114,9 @@ def _mark_of(lines: list[str]) -> re.Pattern[str] | None:
     return next((mark for mark in (QUOTE_MARK, NAMED_MARK) if mark.match(first)), None)
 
 
-def _without_ending(lines: list[str]) -> list[str]:
+def _without_ending(lines: list[str], author: str) -> list[str]:
     """Cut signature, footers and disclaimers. How a person signs off ("Best, Ann") is theirs and stays."""
-    return _without_disclaimers(_without_footers(_without_signature(lines)))
+    return _without_disclaimers(_without_footers(_without_contact_data(_without_signature(lines), author)))
 
 
 def _without_signature(lines: list[str]) -> list[str]:
@@ -127,6 +129,18 @@ def _without_signature(lines: list[str]) -> list[str]:
         after = _past_the_name(lines, position + 1)
         if _is_contact_data(lines[after:]):
             return lines[:after]
+    return lines
+
+
+def _without_contact_data(lines: list[str], author: str) -> list[str]:
+    """Cut addresses and numbers at the end, and what stands among them, below the author's full or first name."""
+    name = " ".join(reversed(author.split(","))).casefold().split()  # Lee, Ann
+    for position in range(max(0, len(lines) - CONTACT_LINES - 1), len(lines)) if name else ():
+        words = lines[position][:LINE_CHARACTERS].casefold().replace(",", " ").strip(NAME_EDGES).split()
+        signs = words == name[:1] or (words[: len(name)] == name and len(words) <= len(name) + TITLE_WORDS)
+        below = lines[position + 1 :]
+        if signs and _is_contact_data(below) and any(CONTACT.search(line[:LINE_CHARACTERS]) for line in below):
+            return lines[: position + 1]
     return lines
 
 
