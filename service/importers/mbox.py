@@ -13,7 +13,7 @@ from service.importers.disk_index import DiskIndex
 from service.importers.identities import Identities
 from service.importers.ids import content_id, stable_id
 from service.importers.mails.boxes import Box, Span, open_boxes, plain_size
-from service.importers.mails.cleaning import read_patch, unwrap, without_banners, without_images
+from service.importers.mails.cleaning import read_patch, unwrap, without_banners, without_images, without_scrubbed
 from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
 from service.importers.mails.kinds import ENCRYPTED, label_names, why_left_out, why_out_of
@@ -133,7 +133,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
 
 
 def _words(parts: list[MailPart], sender: str) -> _Words:
-    text = unwrap(text_of(parts).replace("\r\n", "\n").replace("\r", "\n"))
+    text = unwrap(without_scrubbed(text_of(parts).replace("\r\n", "\n").replace("\r", "\n")))
     patch = read_patch(text)
     split = split_mail(patch.message if patch else text, sender)
     author = parse_sender(patch.author) if patch and patch.author else None

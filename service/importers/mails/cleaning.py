@@ -16,6 +16,7 @@ IMAGE = re.compile(
     r"[^\[\]\n]{0,200}|embedded image[^\[\]\n]{0,200})\]|[ \t]?<image\d{1,6}\.\w{1,5}>",
     re.IGNORECASE,
 )
+SCRUBBED = re.compile(r"^-{10,20} next part -{10,20}$", re.MULTILINE)
 SCISSORS = re.compile(r"---|-{1,10} ?-*>?(?:8<|>8) ?-{1,80}.{0,20}")
 DIFF_START = re.compile(r"diff --git |Index: \S|diff -\w+ ")
 DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ ?[+-]*|Bin .*)$")
@@ -50,6 +51,12 @@ def unwrap(text: str) -> str:
         elif not line.strip():
             header = False
     return "\n".join(plain)
+
+
+def without_scrubbed(text: str) -> str:
+    """The text without the notes on attachments that Mailman's archives have below it."""
+    scrubbed = SCRUBBED.search(text)
+    return text[: scrubbed.start()] if scrubbed else text
 
 
 def read_patch(text: str) -> Patch | None:
