@@ -27,6 +27,10 @@ PARAGRAPHS_AT_THE_END = 4
 RULE = re.compile(r" ?[_~-]{20,}")  # mailing lists put their own lines below one
 LIST = re.compile(r"unsubscribe|mailing list|mailinglist|subscribed|listinfo|https?://|www\.|\S@\S", re.IGNORECASE)
 FOOTER_OF_A_LIST = 12
+FORWARD_START = re.compile(
+    r"-{4,30} ?(?:Start of f|F)orwarded message(?: from .{1,200})? ?-{4,30}[ \t]*$", re.IGNORECASE
+)
+FORWARD_END = re.compile(r"-{4,30} ?End (?:of )?forwarded message ?-{4,30}[ \t]*$", re.IGNORECASE)
 # "BB> " of The Bat, "Bob> " of supercite, and bars: marks of a quote below its introduction
 NAMED_MARK = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 CONTACT = re.compile(r"\+?\d[\d ()/.-]{6,}|https?://|www\.|\S@\S|\b(?:tel|fon|phone|mobil\w*|fax)\b", re.IGNORECASE)
@@ -57,7 +61,19 @@ def split_mail(text: str, author: str = "") -> Parts:
 
 
 def _with_marks(lines: list[str]) -> list[str]:
-    """The lines, those between ``<<`` and ``>>``, as AOL quoted, with the usual mark."""
+    """The lines with the usual mark before those of a forwarded mail whose end mutt or Gnus marked, and before those
+    between ``<<`` and ``>>``, as AOL quoted."""
+    ends = [number for number, line in enumerate(lines) if FORWARD_END.match(line)]
+    starts = [number for number, line in enumerate(lines) if FORWARD_START.match(line)]
+    marked, done = list(lines), -1
+    for start in starts if ends else ():
+        if done < start < ends[-1]:
+            done = ends[bisect_left(ends, start)]
+            marked[start : done + 1] = ["", *(f"> {line}" for line in lines[start + 1 : done]), ""]
+    return _with_marks_of_aol(marked)
+
+
+def _with_marks_of_aol(lines: list[str]) -> list[str]:
     ends = [number for number, line in enumerate(lines) if line.rstrip().endswith(">>")]
     if not ends:
         return lines
