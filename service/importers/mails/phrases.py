@@ -124,9 +124,11 @@ DISCLAIMERS = re.compile(
     re.IGNORECASE,
 )
 PAPER = re.compile(
-    r"(?:please )?(?:consider|think of) the environment|think before (?:you )?print|before printing this|"
-    r"denken sie an die umwelt|pensez à l['’]environnement|avant d['’]imprimer|virus-free\.|"
-    r"scanned (?:for viruses )?by",
+    r"(?:consider|think (?:of|about)) (?:the|our) environment\W{1,3}(?:before|when|and\b|$)|"
+    r"think before (?:you )?print|before printing this|denken sie an die umwelt\W{1,3}(?:bevor|vor|und)|"
+    r"pensez à l['’]environnement\W{1,3}(?:avant|et\b)|avant d['’]imprimer|virus[- ]free\b\W|"
+    r"(?:scanned|checked) (?:for (?:viruses|spam|malware)|by (?:\S+ ){0,3}(?:anti-?virus|mailscanner|avast|avg))|"
+    r"auf viren (?:geprüft|überprüft|untersucht)|analyse antivirus|(?:software )?antivirus (?:de |di )?avast",
     re.IGNORECASE,
 )
 

@@ -211,6 +211,8 @@ def _without_disclaimers(lines: list[str]) -> list[str]:
         start = end
         while start and lines[start - 1].strip():
             start -= 1
+            if lines[start].strip() == "---":  # what checks for viruses draws one above its words
+                break
         if not _is_disclaimer(" ".join(line[:LINE_CHARACTERS] for line in lines[start : start + SIGNATURE_LINES])):
             break
         lines = lines[:start]
