@@ -97,7 +97,7 @@ class ChatIn(BaseModel):
         description="The last one, from the user, is the request, with the earlier ones that it follows up on.",
         examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
     )
-    stream: bool = Field(False, description="Server-sent events.", examples=[False])
+    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
     stream_options: StreamOptions | None = Field(
         None, description="Options of the stream.", examples=[{"include_usage": True}]
     )

@@ -313,6 +313,7 @@ def test_only_the_revision_is_sent(pearl: Any, ann: Any, fixed_retriever: Any) -
     [
         {"user": "someone", "seed": 1, "presence_penalty": 0.1, "frequency_penalty": 0, "n": 1, "logit_bias": {}},
         {"response_format": {"type": "text"}, "tools": [], "logprobs": False, "stream_options": None, "store": False},
+        dict.fromkeys(("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens", "n")),
     ],
 )
 def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> None:
