@@ -82,7 +82,7 @@ class KeyedRoute(APIRoute):
                 )
             async with _read(request, limits) as body:
                 if not body:
-                    return await handle(Arrived(request, body, None))  # which says that it is missing
+                    raise InputError("The body is empty; send a JSON object.", code="missing")
                 check = _checked(field.validate, body)
                 value, problems = check() if len(body) <= SMALL else await anyio.to_thread.run_sync(check)
                 if problems:

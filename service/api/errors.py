@@ -77,7 +77,8 @@ def explain_validation(problem: dict[str, Any]) -> PearlError:
     names = [str(place) for place in problem["loc"][1:] if not str(place).startswith(SHAPE)]
     param = ".".join(names) or None
     where = f"'{param}'" if param else "The body"
-    kind, message = problem["type"], problem["msg"]
+    kind = problem["type"]
+    message = "Input should be a JSON object" if kind == "model_attributes_type" else problem["msg"]
     if "message" in problem.get("ctx", {}):  # one of our own checks
         error = TooLarge if kind == "text_too_large" else InputError
         return error(message.replace(f"'{CHECKED}'", where, 1), param=param, code=kind)

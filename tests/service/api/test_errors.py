@@ -114,6 +114,18 @@ def test_a_text_that_is_too_large(ann: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/v1/drafts", b"", "The body is empty; send a JSON object."),
+        ("/v1/drafts", b'["write"]', "The body: Input should be a JSON object."),
+        ("/v1/documents", b'["kettle"]', "'0': Input should be a JSON object."),
+    ],
+)
+def test_a_body_without_its_object(ann: Any, path: str, body: bytes, message: str) -> None:
+    assert ann.post(path, content=body, headers=JSON).json()["error"]["message"] == message
+
+
+@pytest.mark.parametrize(
     ("body", "param", "code"),
     [
         ({}, "request", "missing"),
