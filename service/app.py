@@ -34,7 +34,7 @@ from service.api import (
 )
 from service.api.bodies import LARGE_AT_ONCE
 from service.api.errors import ErrorBody, install_error_handlers
-from service.api.parameters import refuse_unknown_parameters
+from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 from service.logs import configure_logging
 from service.observe import Observe
@@ -94,7 +94,7 @@ def create_app(
         lifespan=lifespan,
         redirect_slashes=False,  # a redirect has no error's shape, and behind a proxy it leads to an address of ours
         responses={"default": {"model": ErrorBody, "description": "Any error."}},
-        dependencies=[Depends(refuse_unknown_parameters)],
+        dependencies=[Depends(refuse_other_encodings), Depends(refuse_unknown_parameters)],
     )
     app.state.services = services
     _ = services.rate_limits  # now, so that a storage that cannot be used is an error at the start

@@ -1,14 +1,27 @@
-"""Query parameters that a route does not know are refused: a misspelt filter must not look as if it filtered."""
+"""Query parameters that a route does not know are refused: a misspelt filter must not look as if it filtered. So are
+addresses in another encoding: the server puts one mark for each character that it cannot read, and names become one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from pearl.errors import InputError
+from pearl.errors import InputError, Malformed
+
+
+async def refuse_other_encodings(request: Request) -> None:
+    """A dependency of every route. Raises Malformed for a path or query that is not UTF-8."""
+    for part in (request.scope["raw_path"], request.scope["query_string"]):
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError:
+            raise Malformed(
+                "The address is not UTF-8; encode names in it as UTF-8, then percent-encode them.", code="not_utf8"
+            ) from None
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

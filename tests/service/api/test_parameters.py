@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 
 def test_a_misspelt_parameter_is_named_and_the_known_ones_are_listed(pearl: Any) -> None:
     answer = pearl.as_user("ann").get("/v1/documents", params={"limit": 3, "vioce": "email"})
@@ -31,3 +33,18 @@ def test_known_parameters_and_none_are_let_through(pearl: Any) -> None:
     assert ann.get("/v1/documents", params={"limit": 3, "order": "asc"}).status_code == 200
     assert ann.get("/v1/voices").status_code == 200
     assert ann.get("/health?").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("PUT", "/v1/voices/caf%E9"), ("DELETE", "/v1/documents/%FF"), ("GET", "/v1/documents?query=caf%E9")],
+)
+def test_an_address_in_another_encoding_is_refused(pearl: Any, method: str, path: str) -> None:
+    answer = pearl.as_user("ann")(method, path, {})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "not_utf8"
+    assert pearl.rows("voices") == []
+
+
+def test_names_in_utf8_are_let_through(pearl: Any) -> None:
+    assert pearl.as_user("ann").put("/v1/voices/caf%C3%A9%EF%BF%BD", {}).json()["name"] == "café\ufffd"
