@@ -15,6 +15,7 @@ from typing import IO, Any
 from pearl.errors import InputError
 from service.importers.folders import folder_entries
 
+ZIP_MAGIC = b"PK\3\4"
 # zipfile raises RuntimeError for an encrypted member or an unknown compression, struct.error for cut LZMA properties
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
 
@@ -70,7 +71,7 @@ def open_archive(source: Path) -> Iterator[Archive]:
     try:
         if source.is_dir():
             yield Archive(source, _folder_files(source), lambda name: (source / name).open("rb"))
-        elif zipfile.is_zipfile(source):
+        elif is_zip(source):
             with open_zip(source) as packed:
                 members = (member for member in packed.infolist() if not member.is_dir())
                 sizes = {member.filename: member.file_size for member in members if not _is_of_macos(member.filename)}
@@ -89,6 +90,16 @@ class ZipExport(zipfile.ZipFile):
             return super().open(*args, **options)
         except (ValueError, OverflowError) as error:  # UnicodeDecodeError is a ValueError
             raise zipfile.BadZipFile(str(error)) from error
+
+
+def is_zip(source: Path) -> bool:
+    """True for a zip file. Raises InputError for one whose end is missing, as after a download that broke off."""
+    if zipfile.is_zipfile(source):
+        return True
+    with source.open("rb") as file:
+        if file.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
+            raise InputError(f"{source}: is a zip file that breaks off; export or download it again.", code="cut_off")
+    return False
 
 
 def open_zip(source: Path) -> zipfile.ZipFile:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
-from service.importers.archive import open_zip
+from service.importers.archive import is_zip, open_zip
 from service.importers.folders import walk
 from service.importers.notes.kinds import UTF_16
 
@@ -62,7 +62,7 @@ def look(source: Path) -> Sight:
             return Sight(source, tuple(names), b"")
         with source.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if head.startswith(b"PK") and zipfile.is_zipfile(source):
+        if head.startswith(b"PK") and is_zip(source):
             with open_zip(source) as packed:
                 names = [member.filename.lower() for member in packed.infolist() if not member.is_dir()]
             return Sight(source, tuple(names[:MAX_NAMES]), head)

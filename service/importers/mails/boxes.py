@@ -10,7 +10,6 @@ import gzip
 import os
 import re
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import IO
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
-from service.importers.archive import DAMAGED, open_zip
+from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.disk_index import temporary_full
 
 LINE_BYTES = 1 << 20
@@ -92,7 +91,7 @@ def plain_size(source: Path) -> int | None:
             if any(_head(path).startswith(GZIP_MAGIC) for path in paths):
                 return None
             return sum(path.stat().st_size for path in paths if _kind(path.name, path, _head(path)))
-        packed = zipfile.is_zipfile(source) or _head(source).startswith(GZIP_MAGIC)
+        packed = is_zip(source) or _head(source).startswith(GZIP_MAGIC)
         return None if packed else source.stat().st_size
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error}", code="unreadable_file") from error
@@ -101,7 +100,7 @@ def plain_size(source: Path) -> int | None:
 def _boxes(source: Path, folder: Path) -> Iterator[Box]:
     if source.is_dir():
         boxes = [box for path in _paths(source) for box in _opened(str(path), path, folder)]
-    elif zipfile.is_zipfile(source):
+    elif is_zip(source):
         boxes = list(_unzipped(source, folder))
     else:
         if not _head(source).strip():

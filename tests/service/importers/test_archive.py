@@ -123,3 +123,15 @@ def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
     source.write_bytes(data)
     with pytest.raises(InputError, match="cannot be read"):
         read(source)
+
+
+@pytest.mark.parametrize("read", [open_archive, open_boxes])
+def test_a_zip_file_that_breaks_off(tmp_path, read):
+    cut = tmp_path / "cut.zip"
+    with zipfile.ZipFile(cut, "w") as archive:
+        archive.writestr("tea.eml", "From: Ann\n\nTea.")
+    cut.write_bytes(cut.read_bytes()[:-30])
+    with pytest.raises(InputError, match="breaks off; export or download it again"), read(cut):
+        pass
+    with pytest.raises(InputError, match="breaks off"):
+        look(cut)

@@ -98,7 +98,7 @@ def test_what_is_not_slacks(read, tmp_path):
         read("slack", tmp_path, "ann")
     file = tmp_path / "export.zip"
     file.write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(InputError, match="not a Slack export"):
+    with pytest.raises(InputError, match="zip file that breaks off"):
         read("slack", file, "ann")
 
 
