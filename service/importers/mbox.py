@@ -18,10 +18,13 @@ from service.importers.mails.endings import RepeatedEndings
 from service.importers.mails.headers import HEADER_BYTES, parse_date, parse_sender
 from service.importers.mails.kinds import ENCRYPTED, label_names, why_left_out, why_out_of
 from service.importers.mails.message import Envelope, read_envelope
-from service.importers.mails.parts import MailPart, parts_of, text_of
+from service.importers.mails.parts import MailPart, is_cut_off, parts_of, text_of
 from service.importers.mails.people import OtherAddresses
 from service.importers.mails.quotes import latest_quoted, split_mail
 from service.importers.requests import as_request
+
+# half of it would be imported, and stay when the whole mail comes later
+CUT_OFF = "The file ends within this mail; export it again, or wait until the mail program has written it."
 
 
 class MboxImporter:
@@ -116,6 +119,8 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     reason = why_out_of(box.name) or why_left_out(envelope.fields, parts)
     if reason is not None:
         return LeftOut(where, reason)
+    if box.ends_with(span) and is_cut_off(raw):
+        return LeftOut(where, "damaged message", CUT_OFF)
     words = _words(parts, envelope.sender[0])
     if words.author and not archive.me.match(*words.author):
         return LeftOut(where, NOT_MINE)

@@ -65,6 +65,10 @@ class Box:
         with self.path.open("rb") as file:
             yield from _spans(file, advance)
 
+    def ends_with(self, span: Span) -> bool:
+        """True for the last mail of an mbox file, unless that is too long to be read whole."""
+        return not self.single and span.length <= MESSAGE_BYTES and span.start + span.length >= self.path.stat().st_size
+
     def content(self, start: int, length: int) -> bytes:
         """The beginning of a mail, at most 4 MB of it."""
         with self.path.open("rb") as file:

@@ -65,6 +65,17 @@ def parts_of(raw: bytes) -> list[MailPart]:
     return parts
 
 
+def is_cut_off(raw: bytes) -> bool:
+    """True for a mail of several parts that ends before the mark behind the last of them."""
+    fields, body = split_header(raw)
+    boundary = parameter(fields.get("content-type", ""), "boundary")
+    return (
+        content_kind(fields).startswith("multipart/")
+        and bool(boundary)
+        and f"--{boundary}--".encode(errors="replace") not in body
+    )
+
+
 def _pieces(body: bytes, boundary: str) -> Iterator[bytes]:
     mark = re.compile(rb"^--" + re.escape(boundary.encode(errors="replace")) + rb"(--)?[ \t]*\r?$\n?", re.MULTILINE)
     start: int | None = None

@@ -214,3 +214,19 @@ def test_somebody_elses_archive(read, tmp_path):
     assert reading.reasons == ["not written by --me"] * 2
     assert reading.options.identities.unmatched == ("ann@example.org",)
     assert [str(each) for each in reading.options.identities.commonest_others()] == ["Bob <bob@example.org> (2)"]
+
+
+def test_a_file_that_ends_within_a_mail_waits_for_the_rest_of_it(read, tmp_path):
+    source = box(tmp_path / "a.mbox", *(mail(id_, ANN, "Two jars. " * 100, html="<p>Two</p>") for id_ in "ab"))
+    whole = source.read_bytes()
+    for missing in (10, 500, 1_000):
+        source.write_bytes(whole[:-missing])
+        reading = read("mbox", source, "ann@example.org")
+        assert [document.id for document in reading.documents] == ["a@example.org"]
+        (error,) = reading.errors
+        assert (
+            error.error
+            == "The file ends within this mail; export it again, or wait until the mail program has written it."
+        )
+    source.write_bytes(whole)
+    assert len(read("mbox", source, "ann@example.org").documents) == 2
