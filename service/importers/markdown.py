@@ -16,7 +16,7 @@ from service.importers.folders import LINKED, FolderEntry, folder_entries
 from service.importers.ids import stable_id
 from service.importers.notes.blocks import Block, divide, only_links, own_blocks, without_code
 from service.importers.notes.dates import NoteDates
-from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter
+from service.importers.notes.front_matter import MAX_HEAD_CHARACTERS, split_front_matter, split_notion
 from service.importers.notes.kinds import (
     CHAT,
     CLIPPING,
@@ -35,6 +35,7 @@ from service.importers.requests import as_request
 
 MAX_FILE_BYTES = 10_000_000
 LEADING_DATE = re.compile(r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[T_-]?\d{4,6})?[-_. ]+(?=\S)")
+NOTION_ID = re.compile(r"(?<=\S) [0-9a-f]{32}$")  # behind the title in a file's name
 NAMED_BY_FOLDER = {"index", "_index", "readme"}
 
 
@@ -114,7 +115,10 @@ def _read_note(entry: FolderEntry) -> NoteFile:
         raise InputError("contains a NUL character; is it a binary file?", param="text", code="nul_character")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
-        fields, body = read_org(text) if path.suffix.lower() == ".org" else split_front_matter(text)
+        if path.suffix.lower() == ".org":
+            fields, body = read_org(text)
+        else:
+            fields, body = split_notion(text) if NOTION_ID.search(path.stem) else split_front_matter(text)
     except InputError:
         if not is_unfilled(text[:MAX_HEAD_CHARACTERS]):
             raise
@@ -183,7 +187,7 @@ def _title_of_name(name: str) -> str:
     path = PurePosixPath(name)
     stem = path.parent.name if path.stem.lower() in NAMED_BY_FOLDER and path.parent.name else path.stem
     dated = LEADING_DATE.match(stem)
-    stem = stem[dated.end() :] if dated else stem
+    stem = NOTION_ID.sub("", stem[dated.end() :] if dated else stem)
     return stem if " " in stem else re.sub(r"[-_]+", " ", stem).strip() or stem
 
 

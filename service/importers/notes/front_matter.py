@@ -17,6 +17,8 @@ MAX_BRACKETS = 1000  # in YAML: the parser looks at every open one again for eac
 MAX_HEAD_CHARACTERS = 16_000  # more is no front matter, and parsers of TOML are slow with what is made to slow them
 KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
 HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
+NOTION_HEAD = re.compile(r"# ([^\n]+)\n\n((?:[^\n]+\n)+)\n")
+NOTION_PROPERTY = re.compile(r"([^\W\d][^:\n]{0,40}):(?: +(.*))?$")  # named in any language
 NIKOLA_LINE = re.compile(r"\.\. ([a-z_]{1,30}): ?(.*)$")
 IKIWIKI_META = re.compile(r'\[\[!meta\s+(\w{1,30})="([^"\[\]]{0,500})"\s*\]\]')
 PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
@@ -34,6 +36,16 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
             fields, body = split
             return _normalized(fields), body
     return _normalized(dict(IKIWIKI_META.findall(text[:MAX_HEAD_CHARACTERS])) | _properties(text)), text
+
+
+def split_notion(text: str) -> tuple[dict[str, Any], str]:
+    """The properties of a page of a Notion database, which stand below its heading, and the text without them."""
+    match = NOTION_HEAD.match(text[:MAX_HEAD_CHARACTERS])
+    properties = [NOTION_PROPERTY.match(line) for line in match[2].splitlines()] if match else []
+    if match is None or len(properties) < 2 or not all(properties):  # one such line may well be a sentence
+        return {}, text
+    fields = {line[1]: (line[2] or "").partition(" \N{RIGHTWARDS ARROW} ")[0] for line in properties if line}
+    return _normalized({**fields, "title": match[1]}), text[match.end() :]
 
 
 def field_name(name: object) -> str:

@@ -348,3 +348,26 @@ def test_front_matter_of_many_brackets_is_refused_unread():
 def test_a_folder_without_markdown(read, tmp_path):
     with pytest.raises(InputError, match=r"there is no \.md"):
         read("markdown", tmp_path)
+
+
+NOTION = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "request_"),
+    [
+        (
+            "# On tea\n\nCreated: March 1, 2024 9:12 AM\nTags: tea, milk\nDone: \n\nI like tea.\n\nNote: hot.\n",
+            "I like tea.\n\nNote: hot.",
+            "On tea",
+        ),
+        ("# On tea\n\nCreated: March 1, 2024 9:12 AM\nI like tea.\n\nMore.\n", None, "On tea"),
+        ("# On tea\n\nMy view: green.\n\nMore.\n", None, "On tea"),
+        ("# On tea\n\nDate: March 1, 2024 9:12 AM → May 1, 2024\nTags: \n\nI like tea.\n", "I like tea.", "On tea"),
+        ("I like tea.\n", "I like tea.", "Tea time"),
+    ],
+)
+def test_a_page_of_notions(read, tmp_path, text, kept, request_):
+    (document,) = read("markdown", write(tmp_path, f"Tea time {NOTION}.md", text)).documents
+    assert (document.text, document.request) == (kept or text.partition("\n\n")[2].strip(), request_)
+    assert (document.timestamp == 1709284320.0) is ("Tags" in text)
