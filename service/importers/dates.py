@@ -23,6 +23,7 @@ YEAR = re.compile(r"(?:19|20)\d\d")
 NUMERIC = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ,]+(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)?)?\s*(.*)", re.ASCII
 )
+DOTTED = re.compile(r"(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})(?:,? +(\d{1,2}:\d\d(?::\d\d)?))?", re.ASCII)
 WORDED = re.compile(
     r"(?:[a-z]{3,9},? +)?(?:(?P<m1>[a-z]{3,9})\.? +(?P<d1>\d{1,2})(?:st|nd|rd|th)?,?|"
     r"(?P<d2>\d{1,2})(?:st|nd|rd|th)? +(?P<m2>[a-z]{3,9})\.?,?) +(?P<year>\d{4})"
@@ -32,7 +33,7 @@ WORDED = re.compile(
 CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?(?: *([ap])m)?.*")
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)?(?: ?[A-Za-z]{2,5})?$")
 MAX_DATE_CHARACTERS = 100
-EARLIEST_YEAR = 1970
+EARLIEST_YEAR = 1900  # of diaries and letters that were typed later
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def read_date(value: Any) -> float:
     if re.fullmatch(r"\d{9,10}(?:\.\d+)?", text):
         return parse_timestamp(float(text), param="date")
     with suppress(ValueError, OverflowError, TypeError, IndexError):
-        for read in (_numeric, _compact, _mail_date, _worded):
+        for read in (_numeric, _dotted, _compact, _mail_date, _worded):
             seconds = read(text)
             if seconds is not None:
                 return parse_timestamp(seconds, param="date")
@@ -132,6 +133,12 @@ def _numeric(text: str) -> float | None:
         moment = moment.replace(hour=int(clock[1] or 0), minute=int(clock[2] or 0))
     sign = offset[1] if offset else None
     return datetime.datetime.fromisoformat(f"{moment.isoformat()}{sign or '+00:00'}").timestamp()
+
+
+def _dotted(text: str) -> float | None:
+    """1.3.2024 9:05: with dots the day always comes first."""
+    match = DOTTED.fullmatch(text)
+    return _numeric(f"{match[3]}-{match[2]}-{match[1]} {match[4] or '0:00'}") if match else None
 
 
 def _compact(text: str) -> float | None:
