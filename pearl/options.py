@@ -135,8 +135,9 @@ def writing(called: str) -> Iterator[None]:
         raise InputError(f"{called}: {error.strerror}", code="unwritable_file") from error
 
 
-def check_writable(option: str, target: str | Path | None) -> None:
-    """Check, before the work begins, that an option's file can be written. Raises InputError if it cannot."""
+def check_writable(option: str, target: str | Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Check, before the work begins, that an option's file can be written and is none of the command's ``inputs``.
+    Raises InputError."""
     if target is None or str(target) == "-":
         return
     path = Path(target)
@@ -146,3 +147,5 @@ def check_writable(option: str, target: str | Path | None) -> None:
         raise InputError(f"{option} {target}: that is a folder; name a file.", code="unwritable_file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{option} {target}: you may not write to it; name another file.", code="unwritable_file")
+    if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
+        raise InputError(f"{option} {target}: is a file that is read; name another one.", code="unwritable_file")

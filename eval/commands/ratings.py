@@ -50,7 +50,7 @@ def page(
     from pearl.options import write_json, writing
 
     for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target)
+        check_writable(option, target, [items])
     text, counts = rating_page(items, RatingOptions(systems, names_of(raters), tie))
     with writing(f"--out {out}"):
         out.write_text(text, encoding="utf-8")

@@ -64,9 +64,12 @@ def reporting(
         @wraps(function)
         def command(**given: Any) -> None:
             files = Outputs(given["json"], given.get("picture"), given.get("report"))
-            files.check()
+            read = [value for option, value in _values(own, given) if option.name not in ("picture", *writes)]
+            inputs = [path for value in read for path in (value if isinstance(value, list) else [value])]
+            inputs = [path for path in inputs if isinstance(path, Path)]
+            files.check(inputs)
             for name in writes:
-                check_writable(f"--{name.replace('_', '-')}", given[name])
+                check_writable(f"--{name.replace('_', '-')}", given[name], inputs)
             report = function(**{option.name: given[option.name] for option in own})
             held, told = dict(report.options), dict[str, Any]()
             if presets.choices:

@@ -39,11 +39,11 @@ class Outputs:
     picture: Path | None = None
     page: Path | None = None
 
-    def check(self) -> None:
-        """Raises InputError for a file that cannot be written: better before the work than after it."""
+    def check(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises InputError for a file that cannot be written, or is read: better before the work than after it."""
         check_format(self.picture)
         for option, target in (("--picture", self.picture), ("--report", self.page), ("--json", self.json)):
-            check_writable(option, target)
+            check_writable(option, target, inputs)
 
     def write(self, head: Head, report: Report) -> None:
         """Raises InputError when a file cannot be written."""

@@ -64,7 +64,7 @@ def rank(
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import make_retriever
 
-    check_writable("--output", output)
+    check_writable("--output", output, [input])
     retriever = make_retriever(model, SentenceEncoder(load_settings(encoder=encoder).encoder))
     if retriever.origin:
         typer.echo(retriever.origin, err=True)

@@ -28,6 +28,16 @@ def test_where_nothing_can_be_written(tmp_path):
             check_writable("--json", target)
 
 
+def test_a_file_that_is_read_is_not_written(tmp_path):
+    read, link = tmp_path / "read.jsonl", tmp_path / "link.jsonl"
+    read.touch()
+    link.symlink_to(read)
+    for target in (read, link):
+        with pytest.raises(InputError, match="is a file that is read; name another one"):
+            check_writable("--out", target, [tmp_path / "none", read])
+    check_writable("--out", tmp_path / "none", [tmp_path / "none", read])
+
+
 def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):
     target = tmp_path / "r.json"
     write_json(str(target), {"n": 1})

@@ -33,7 +33,7 @@ def select(
     from training.gains.groups import select_from, write_groups
 
     for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target)
+        check_writable(option, target, scores)
     selected = select_from(scores, selection.options(seed))
     write_groups(selected, out)
     made = selected.description

@@ -84,8 +84,9 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
 def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -> None:
     """Ask the judge, and write or show what came of it."""
     outputs = Outputs(shared.json)
-    outputs.check()
-    check_writable(f"--{judge.output}", shared.judgements)
+    inputs = [shared.items] if shared.human is None else [shared.items, shared.human]
+    outputs.check(inputs)
+    check_writable(f"--{judge.output}", shared.judgements, inputs)
     chosen = presets_of(judge).chosen(shared.preset or judge.presets.default, shared.choose)
     shared = replace(shared, top_p=shared.top_p or float(chosen.get(TOP_P.name, 1)))
     filled = {**chosen, "preset": shared.preset, "seed": shared.seed}

@@ -61,3 +61,11 @@ def test_other_columns_are_listed(pearl_eval, ratings_file):
     run = pearl_eval("agreement", "--ratings", path, "--json", "-")
     assert (run.status, run.out) == (2, "")
     assert run.err.startswith(f"pearl: {path}:1: item: there is no such column; the file has text, who, score")
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_a_result_does_not_take_the_place_of_the_ratings(pearl_eval, ratings_file, option):
+    path = ratings_file()
+    run = pearl_eval("agreement", "--ratings", path, option, path)
+    assert (run.status, run.err) == (2, f"pearl: {option} {path}: is a file that is read; name another one.\n")
+    assert path.read_text(encoding="utf-8") == RATINGS

@@ -250,6 +250,12 @@ def test_bad_input_is_named_before_anything_is_asked(authorship, judge_endpoint,
     assert judge_endpoint.bodies == []
 
 
+def test_judgements_do_not_take_the_place_of_the_items(authorship, judge_endpoint, tmp_path):
+    run = authorship("--judgements", tmp_path / "items.jsonl")
+    assert (run.status, judge_endpoint.bodies) == (2, [])
+    assert "is a file that is read; name another one" in run.err
+
+
 def test_two_systems_are_chosen_where_there_are_more(authorship):
     run = authorship("--json", "-", systems=None)
     assert run.status == 2

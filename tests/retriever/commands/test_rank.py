@@ -251,3 +251,11 @@ def test_it_warns_of_an_artifact_that_says_not_to_use_it(rank, write_lines, make
     assert run.status == 0
     assert run.err.startswith("Do not use this artifact: 7 scored requests to choose by, fewer than 30. tiny: ")
     assert len(json.loads(run.out)["scores"]) == 4
+
+
+def test_the_scores_do_not_take_the_place_of_the_requests(rank, write_lines):
+    requests = write_lines(LINES)
+    before = requests.read_bytes()
+    run = rank(model="recent", input=requests, output=requests)
+    assert (run.status, run.err) == (2, f"pearl: --output {requests}: is a file that is read; name another one.\n")
+    assert requests.read_bytes() == before
