@@ -23,7 +23,16 @@ FIELDS = ("%H", "%P", "%at", "%an", "%ae", "%aN", "%aE", "%s", "%b", "%(trailers
 NO_BODY = "no body"
 # what git, a forge or a bot wrote, not the author
 GENERATED_SUBJECT = re.compile(
-    r"(?:fixup|squash|amend)! |Revert \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
+    r"(?:fixup|squash|amend)! |Re(?:vert|apply) \"|Merge (?:branch|pull request|tag|remote)|Bump \S+ from "
+)
+# the sentences of git revert, git cherry-pick -x and git merge, and the rule of a forge above its trailers
+GENERATED_TEXT = re.compile(
+    r"^This reverts commit [0-9a-f]{7,64}(?: \(\"[^\"\n]{1,200}\"\))?(?:, reversing\s+changes made to [0-9a-f]{7,64})?"
+    r"(?:\.|$)[ \t]*"
+    r"|^\(cherry picked from commit [0-9a-f]{7,64}\)$"
+    r"|^(?:# )?Conflicts:\n(?:(?:#\t|\t|#? {2,8})\S[^\n]*(?:\n|\Z))+"
+    r"|^-{9}\Z",
+    re.MULTILINE,
 )
 PATHS_SHOWN = 12
 
@@ -164,5 +173,6 @@ def _commit(fields: list[str]) -> Commit:
     hash_, parents, time, *authors, subject, body, trailers = fields[: len(FIELDS)]
     body = body.rstrip()
     body = body.removesuffix(trailers.rstrip()) if trailers.strip() else body
+    body = GENERATED_TEXT.sub("", body.rstrip())
     paths = tuple(path.removeprefix("\n") for path in fields[len(FIELDS) :])
     return Commit(hash_, parents, time, tuple(authors), subject, tidy(body.split("\n")), paths)

@@ -102,6 +102,30 @@ def test_an_identity_of_git_that_matches_nobody_is_told(read, repository):
     assert [str(each) for each in reading.options.identities.commonest_others()] == ["Ann Lee <ann@example.org> (1)"]
 
 
+HASH = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (f"This reverts commit {HASH}.\n", None),
+        (f"This reverts commit {HASH}, reversing\nchanges made to {HASH}.\n", None),
+        (f"This reverts commit {HASH}.\n\nIt leaked.\n", "It leaked."),
+        (f"This reverts commit {HASH}. It\nleaked.\n", "It\nleaked."),
+        (f'This reverts commit {HASH[:12]} ("Boil").\n\nIt leaked.\n', "It leaked."),
+        (f"This reverts commit {HASH} since it leaked.\n", f"This reverts commit {HASH} since it leaked."),
+        ("This reverts commit ordering.\n", "This reverts commit ordering."),
+        (f"It leaked.\n\n(cherry picked from commit {HASH})\n\nMore.\n", "It leaked.\n\nMore."),
+        ("It leaked.\n\n# Conflicts:\n#\tlid.c\n#\tpot.c\n", "It leaked."),
+        ("Conflicts:\n\tlid.c\n\nIt leaked.\n", "It leaked."),
+        ("* boil\n\n* cool\n\n---------\n\nCo-authored-by: Bob <bob@example.org>\n", "* boil\n\n* cool"),
+    ],
+)
+def test_sentences_that_git_wrote_are_not_text(read, repository, body, text):
+    commit(repository, "Boil\n\n" + body, config=("-c", "commit.cleanup=verbatim"))
+    assert read("git", repository, "ann@example.org").texts == ([] if text is None else [text])
+
+
 def test_other_peoples_commits_merges_and_subjects_alone_are_left_out(read, repository):
     commit(repository, "First\n\nMine.")
     commit(repository, "Second\n\nBob's.", author="Bob <bob@example.org>")
