@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from pearl.errors import InputError, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.texts import check_characters, check_id, check_text, parse_timestamp
+from pearl.texts import check_characters, check_id, check_text, count_words, parse_timestamp
 from service.import_record import Gone, ImportRecord
 from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.identities import Identities, Sender
@@ -145,7 +145,7 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[SourceDoc
             except InputError as error:
                 item = LeftOut.because_of(error, item.where)
             else:
-                if len(item.document.text.split()) < least_words:
+                if count_words(item.document.text) < least_words:
                     item = LeftOut(item.where, f"fewer than {least_words:,} words")
         if isinstance(item, LeftOut):
             tally.leave_out(item)

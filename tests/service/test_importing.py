@@ -125,7 +125,7 @@ def test_no_importer_can_store_what_is_unusable(database, bad, field_, reason):
 
 
 def test_short_documents_are_left_out_if_wanted(database):
-    texts = ["", "Tea.", "Tea at four.", "Tea at four, please."]
+    texts = ["", "Tea.", "Tea at four.", "Tea at four, please.", "四時にお茶をください。"]
     items = [found(number, text) for number, text in enumerate(texts)]
     summary = run_import(database, FakeImporter(items), Path("/"), Options(least_words=3))
     assert summary.left_out == {"empty text": 1, "fewer than 3 words": 1}
