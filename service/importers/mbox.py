@@ -105,7 +105,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
     if not any(envelope.sender):
         return LeftOut(where, "damaged message", "'From' is missing or not an address.", "From")
     if not options.identities.match(*envelope.sender, account=envelope.sender[1]):
-        places = [*label_names(envelope.fields), *Path(box.name).parts[-3:]]
+        places = [*label_names(envelope.fields), *Path(box.place).parts[-3:]]
         archive.others.note_other(*envelope.sender, places)
         return LeftOut(where, NOT_MINE)
     archive.others.note_own(envelope.sender[0])
@@ -116,7 +116,7 @@ def _item(archive: _Archive, box: Box, span: Span, options: Options) -> SourceDo
         parts = parts_of(raw)
     except InputError as error:
         return LeftOut.because_of(error, where)
-    reason = why_out_of(box.name) or why_left_out(envelope.fields, parts)
+    reason = why_out_of(box.place) or why_left_out(envelope.fields, parts)
     if reason is not None:
         return LeftOut(where, reason)
     if box.ends_with(span) and is_cut_off(raw):

@@ -49,9 +49,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A file with mails: how to name it to a person, where it lies on the disk, and whether it is one mail."""
+    """A file with mails: how to name it to a person, its path in the source, where it lies on the disk, and whether it
+    is one mail."""
 
     name: str
+    place: str
     path: Path
     single: bool
 
@@ -103,13 +105,14 @@ def plain_size(source: Path) -> int | None:
 
 def _boxes(source: Path, folder: Path) -> Iterator[Box]:
     if source.is_dir():
-        boxes = [box for path in _paths(source) for box in _opened(str(path), path, folder)]
+        paths = _paths(source)
+        boxes = [box for path in paths for box in _opened(str(path), str(path.relative_to(source)), path, folder)]
     elif is_zip(source):
         boxes = list(_unzipped(source, folder))
     else:
         if not _head(source).strip():
             raise InputError(f"{source}: is empty.", code="empty_file")
-        boxes = list(_opened(str(source), source, folder))
+        boxes = list(_opened(str(source), source.name, source, folder))
         if not boxes:
             raise InputError(f"{source}: {NO_BOX}", code="not_an_mbox")
     if not boxes:
@@ -129,7 +132,7 @@ def _paths(source: Path) -> Iterator[Path]:
                 yield path
 
 
-def _opened(name: str, path: Path, folder: Path) -> Iterator[Box]:
+def _opened(name: str, place: str, path: Path, folder: Path) -> Iterator[Box]:
     """The box in a file, none if it is something else."""
     head = _head(path)
     if head.startswith(GZIP_MAGIC):
@@ -138,7 +141,7 @@ def _opened(name: str, path: Path, folder: Path) -> Iterator[Box]:
         head = _head(path)
     kind = _kind(name, Path(name), head)
     if kind:
-        yield Box(name, path, kind == "mail")
+        yield Box(name, place, path, kind == "mail")
 
 
 def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
@@ -152,7 +155,7 @@ def _unzipped(source: Path, folder: Path) -> Iterator[Box]:
             if head.startswith(GZIP_MAGIC) or _kind(name, Path(name), head):
                 with packed.open(member) as stream:
                     path = _unpacked(stream, member.compress_size, folder)
-                yield from _opened(name, path, folder)
+                yield from _opened(name, member.filename, path, folder)
 
 
 def _unpacked(stream: IO[bytes] | gzip.GzipFile, packed_bytes: int, folder: Path) -> Path:

@@ -44,9 +44,12 @@ def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:
     return _place(fields) or _automatic(fields) or _kind(fields, parts)
 
 
-def why_out_of(box: str) -> str | None:
-    """The reason why nothing in a box is imported: a folder or file named Trash, a Maildir's flag; None for others."""
-    *folders, name = box.casefold().split("/")[-4:]
+def why_out_of(place: str) -> str | None:
+    """The reason why nothing in a box is imported: a folder or file named Trash, a Maildir's flag; None for others.
+
+    ``place`` is its path in the source: what the folders above that are called says nothing of the mails.
+    """
+    *folders, name = place.casefold().split("/")[-4:]
     flags = name.rpartition(":2,")[2] if ":2," in name else ""
     if "t" in flags or "d" in flags:
         return TRASH if "t" in flags else DRAFT

@@ -82,6 +82,14 @@ def test_what_a_mail_program_keeps_for_itself(read, tmp_path, name):
     assert len(reading.reasons) == 2
 
 
+def test_folders_above_the_source_say_nothing_of_its_mails(read, tmp_path):
+    folder = tmp_path / "chat" / "bin" / "drafts"
+    folder.mkdir(parents=True)
+    (folder / "Sent").write_text(SENT)
+    assert len(read("mbox", folder, "ann@example.org").texts) == 2
+    assert len(read("mbox", folder / "Sent", "ann@example.org").texts) == 2
+
+
 def test_a_single_mail(read, tmp_path):
     source = tmp_path / "tea.eml"
     source.write_text(mail(1, ANN, "Tea."))
