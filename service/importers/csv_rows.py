@@ -28,7 +28,7 @@ def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[CsvRow]:
     """
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(text)
+    reader = csv.reader(text, strict=True)  # so that a file that ends within quotes does not end in half a text
     try:
         columns = next(reader, [])
     except csv.Error as error:

@@ -39,3 +39,10 @@ def test_a_field_that_is_far_too_long_costs_only_its_row():
 
 def test_bytes_that_are_not_utf8():
     assert rows(b"id\ncaf\xe9\n")[0].value == {"id": "caf\udce9"}
+
+
+def test_a_file_that_ends_within_quotes_gives_no_half_text():
+    whole, cut = rows(b'id,body\n1,whole\n2,"half a te')
+    assert whole.value == {"id": "1", "body": "whole"}
+    assert isinstance(cut.value, InputError)
+    assert cut.value.message == "is not CSV: unexpected end of data"
