@@ -265,7 +265,7 @@ def _with_stored(error: PearlError, stored: int) -> PearlError:
     if isinstance(error, InputError) and not stored:
         return error
     return type(error)(
-        f"{error.message} {stored:,} documents were stored before; the same command adds the rest.",
+        f"{error.message.rstrip('.')}. {stored:,} documents were stored before; the same command adds the rest.",
         param=error.param,
         code=error.code,
         retry_after=error.retry_after,

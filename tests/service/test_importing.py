@@ -159,7 +159,7 @@ def test_strict_does_not_mind_what_is_left_out_on_purpose(database):
 
 
 def test_a_source_that_breaks_off_keeps_what_came_before(database):
-    items = [*(found(number) for number in range(5)), InputError("h.jsonl.gz: cannot be read: it ends early.")]
+    items = [*(found(number) for number in range(5)), InputError("h.jsonl.gz: cannot be read: it ends early")]
     with pytest.raises(InputError, match=r"ends early\. 5 documents were stored before"):
         run(database, items, batch=2)
     assert len(stored(database)) == 5
