@@ -17,7 +17,11 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import check_once, optional_id, optional_string, read_lines
-from eval.asking.verdict import ABSTAIN, ERROR, INVALID
+from eval.asking.verdict import ABSTAIN, ERROR, INVALID, Given, certainty_of
+from eval.recorded.personalized.judgements import read_recording
+from eval.recorded.personalized.presets import RECORDED, WRONG
+from eval.recorded.personalized.reading import read_verdicts
+from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from pearl.errors import InputError
@@ -99,12 +103,28 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     """The items of all files. Raises InputError that names file, line and field of what cannot be read."""
     lines = []
     for path in paths:
-        for number, value in parse_numbered_lines(path, _numbered):
+        values = list(parse_numbered_lines(path, _numbered))
+        recorded = _recorded_answers(path) if values and all("ground_truth" in value for _, value in values) else {}
+        for number, value in values:
             place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
-            lines.append({**value, "file": str(path), "line": number, "id": value.get("id") or place})
+            value |= {"file": str(path), "line": number, "id": value.get("id") or place}
+            lines.append(value | recorded.get(number, {}))
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
     return judged_items(lines)
+
+
+def _recorded_answers(path: Path) -> dict[int, dict[str, Any]]:
+    """The answer and the certainty on each line of a recording, as ``pearl eval personalized`` reads them."""
+    recording = read_recording(path)
+    verdicts = read_verdicts(recording, RECORDED, WRONG).verdicts
+    return {
+        judgement.line: {
+            "answer": LETTER[verdict.answer] if isinstance(verdict, Given) else False,
+            "certainty": certainty_of(verdict),
+        }
+        for judgement, verdict in zip(recording.judgements, verdicts, strict=True)
+    }
 
 
 def _numbered(value: dict[str, Any], number: int) -> tuple[int, dict[str, Any]]:
@@ -263,6 +283,13 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
     majorities = people.majorities(says)
     gold = [majorities.get(item.id) for item in answered]
     used = {label for label in gold if label is not None}
+    if used and not used & says:
+        theirs, words = (", ".join(f"'{label}'" for label in sorted(some)[:5]) for some in (used, says))
+        raise InputError(
+            f"{people.file}: people say {theirs}, and the judge {words}; write the labels in the judge's words.",
+            param="labels",
+            code="other_labels",
+        )
     if len(used) < 2:
         raise InputError(
             f"{people.file}: {f'every label is {next(iter(used))!r}' if used else 'no labelled item has an answer'}; a "

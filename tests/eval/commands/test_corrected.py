@@ -103,6 +103,23 @@ def test_records_without_an_id_are_told_apart_by_file_and_line(pearl_eval, write
     assert pearl_eval("corrected", *words, "--json", "-").json["items"] == 40
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda answer: {"answer": answer, "certainty": 80},
+        lambda answer: {"answer": f"It is the other one. [[{answer}]]", "certainty": 80},
+        lambda answer: {"res": f"[[{answer}]] [[80]]", "prompt": "Say it, and your certainty from 1 to 100."},
+        lambda answer: {"res": f"[[{answer}]] [[4]]", "prompt": "Say it, and your certainty as a number from 1 to 5."},
+    ],
+)
+def test_recordings_are_read_as_they_are_where_they_are_evaluated(corrected, said):
+    judged = [{"id": f"r{n}", "ground_truth": "AB"[n % 2], **said("AB"[n // 2 % 2])} for n in range(60)]
+    run = corrected("--labelled", 40, "--json", "-", judged=judged, labels=None)
+    assert (run.status, run.json["items_without_answer"]) == (0, 0)
+    assert run.json["rates"][0]["raw"]["value"] == 0.5
+    assert run.json["trusted"]["tested"][0]["certainty"] == 80
+
+
 def test_texts_in_the_other_order_are_turned_back(corrected):
     judged = [
         {"item": f"i{n}", "run": 0, "swapped": swapped, "verdict": "BA"[swapped] if n < 20 else "AB"[swapped]}
@@ -159,6 +176,10 @@ def test_most_raters_decide_and_an_even_vote_is_no_label(corrected):
         ([], "labels.jsonl: there is no label in it"),
         (LABELS[:9], "labels of 9 items; fewer than 10"),
         (LABELS[:15], "every label is 'proposed'; a judge cannot be measured"),
+        (
+            [{"id": f"i{n}", "label": "AB"[n % 2]} for n in range(12)],
+            "people say 'A', 'B', and the judge 'baseline', 'proposed'; write the labels in the judge's words.",
+        ),
         ([*LABELS, {"id": "x9", "label": "tie"}], "labels.jsonl: id: 'x9' is no item of the judgements."),
         ([*LABELS, LABELS[3]], "labels.jsonl:41: id: 'i3' has a label on line 4 already"),
         ([*LABELS, {"label": "tie"}], "labels.jsonl:41: id: is missing"),
