@@ -117,6 +117,7 @@ def create_app(
             allow_origins=settings.cors_origin_list,
             allow_methods=["*"],
             allow_headers=["*"],
+            allow_private_network=True,  # the usual service runs on the page's own machine
             expose_headers=EXPOSED_HEADERS,
         )
     app.add_middleware(Observe, metrics=services.metrics)

@@ -73,5 +73,9 @@ def test_a_page_asks_beforehand(house: Any) -> None:
     assert "POST" in allowed.headers["access-control-allow-methods"]
     assert "idempotency-key" in allowed.headers["access-control-allow-headers"]
     assert house(cors_origins="*").client.options("/v1/drafts", headers=asks).status_code == 200
+    local = house(cors_origins="https://a.example").client.options(
+        "/v1/drafts", headers={**asks, "Access-Control-Request-Private-Network": "true"}
+    )
+    assert (local.status_code, local.headers["access-control-allow-private-network"]) == (200, "true")
     refused = house(cors_origins="https://b.example").client.options("/v1/drafts", headers=asks)
     assert refused.status_code == 400
