@@ -180,6 +180,8 @@ def _say_outcome(subject: Subject, outcome: CalibrationOutcome, console: Console
     if "threshold" not in settings:
         theta += " (its default: no other was better than by chance)"
     lines = [f"theta: {theta}, {threshold['share_revised']:.0%} of the drafts revised"]
+    if unreadable := outcome.figures["unreadable_revisions"]:
+        lines.append(f"{unreadable} of {outcome.figures['texts']} revisions had no readable edited draft")
     if "k" in settings:
         margin = "none" if settings["margin"] is None else f"{settings['margin']:.2f}"
         lines.append(f"margin: {margin}, k: {settings['k']}")

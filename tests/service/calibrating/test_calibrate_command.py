@@ -115,10 +115,10 @@ def test_never_where_revisions_hurt(
     assert (answer["stage"], answer["calibration"]["code"]) == ("draft", "calibrated")
 
 
-def test_it_says_why_likeness_is_left_out(
+def test_it_says_why_likeness_is_left_out_and_which_revisions_are_unreadable(
     database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command
 ) -> None:
-    judge_endpoint.says = reader()
+    judge_endpoint.says = lambda body: reader()(body).partition("EDITED DRAFT")[0]
     with database.write() as connection:
         connection.exec_driver_sql("UPDATE documents SET text = substr(text, 1, 60) || seq")
     done = calibrate()
@@ -127,6 +127,8 @@ def test_it_says_why_likeness_is_left_out(
     assert (found["metrics"], set(found["threshold"]["gain"])) == (["rouge2"], {"rouge2", "combined"})
     assert why.startswith("0 of 43 past texts can be scored, fewer than half: it takes texts of 30 words")
     assert f"not by likeness: {why}" in done.err
+    assert found["unreadable_revisions"] == found["texts"] == 43
+    assert "43 of 43 revisions had no readable edited draft\n" in done.err
 
 
 def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:
