@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,28 @@ def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = l
         some = texts[start : start + AT_ONCE]
         encoded.update(zip(map(embeddings.text_key, some), encoder.encode_documents(some), strict=True))
     return encoded
+
+
+class WantedEncoder:
+    """An encoder for one answer, which stops when nobody waits for that any more."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._given_up = threading.Event()
+
+    def give_up(self) -> None:
+        """Stop; whoever encodes with it gets a CancelledError."""
+        self._given_up.set()
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        encoded = encode(self._encoder, sorted(set(texts), key=len), lambda: not self._given_up.is_set())
+        if self._given_up.is_set():
+            raise CancelledError
+        return np.stack([encoded[embeddings.text_key(text)] for text in texts])
+
+    def encode_request(self, text: str) -> Vectors:
+        return self._encoder.encode_request(text)
 
 
 class BackgroundEmbedder:

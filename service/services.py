@@ -108,14 +108,14 @@ class Services:
     def needs_encoder(self) -> bool:
         return retriever_entry(self.settings).needs_encoder
 
-    def retriever(self, name: str | None = None) -> Retriever:
-        """A retriever for documents that are not in the store. Raises NotFound for a name that callers may not give: an
-        artifact's folder is the operator's to name."""
+    def retriever(self, name: str | None = None, encoder: Encoder | None = None) -> Retriever:
+        """A retriever for documents that are not in the store, by default with the service's encoder. Raises NotFound
+        for a name that callers may not give: an artifact's folder is the operator's to name."""
         if name is not None and name not in SERVED:
             raise NotFound(
                 f"There is no model '{name}'; there are {', '.join(SERVED)}.", param="model", code="model_not_found"
             )
-        return make_retriever(name or self.settings.retriever, self.encoder)
+        return make_retriever(name or self.settings.retriever, encoder or self.encoder)
 
     def retriever_of(self, user_id: int) -> Retriever:
         """The retriever of the settings with this user's embeddings, however long it takes."""

@@ -14,6 +14,8 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
 from service.api.fields import Text
 from service.api.model_names import is_reranker
+from service.api.streaming import while_connected
+from service.embedding import WantedEncoder
 from service.services import Services
 from service.store.ids import new_id
 
@@ -117,14 +119,22 @@ async def rerank_again(request: Request, services: ServicesDep, caller: Caller, 
 async def _answer(request: Request, services: Services, user_id: int, body: RerankIn, version: str) -> RerankOut:
     others = body.model is not None and is_reranker(body.model)
     name = None if others else body.model
-    answer = await services.ranking.run(user_id, _rerank, services, body, name, version)
+    encoder = WantedEncoder(services.encoder)
+
+    async def ranked() -> RerankOut:
+        try:
+            return await services.ranking.run(user_id, _rerank, services, encoder, body, name, version)
+        finally:
+            encoder.give_up()
+
+    answer = await while_connected(request, ranked)
     if others:
         add_headers(request, {"x-pearl-model": answer.model})
     return answer
 
 
-def _rerank(services: Services, body: RerankIn, name: str | None, version: str) -> RerankOut:
-    retriever = services.retriever(name)
+def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: str | None, version: str) -> RerankOut:
+    retriever = services.retriever(name, encoder)
     texts = body.texts()
     ranking = retriever.rank(Asked(body.query), [Document(str(index), text) for index, text in enumerate(texts)])
     calibration = retriever.calibration

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+
+from service.embedding import AT_ONCE
 
 DRAFT = ("/v1/drafts", {"request": "write"})
 CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})
@@ -59,6 +62,29 @@ def test_leaving_a_stream_stops_the_generation(
         assert not model.stopped.is_set()
     assert model.stopped.wait(60)
     assert served.house.rows("drafts") == []
+
+
+def test_leaving_a_ranking_stops_the_encoder(listen: Any, word_encoder: Any, until: Any) -> None:
+    class Waiting(word_encoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked, self.go_on, self.texts = threading.Event(), threading.Event(), 0
+
+        def encode_documents(self, texts: Any) -> Any:
+            self.texts += len(texts)
+            self.asked.set()
+            assert self.go_on.wait(60)
+            return super().encode_documents(texts)
+
+    served, encoder = listen(retriever="dense"), Waiting()
+    served.house.services.encoder = encoder
+    leave(served, encoder, "/v1/rerank", {"query": "tide", "documents": [f"text {number}" for number in range(500)]})
+    ranking = served.house.services.ranking
+    until(lambda: ranking._inside == 0)  # the call is over, its thread is not
+    assert ranking._seconds == 0
+    encoder.go_on.set()
+    until(lambda: ranking._seconds > 0)
+    assert encoder.texts == AT_ONCE
 
 
 def test_the_service_goes_on_after_clients_left(listen: Any, silent_model: Any) -> None:
