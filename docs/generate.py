@@ -68,14 +68,13 @@ def command_line() -> str:
 def _command_paths(names: list[str]) -> Iterator[list[str]]:
     from importlib import import_module
 
-    import typer
-
     from pearl.cli import COMMANDS
+    from pearl.commands import click_command
 
     yield []
     for name in names:
         yield [name]
-        command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
+        command = click_command(import_module(COMMANDS[name][0]))
         for below in sorted(getattr(command, "commands", {})):
             yield [name, below]
 

@@ -18,12 +18,13 @@ try:
     from typer.core import TyperCommand, TyperGroup
 
     from pearl import __version__
+    from pearl.commands import click_command
     from pearl.errors import PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
     sys.exit(INTERRUPTED)
 
-# name -> (module with an ``app``, one line of help)
+# name -> (module, one line of help)
 COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
@@ -73,7 +74,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, context: Any, name: str) -> Any:
         if name not in COMMANDS:
             return None
-        command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
+        command = click_command(import_module(COMMANDS[name][0]))
         command.name = name
         return command
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from eval.commands import (
     agreement,
     best_of,
@@ -25,13 +23,8 @@ from eval.commands import (
     shown,
     style,
 )
-from eval.commands.reporting import add_commands
+from pearl.commands import add_commands, group
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Measure retrieval, calibration, generation, revision and judges, every figure with its interval.",
-)
+app = group("Measure retrieval, calibration, generation, revision and judges, every figure with its interval.")
 add_commands(app, retrieval, generation, calibration, revision, questions, shown, sets, agreement, corrected)
 add_commands(app, personalized, manner, experts, quality, best_of, edits, content, likeness, people, style)

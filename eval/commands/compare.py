@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Option
 
 from eval.commands.options import DraftingOptions
-from eval.commands.reporting import epilog
 from pearl.options import JSON_OPTION, bundled
 
 ABOUT = """A line of the history is a text of a user, as pearl import jsonl takes it; those with a request can be
@@ -56,9 +54,6 @@ class CompareOptions(DraftingOptions):
     dry_run: Annotated[bool, Option("--dry-run", help="Estimate calls and cost of both steps; make no calls.")] = False
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
 @bundled
 def compare(
     options: CompareOptions,
@@ -80,6 +75,3 @@ def compare(
         write_json(json or "-", estimate(options))
         return
     outputs.write(*win_rates(options, drafts, judgements))
-
-
-app.command(epilog=epilog(EXAMPLES, ABOUT))(compare)

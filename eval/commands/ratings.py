@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.reporting import epilog
+from pearl.commands import epilog, group
 from pearl.options import JSON_OPTION, check_writable
 
 ABOUT = """Items are those of pearl judge authorship, personalized, style-rank or style-detect: people are asked what
@@ -29,7 +29,7 @@ EXAMPLES = """
 RATERS_OPTION = typer.Option(
     None, "--raters", metavar="A,B", help="Every rater who was asked; a rating by another is an error."
 )
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Collect ratings by people.")
+app = group("Collect ratings by people.")
 
 
 @app.command(epilog=epilog(EXAMPLES, ABOUT))

@@ -7,11 +7,9 @@ from dataclasses import is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from eval.asking.choices import NO_CHOICES, Choice, Presets
@@ -120,17 +118,3 @@ def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
         return f"--no-{flag}", True
     names = [info.default, *(info.param_decls or ()), f"--{flag}"]
     return next(name for name in names if isinstance(name, str) and name.startswith("--")), value
-
-
-def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = TyperCommand) -> None:
-    """Add each module's command, the function with the name of the module; its help ends with what
-    the module says ``ABOUT`` files and choices, and with its ``EXAMPLES``."""
-    for module in modules:
-        name, ends = module.__name__.rpartition(".")[2], epilog(module.EXAMPLES, getattr(module, "ABOUT", ""))
-        app.command(name.replace("_", "-"), cls=cls, epilog=ends)(getattr(module, name))
-
-
-def epilog(examples: str, *about: str) -> str:
-    """The end of a command's help: what files hold, choices, then the examples line by line, where there are any."""
-    lines = examples.strip("\n")
-    return "\n\n".join(filter(None, (*about, f"Examples:\n\n\b\n{lines}" if lines else "")))

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from pearl.errors import InputError
 from pearl.history import parse_lines
-from pearl.options import check_writable, writing
+from pearl.options import ENCODER_OPTION, check_writable, writing
 from pearl.records import Document, Request
 from pearl.settings import load_settings
 from pearl.whole_files import opened, replaceable
@@ -27,9 +27,7 @@ from retriever.base import Retriever
 from retriever.candidates_file import parse_candidates
 from retriever.registry import ENTRIES
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """A line of the input:
+ABOUT = """A line of the input:
 
 \b
   {"request": "reset the index", "documents": [{"text": "..."}, {"text": "...", "timestamp": 1700000000}]}
@@ -37,24 +35,17 @@ EXAMPLES = """A line of the input:
 A line of the output, in the same order:
 
 \b
-  {"scores": [0.31, 0.72], "top_score": 0.72, "below_threshold": false}
-
-Examples:
-
-\b
+  {"scores": [0.31, 0.72], "top_score": 0.72, "below_threshold": false}"""
+EXAMPLES = """
   pearl rank --model embedded --input in.jsonl --output out.jsonl
   pearl rank --model dense --input in.jsonl.gz --output -
 """
+NAMES = ", ".join(entry.name for entry in ENTRIES)
 
 
-@app.command(epilog=EXAMPLES)
 def rank(
-    model: str = typer.Option(
-        ..., help=f"Retriever: an artifact's folder, or one of {', '.join(entry.name for entry in ENTRIES)}."
-    ),
-    encoder: str | None = typer.Option(
-        None, metavar="MODEL", help="Encoder: embedded, mpnet or a model; overrides PEARL_ENCODER."
-    ),
+    model: str = typer.Option(..., help=f"Retriever: an artifact's folder, or one of {NAMES}."),
+    encoder: str | None = ENCODER_OPTION,
     input: Path = typer.Option(..., metavar="IN.jsonl", help="Requests with their documents."),
     output: str = typer.Option(
         ..., metavar="OUT.jsonl", help="Write the scores to this file, '-' for standard output."

@@ -20,11 +20,7 @@ from pearl.options import (
 from pearl.settings import load_settings
 from pearl.texts import check_id
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl calibrate --user ada --dry-run
   pearl calibrate --user ada --voice email --llm openai --price-in 0.15 --price-out 0.6 --max-cost 0.5
   pearl calibrate --user ada --texts 30 --budget-minutes 10 --json calibration.json
@@ -67,6 +63,7 @@ class CalibrateOptions:
     json: Annotated[str | None, typer.Option(metavar="FILE", help=JSON_OPTION.help)] = None
 
 
+@bundled
 def calibrate(options: CalibrateOptions) -> None:
     """Choose theta, margin and k for a user, from their own past texts and with their own chat model.
 
@@ -94,6 +91,3 @@ def calibrate(options: CalibrateOptions) -> None:
     report = calibrate_user(session)
     if options.json:
         write_json(options.json, report)
-
-
-app.command(epilog=EXAMPLES)(bundled(calibrate))

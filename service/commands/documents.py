@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import typer
 
+from pearl.commands import epilog, group
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.records import Document
@@ -17,29 +18,18 @@ from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at the documents of a history, search and delete them.",
-)
+app = group("Look at the documents of a history, search and delete them.")
 
-LIST_EXAMPLES = """Examples:
-
-\b
+LIST_EXAMPLES = """
   pearl documents list
   pearl documents list --user ada --voice email --limit 50
   pearl documents list --json -
 """
-SEARCH_EXAMPLES = """Examples:
-
-\b
+SEARCH_EXAMPLES = """
   pearl documents search kettle
   pearl documents search "swap Saturday" --voice email
 """
-DELETE_EXAMPLES = """Examples:
-
-\b
+DELETE_EXAMPLES = """
   pearl documents delete mail-2041 mail-2042
   pearl documents delete --voice old-blog
   pearl documents delete --import import_0192f0c4b1aa7d0e5c2f9b1c --yes
@@ -50,7 +40,7 @@ AFTER_OPTION = typer.Option(None, "--after", metavar="ID", help="Go on after thi
 OLDEST_OPTION = typer.Option(False, "--oldest-first", help="Begin with the oldest document.")
 
 
-@app.command("list", epilog=LIST_EXAMPLES)
+@app.command("list", epilog=epilog(LIST_EXAMPLES))
 def list_documents(
     user: str | None = USER_OPTION,
     voice: str | None = VOICE_OPTION,
@@ -63,7 +53,7 @@ def list_documents(
     _show_page(user, voice, PageQuery(limit, after, not oldest_first), json)
 
 
-@app.command(epilog=SEARCH_EXAMPLES)
+@app.command(epilog=epilog(SEARCH_EXAMPLES))
 def search(
     words: str = typer.Argument(metavar="WORDS", help="Words that the text must contain, all of them, in any order."),
     user: str | None = USER_OPTION,
@@ -100,7 +90,7 @@ def _row(document: Document) -> tuple[str, ...]:
     return document.id, moment(document.timestamp), document.voice or "-", excerpt(document.text)
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl documents show mail-2041\n")
+@app.command(epilog=epilog("  pearl documents show mail-2041"))
 def show(
     id: str = typer.Argument(metavar="ID", help="The document's id, from `pearl documents list`."),
     user: str | None = USER_OPTION,
@@ -118,7 +108,7 @@ def show(
     typer.echo(f"text:\n\n{document.text}")
 
 
-@app.command(epilog=DELETE_EXAMPLES)
+@app.command(epilog=epilog(DELETE_EXAMPLES))
 def delete(
     ids: list[str] = typer.Argument(None, metavar="[ID]...", help="Ids of documents, from `pearl documents list`."),
     user: str | None = USER_OPTION,
@@ -155,7 +145,7 @@ def delete(
     typer.echo(f"Deleted {counted(removed, 'document')}.", err=True)
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl documents mine draft_0192f0c4b1aa7d0e5c2f9b1c\n")
+@app.command(epilog=epilog("  pearl documents mine draft_0192f0c4b1aa7d0e5c2f9b1c"))
 def mine(
     id: str = typer.Argument(metavar="ID", help="The document's id, which is that of the draft."),
     no: bool = typer.Option(False, "--not", help="Say that it is not: drafts do not learn from it."),

@@ -12,11 +12,7 @@ from pearl.options import ENCODER_OPTION, JSON_OPTION, LLM_OPTION, USER_OPTION, 
 from pearl.settings import load_settings
 from pearl.texts import check_characters, check_id, check_text
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl draft "Ask Nan for the costume rails again"
   pearl draft - --voice email < message.txt > reply.txt
   pearl draft "Tomas asks for my Saturday" --user me --instructions "At most five lines."
@@ -25,7 +21,6 @@ EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=EXAMPLES)
 def draft(
     request: str = typer.Argument(
         metavar="REQUEST", help="Request, or message to answer; '-' reads it from standard input."

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from pearl.records import PlacedEdit
     from pearl.settings import Settings
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl edit draft.txt > better.txt
   pearl edit draft.txt --candidates 20 --model embedded --llm openai
   pearl edit - --candidates 8 --model REWARD --price-in 0.15 --price-out 0.6 --max-cost 0.1 --json - < draft.txt
@@ -61,6 +57,7 @@ class EditOptions:
     json: Annotated[str | None, Option("--json", metavar="FILE", help=JSON_OPTION.help)] = None
 
 
+@bundled
 def edit(
     options: EditOptions,
     draft: str = typer.Argument(metavar="FILE", help="Draft to edit; '-' reads it from standard input."),
@@ -139,6 +136,3 @@ def _proposed(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
             edit = {"span": proposed.span, "rewrite": proposed.rewrite, "category": proposed.category}
             rows.append({"candidate": number, **edit, "refused": reason})
     return rows
-
-
-app.command(epilog=EXAMPLES)(bundled(edit))

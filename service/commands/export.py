@@ -16,17 +16,12 @@ from service.commands.common import open_database
 from service.export import export_pieces, history_lines
 from service.store import users
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl export --user ada --json ada.json              pearl import export ada.json reads it
   pearl export --history ada.jsonl.gz                  pearl import jsonl and pearl train read it
 """
 
 
-@app.command(epilog=EXAMPLES)
 def export(
     user: str | None = USER_OPTION,
     json: str | None = typer.Option(

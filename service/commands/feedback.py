@@ -12,11 +12,7 @@ from service.commands.common import open_database, read_text
 from service.store import drafts, users
 from service.store import feedback as store
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --accepted
   pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited sent.txt
   pbpaste | pearl feedback draft_0192f0c4b1aa7d0e5c2f9b1c --edited -
@@ -24,7 +20,6 @@ EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=EXAMPLES)
 def feedback(
     id: str = typer.Argument(metavar="ID", help="The draft's id, which `pearl draft` shows."),
     accepted: bool = typer.Option(False, "--accepted", help="Say that the draft was sent as it was."),

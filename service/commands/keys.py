@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import typer
 
+from pearl.commands import epilog, group
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, check_writable, write_json
 from pearl.settings import load_settings
@@ -17,13 +18,9 @@ from service.commands.shown import moment, show_table
 from service.store import keys
 from service.store.keys import KeySummary, KeyTerms
 
-app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Make, list and revoke API keys."
-)
+app = group("Make, list and revoke API keys.")
 
-CREATE_EXAMPLES = """Examples:
-
-\b
+CREATE_EXAMPLES = """
   pearl keys create --user ada
   pearl keys create --user ada --json -
   pearl keys create --user ada --name laptop --expires 90d
@@ -34,7 +31,7 @@ LIFETIME = re.compile(r"([1-9][0-9]{0,4})([hdwy])")
 UNIT_S = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 
 
-@app.command(epilog=CREATE_EXAMPLES)
+@app.command(epilog=epilog(CREATE_EXAMPLES))
 def create(
     user: str | None = typer.Option(None, "--user", metavar="U", help="User of the key; a new one is made if needed."),
     service: bool = typer.Option(
@@ -84,7 +81,7 @@ def _expiry(lifetime: str | None) -> float | None:
     return time.time() + int(parts[1]) * UNIT_S[parts[2]]
 
 
-@app.command("list", epilog="Example:\n\n\b\n  pearl keys list\n")
+@app.command("list", epilog=epilog("  pearl keys list"))
 def list_keys(json: str | None = JSON_OPTION) -> None:
     """List the keys with their ids, names, users, last use and expiry."""
     with open_database(load_settings()) as database, database.read() as connection:
@@ -105,7 +102,7 @@ def _row(key: KeySummary) -> tuple[str, ...]:
     return key.id, key.name or "-", f"{key.shown}...", moment(key.created_at), moment(key.last_used_at), expires, whose
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl keys revoke key_0192f0c4b1aa7d0e5c2f9b1c\n")
+@app.command(epilog=epilog("  pearl keys revoke key_0192f0c4b1aa7d0e5c2f9b1c"))
 def revoke(id: str = typer.Argument(metavar="ID", help="The key's id, from `pearl keys list`.")) -> None:
     """Revoke a key; it stops working at once."""
     with open_database(load_settings()) as database, database.write() as connection:

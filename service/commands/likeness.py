@@ -8,18 +8,13 @@ from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import check_id, check_text
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl likeness reply.txt
   pearl likeness - --user ada --voice email < reply.txt
   pearl draft "Tomas asks for my Saturday" | pearl likeness - --json -
 """
 
 
-@app.command(epilog=EXAMPLES)
 def likeness(
     file: str = typer.Argument(metavar="FILE", help="Text to hold against the history; '-' reads standard input."),
     user: str | None = USER_OPTION,

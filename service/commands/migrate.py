@@ -7,17 +7,12 @@ import typer
 from pearl.settings import load_settings
 from service.commands.common import open_database
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl migrate
   PEARL_DATABASE_URL=postgresql+psycopg://pearl@db/pearl pearl migrate
 """
 
 
-@app.command(epilog=EXAMPLES)
 def migrate() -> None:
     """Bring the database's schema up to date. `pearl serve` does it too; safe to run from several places at once."""
     with open_database(load_settings()) as database:

@@ -17,17 +17,12 @@ from service.commands.common import open_database
 from service.store import transfer
 from service.store.database import Database
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl move --to postgresql://pearl:password@db/pearl
   PEARL_DATABASE_URL=postgresql://pearl:password@db/pearl pearl move --to sqlite:////home/ada/pearl.db
 """
 
 
-@app.command(epilog=EXAMPLES)
 def move(
     to: str = typer.Option(
         ..., "--to", metavar="URL", help="Empty database to fill: postgresql://... or sqlite:///FILE."

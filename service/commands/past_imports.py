@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import typer
 
+from pearl.commands import epilog, group
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from pearl.texts import counted
@@ -14,15 +15,10 @@ from service.commands.shown import moment, show_table
 from service.store import imports, users
 from service.store.imports import PastImport
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="List past imports, and undo one. 'pearl import' makes a new one.",
-)
+app = group("List past imports, and undo one. 'pearl import' makes a new one.")
 
 
-@app.command("list", epilog="Example:\n\n\b\n  pearl imports list --user ada\n")
+@app.command("list", epilog=epilog("  pearl imports list --user ada"))
 def list_imports(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """List the imports that brought a user something, the newest first."""
     with open_database(load_settings()) as database, database.read() as connection:
@@ -42,7 +38,7 @@ def _row(past: PastImport) -> tuple[object, ...]:
     return past.id, moment(past.created_at), past.importer, past.source, past.brought, there
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl imports undo import_0192f0c4b1aa7d0e5c2f9b1c\n")
+@app.command(epilog=epilog("  pearl imports undo import_0192f0c4b1aa7d0e5c2f9b1c"))
 def undo(
     id: str = typer.Argument(metavar="ID", help="The import's id, from `pearl imports list`."),
     user: str | None = USER_OPTION,

@@ -11,11 +11,7 @@ from service.commands.common import erase, open_database
 from service.store import users
 from service.store.voices import WHOLE_HISTORY
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl profile --voice email
   pearl profile --voice email --format skill > SKILL.md
   pearl profile --voice email --strike "word:whilst" --correct "dashes=Dashes in posts only."
@@ -23,7 +19,6 @@ EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=EXAMPLES)
 def profile(
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Voice; the whole history if not given."),

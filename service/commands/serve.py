@@ -23,11 +23,7 @@ log = logging.getLogger("pearl.service")
 
 REQUESTS_END_S = 10  # once told to stop; then the parts of the service end, for which services.py has its own limit
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl serve
   pearl serve --sample                         with an invented user to try it on
   pearl serve --host 0.0.0.0 --workers 2       for a container
@@ -35,7 +31,6 @@ EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=EXAMPLES)
 def serve(
     host: str = typer.Option("127.0.0.1", help="Address to listen on."),
     port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on."),

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import typer
 
+from pearl.commands import epilog, group
 from pearl.options import JSON_OPTION, write_json
 from pearl.settings import load_settings
 from pearl.texts import counted
@@ -15,10 +16,10 @@ from service.commands.shown import confirm, moment, show_table
 from service.store import user_counts, users
 from service.store.user_counts import UserCounts
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="List users, and delete one.")
+app = group("List users, and delete one.")
 
 
-@app.command("list", epilog="Example:\n\n\b\n  pearl users list\n")
+@app.command("list", epilog=epilog("  pearl users list"))
 def list_users(json: str | None = JSON_OPTION) -> None:
     """List the users with the numbers of their documents, voices, drafts and keys."""
     with open_database(load_settings()) as database, database.read() as connection:
@@ -37,7 +38,7 @@ def _row(user: UserCounts) -> tuple[object, ...]:
     return user.name, user.documents, user.voices, user.drafts, user.keys, latest, since
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl users delete ada\n")
+@app.command(epilog=epilog("  pearl users delete ada"))
 def delete(
     name: str = typer.Argument(metavar="NAME", help="The user's name, from `pearl users list`."),
     yes: bool = typer.Option(False, "--yes", help="Delete without asking."),

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from pearl.commands import epilog, group
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.settings import load_settings
@@ -19,16 +20,9 @@ from service.store import calibrations, users, voices
 from service.store.calibrations import StoredCalibration
 from service.store.voices import WHOLE_HISTORY, Voice
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Look at a user's voices and set their instructions, template and k.",
-)
+app = group("Look at a user's voices and set their instructions, template and k.")
 
-SET_EXAMPLES = """Examples:
-
-\b
+SET_EXAMPLES = """
   pearl voices set email --instructions "British spelling; never 'Best regards'."
   pearl voices set blog --template post -k 3
   pearl voices set blog -k 0                      the template's number again
@@ -36,7 +30,7 @@ SET_EXAMPLES = """Examples:
 NAME_ARGUMENT = typer.Argument(metavar="NAME", help="Name of the voice, from `pearl voices list`.")
 
 
-@app.command("list", epilog="Example:\n\n\b\n  pearl voices list --user ada\n")
+@app.command("list", epilog=epilog("  pearl voices list --user ada"))
 def list_voices(user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """List the voices with their numbers of documents."""
     with open_database(load_settings()) as database, database.read() as connection:
@@ -53,7 +47,7 @@ def _row(voice: Voice) -> tuple[object, ...]:
     return voice.name, voice.documents, voice.template, str(voice.k or "-"), excerpt(voice.instructions) or "-"
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl voices show email\n")
+@app.command(epilog=epilog("  pearl voices show email"))
 def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
     """Show one voice with its instructions, calibrations and edits; 'pearl' is the whole history."""
     from service.profile import edits_json, outcomes_of, sent_pairs
@@ -104,7 +98,7 @@ def _settings(calibration: StoredCalibration) -> str:
     return ", ".join(f"{name} {'none' if value is None else value}" for name, value in chosen.items()) or "the defaults"
 
 
-@app.command("set", epilog=SET_EXAMPLES)
+@app.command("set", epilog=epilog(SET_EXAMPLES))
 def set_voice(
     name: str = typer.Argument(metavar="NAME", help="Name of the voice; a new one is made."),
     user: str | None = USER_OPTION,
@@ -138,7 +132,7 @@ def set_voice(
     typer.echo(f"{'Made' if is_new else 'Changed'} the voice '{name}'.", err=True)
 
 
-@app.command(epilog="Example:\n\n\b\n  pearl voices delete old-blog\n")
+@app.command(epilog=epilog("  pearl voices delete old-blog"))
 def delete(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION) -> None:
     """Delete a voice; its documents stay in the history, in no voice."""
     with open_database(load_settings()) as database:

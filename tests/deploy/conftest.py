@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 import yaml
 
+from pearl.commands import click_command
 from service.commands import serve
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def containerfile() -> list[Instruction]:
 @pytest.fixture(scope="session")
 def serve_options() -> set[str]:
     """The options that `pearl serve` knows."""
-    command = typer.main.get_command(serve.app)
+    command = click_command(serve)
     return {name for parameter in command.params for name in parameter.opts}
 
 

@@ -30,11 +30,11 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file
 EVERY_HELP = """
 import json, sys
 from importlib import import_module
-import typer
+from pearl.commands import click_command
 from typer.testing import CliRunner
 from pearl.cli import COMMANDS, app
 for name in COMMANDS:
-    command = typer.main.get_command(import_module(COMMANDS[name][0]).app)
+    command = click_command(import_module(COMMANDS[name][0]))
     below = command.list_commands(None) if hasattr(command, "list_commands") else []
     for path in ([name], *([name, each] for each in below)):
         assert CliRunner().invoke(app, [*path, "--help"]).exit_code == 0, path

@@ -10,7 +10,7 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
 from training.chat import ChatTraining
 
-EXAMPLES = """A line is a conversation, of which the last turn is learned:
+ABOUT = """A line is a conversation, of which the last turn is learned:
 
 \b
   {"messages": [{"role": "system", "content": "..."}, {"role": "user", "content": "..."},
@@ -19,9 +19,8 @@ EXAMPLES = """A line is a conversation, of which the last turn is learned:
 `pearl judge quality-chats` writes such conversations from pairs and scored texts, with reasons or without, and LAMP's
 own files are some.
 
-MODEL is a whole model, the adapter merged into it, that transformers and inference servers load. As a judge:
-
-\b
+MODEL is a whole model, the adapter merged into it, that transformers and inference servers load."""
+EXAMPLES = """
   pearl judge quality-chats --data lamp-P.json --out chats.jsonl
   pearl train chat --data chats.jsonl --base HuggingFaceTB/SmolLM2-135M-Instruct --out work/judge
   PEARL_LLM_MODEL=work/judge pearl judge quality --items pairs.json --llm transformers

@@ -12,15 +12,13 @@ from pearl.options import bundled, known
 from training.choices import CHOICES, choices_help, choices_of
 from training.commands.options import PRESET_OPTION, ChoiceFlags, FittingFlags, RunFlags, SelectionFlags
 
-EXAMPLES = """Examples:
-
-\b
+ABOUT = choices_help({"base", *(field.name for field in fields(ChoiceFlags))})
+EXAMPLES = """
   pearl train fit --history a.jsonl.gz --history b.jsonl.gz --work MODEL.work --loss kl --out work/plain-kl
   pearl train fit --history a.jsonl.gz --work MODEL.work --first-stage-only --out work/a-alone
   pearl train fit --history a.jsonl.gz --scores train.parquet --scores dev.parquet --groups groups.parquet --out MODEL
   pearl train fit --history a.jsonl.gz --work MODEL.work --weight 1 --base mpnet --out work/mpnet-alone
-
-""" + choices_help({"base", *(field.name for field in fields(ChoiceFlags))})
+"""
 
 
 @bundled

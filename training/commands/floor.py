@@ -6,9 +6,7 @@ from pathlib import Path
 
 import typer
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval questions --history commits-dev.jsonl.gz --history mail-dev.jsonl.gz --model MODEL --json questions.json
   pearl train floor --model MODEL --questions questions.json
 """

@@ -8,9 +8,7 @@ import typer
 
 from pearl.options import JSON_OPTION, check_writable, write_json
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval shown --gains MODEL.work/gains-dev-mine.jsonl.gz --model MODEL --json shown.json
   pearl train margin --model MODEL --shown shown.json --metric rouge2
   pearl eval sets --sets sets.jsonl.gz --model MODEL --json sets.json

@@ -19,9 +19,7 @@ from training.progress import Advance, progress_of
 if TYPE_CHECKING:
     from training.requests import RequestReplies
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl train requests --history posts.jsonl.gz --llm embedded --out posts-with-requests.jsonl.gz
 """
 

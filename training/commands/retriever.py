@@ -22,16 +22,14 @@ from training.commands.options import (
 
 TRAINED, DRAFTED = 0.8, 0.9  # of the budget has passed when the drafts begin that the margin, and theta, is chosen on
 
-EXAMPLES = """Examples:
-
-\b
+ABOUT = choices_help({choice.name for choice in CHOICES})
+EXAMPLES = """
   pearl train retriever --history h.jsonl.gz --aux embedded --encoder embedded --out MODEL
   pearl train retriever --history a.jsonl.gz --history b.jsonl.gz --template commit --budget-minutes 60 --out MODEL
   pearl train retriever --history h.jsonl.gz --preset as_published --aux embedded --base embedded --out PUBLISHED
   pearl train retriever --history h.jsonl.gz --y0 median --max-tokens 256 --out MODEL
   pearl rank --model MODEL --input in.jsonl --output out.jsonl
-
-""" + choices_help({choice.name for choice in CHOICES})
+"""
 
 
 @bundled

@@ -16,15 +16,13 @@ from training.reward.choices import REWARD_PRESETS, reward_choices_help, reward_
 
 MINILM = "minilm"  # the embedded encoder by its architecture
 
-EXAMPLES = """Examples:
-
-\b
+ABOUT = reward_choices_help()
+EXAMPLES = """
   pearl train reward --data lamp-R_train.json.gz --variant PR --out MODEL
   pearl train reward --data train.json --data more.jsonl --test val.json --variant R --seed 1 --out MODEL
   pearl train reward --data train.json --variant PR --preset as_published_code --base mpnet --budget-minutes 60 --out M
   pearl eval quality --pairs val.json --trained-on train.json --model MODEL
-
-""" + reward_choices_help()
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,12 @@ from training.choices import CORRECTED, choices_help, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
-EXAMPLES = """Examples:
-
-\b
+ABOUT = choices_help({"aux", "partition", "targets", "candidates", "target_tokens", "document_tokens"})
+EXAMPLES = """
   pearl train score --history history.jsonl.gz --template commit --out work/scores.parquet
   pearl train score --history history.jsonl.gz --split test --out test.parquet --gains test.jsonl.gz
   pearl train score --history history.jsonl.gz --preset as_published --device cuda --out s.parquet
-
-""" + choices_help({"aux", "partition", "targets", "candidates", "target_tokens", "document_tokens"})
+"""
 
 
 @bundled

@@ -9,9 +9,7 @@ import typer
 from pearl.options import JSON_OPTION, bundled, check_writable, write_json
 from training.commands.options import SelectionFlags
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl train select --scores work/scores.parquet --out work/groups.parquet
   pearl train select --scores git.parquet --scores coreboot.parquet --normalize mean --out groups.parquet --json -
   pearl train fit --history h.jsonl.gz --work MODEL.work --groups groups.parquet --out MODEL

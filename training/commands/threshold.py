@@ -8,9 +8,7 @@ import typer
 
 from pearl.options import JSON_OPTION, check_writable, write_json
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
   pearl eval revision --gains MODEL.work/gains-dev.jsonl.gz --model MODEL --json dev.json --picture dev.svg
   pearl train threshold --model MODEL --revision dev.json --metric rouge2
   pearl train threshold --model MODEL --metric bertscore

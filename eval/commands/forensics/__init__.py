@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import typer
-
 from eval.commands.forensics import annotate, compare, discover, merge, metrics, pairs, report
 from eval.commands.judge.made import GroupedCommand
-from eval.commands.reporting import add_commands
+from pearl.commands import add_commands, group
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Find out what a model's, a person's or a feedback set's manner is made of.",
-)
+app = group("Find out what a model's, a person's or a feedback set's manner is made of.")
 add_commands(app, pairs)
 add_commands(app, annotate, discover, cls=GroupedCommand)
 add_commands(app, metrics, compare, report, merge)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from eval.commands.judge import persona_items, quality_chats, quality_items, style_pairs, style_prompts
 from eval.commands.judge.made import register
-from eval.commands.reporting import add_commands
 from eval.judges import authorship, personalized, quality, style_detect, style_rank, style_write
+from pearl.commands import add_commands, group
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    help="Let a chat model judge texts. Every reply is kept; no question is asked twice.",
-)
+app = group("Let a chat model judge texts. Every reply is kept; no question is asked twice.")
 for judge in (authorship, personalized, quality, style_detect, style_rank, style_write):
     register(app, judge.JUDGE)
 add_commands(app, persona_items, quality_chats, quality_items, style_pairs, style_prompts)

@@ -17,13 +17,14 @@ from eval.asking.bench import bench
 from eval.asking.choices import TOP_P, Presets
 from eval.asking.json_lines import write_lines
 from eval.commands.judge.shared import SharedOptions, option
-from eval.commands.reporting import epilog, flag_of, former_parameters
+from eval.commands.reporting import flag_of, former_parameters
 from eval.judges.judge import Judge, Questions, run
 from eval.recorded.corrected import CorrectedOptions, corrected_report, corrected_tables
 from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_for
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
+from pearl.commands import epilog
 from pearl.errors import InputError
 from pearl.options import check_writable, parameter, parameters_of, write_json
 

@@ -1,0 +1,39 @@
+"""Commands of typer, made in one way. A module of one command has a function with the module's name, ``EXAMPLES``, and
+where there is more to tell ``ABOUT``; a module of several has them in an ``app``."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+def group(help: str | None = None) -> typer.Typer:
+    """A command with commands below it, which are to be added."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+
+
+def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = TyperCommand) -> None:
+    """Add each module's command; its help ends with what the module says ``ABOUT`` files and choices, and with its
+    ``EXAMPLES``."""
+    for module in modules:
+        name, ends = module.__name__.rpartition(".")[2], epilog(module.EXAMPLES, getattr(module, "ABOUT", ""))
+        app.command(name.replace("_", "-"), cls=cls, epilog=ends)(getattr(module, name))
+
+
+def click_command(module: ModuleType) -> Any:
+    """The command of a module, or the group of its commands, as click has it."""
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        add_commands(app, module)
+    return typer.main.get_command(app)
+
+
+def epilog(examples: str, *about: str) -> str:
+    """The end of a command's help: what files hold, choices, then the examples line by line, where there are any."""
+    lines = examples.strip("\n")
+    title = "Examples" if "\n" in lines else "Example"
+    return "\n\n".join(filter(None, (*about, f"{title}:\n\n\b\n{lines}" if lines else "")))
