@@ -25,6 +25,10 @@ TITLE_WORDS = 2  # behind a name
 DISCLAIMER_WORDS = 12
 PARAGRAPHS_AT_THE_END = 4
 RULE = re.compile(r" ?[_~-]{20,}")  # mailing lists put their own lines below one
+# above and below a signature, in Japan nearly always
+DRAWN_RULE = re.compile(
+    r"[ \t\u3000]{0,40}(?:[━─═＝=*＊_~+☆★◇◆■□・…#-]{5,200}|(?:[-=*_~] ){4,80}[-=*_~]?)[ \t\u3000]{0,40}"
+)
 LIST = re.compile(r"unsubscribe|mailing list|mailinglist|subscribed|listinfo|https?://|www\.|\S@\S", re.IGNORECASE)
 FOOTER_OF_A_LIST = 12
 FORWARD_START = re.compile(
@@ -138,7 +142,10 @@ def _without_ending(lines: list[str], author: str) -> list[str]:
 def _without_signature(lines: list[str]) -> list[str]:
     for position in range(max(0, len(lines) - SIGNATURE_LINES), len(lines)):
         line = lines[position].rstrip()[:LINE_CHARACTERS]
-        if line in ("--", "__") or (RULE.fullmatch(line) and _is_list_footer(lines[position + 1 :])):
+        below = lines[position + 1 :]
+        if line in ("--", "__") or (RULE.fullmatch(line) and _is_list_footer(below)):
+            return lines[:position]
+        if position and _is_drawn_signature(lines[position - 1 :]):
             return lines[:position]
         if not (sign_offs().match(line) and _is_sign_off(line)):
             continue
@@ -154,8 +161,7 @@ def _without_contact_data(lines: list[str], author: str) -> list[str]:
     for position in range(max(0, len(lines) - CONTACT_LINES - 1), len(lines)) if name else ():
         words = lines[position][:LINE_CHARACTERS].casefold().replace(",", " ").strip(NAME_EDGES).split()
         signs = words == name[:1] or (words[: len(name)] == name and len(words) <= len(name) + TITLE_WORDS)
-        below = lines[position + 1 :]
-        if signs and _is_contact_data(below) and any(CONTACT.search(line[:LINE_CHARACTERS]) for line in below):
+        if signs and _has_contact_data(lines[position + 1 :]):
             return lines[: position + 1]
     return lines
 
@@ -185,6 +191,24 @@ def _is_contact_data(lines: list[str]) -> bool:
     written = [line.strip() for line in lines if line.strip()]
     prose = any(len(line) > 80 or line[-1] in ".?!" or re.match(r"p\.?\s?s\b", line, re.I) for line in written)
     return len(written) <= CONTACT_LINES and not prose
+
+
+def _is_drawn_signature(lines: list[str]) -> bool:
+    """True for an empty line, a rule, and one paragraph of contact data to the end."""
+    written = "\n".join(lines).rstrip().split("\n")
+    return (
+        len(written) > 2
+        and bool(DRAWN_RULE.fullmatch(written[1][:LINE_CHARACTERS]))
+        and not written[0].strip()
+        and all(line.strip() for line in written[1:])
+        and _has_contact_data(written[2:])
+    )
+
+
+def _has_contact_data(lines: list[str]) -> bool:
+    """True for a few lines without prose, an address or number among them; rules between them are passed over."""
+    plain = [line for line in lines if not DRAWN_RULE.fullmatch(line[:LINE_CHARACTERS])]
+    return _is_contact_data(plain) and any(CONTACT.search(line[:LINE_CHARACTERS]) for line in plain)
 
 
 def _without_footers(lines: list[str]) -> list[str]:
