@@ -20,6 +20,9 @@ SIGNATURES = (
     *("gmail_signature", "moz-signature", "protonmail_signature_block"),
     *("AppleMailSignature", 'id="Signature"', "ms-outlook-mobile-signature"),
 )
+MAX_LISTS = 100
+EMOJI = re.compile(r"""\balt=["']?([^"'\x00-\x7f]{1,12})["']?(?:\s|/|$)""")  # signs alone are no file's name
+OUTLOOKS_ITEM = re.compile("^[\u00b7\u2022\u00a7o]\u00a0[\u00a0 ]*")  # a paragraph that looks like one of a list
 MAX_QUOTES = 10  # marks in front of a line: a mail is not answered more often
 TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)")
 SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
@@ -122,6 +125,7 @@ class _Lines:
         self._lines: list[str] = []
         self._line: list[str] = []
         self._skipping = self._quoting = self._preformatted = 0
+        self._numbers: list[int | None] = []  # of the last item of each open list, None for one without numbers
 
     def text(self) -> str:
         self._end_line()
@@ -140,9 +144,13 @@ class _Lines:
             self._preformatted += tag == "pre"
             if any(name in attributes for name in SIGNATURES):
                 self._lines.append("> " * min(self._quoting, MAX_QUOTES) + "-- ")
-            self._line = ["- "] if tag == "li" else []
+            if tag in ("ol", "ul") and len(self._numbers) < MAX_LISTS:
+                self._numbers.append(0 if tag == "ol" else None)
+            self._line = [self._item()] if tag == "li" else []
         elif tag in ("td", "th") and self._line:
             self._line.append(" ")
+        elif tag == "img" and (emoji := EMOJI.search(attributes)) and not self._skipping:
+            self._line.append(emoji[1])
 
     def close(self, tag: str) -> None:
         if tag in SKIPPED:
@@ -151,6 +159,8 @@ class _Lines:
             self._end_line()
             if tag in PARAGRAPHS:
                 self._gap()
+            if tag in ("ol", "ul") and self._numbers:
+                self._numbers.pop()
             if tag == "blockquote":
                 self._quoting = max(0, self._quoting - 1)
             if tag == "pre":
@@ -170,8 +180,16 @@ class _Lines:
             self._end_line(keep_empty=True)
             self._line = [line]
 
+    def _item(self) -> str:
+        """The mark of the innermost list's next item."""
+        number = self._numbers[-1] if self._numbers else None
+        if number is None:
+            return "- "
+        self._numbers[-1] = number + 1
+        return f"{number + 1}. "
+
     def _end_line(self, keep_empty: bool = False) -> None:
-        line = "".join(self._line).replace("\N{NO-BREAK SPACE}", " ").rstrip()
+        line = OUTLOOKS_ITEM.sub("- ", "".join(self._line)).replace("\N{NO-BREAK SPACE}", " ").rstrip()
         if line or keep_empty:
             self._lines.append("> " * min(self._quoting, MAX_QUOTES) + line)
         self._line = []
