@@ -21,6 +21,7 @@ from service.importers.quotes import split_quotes
 from service.importers.requests import as_request
 
 DAY_FILES = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json",)
+USER_FILES = ("users.json", "org_users.json")  # the second in exports of an Enterprise Grid
 CHANNEL_FILES = ("channels.json", "groups.json", "dms.json", "mpims.json")
 WRITTEN_SUBTYPES = (None, "thread_broadcast", "me_message", "file_share")
 QUOTE_OF_ALL = re.compile(r">>> ?")  # of all that follows
@@ -89,14 +90,18 @@ class _Day:
 
 def _people(archive: Archive) -> dict[str, Person]:
     people = {}
-    for user in _listed(archive, "users.json"):
-        profile = user.get("profile")
-        profile = profile if isinstance(profile, dict) else {}
-        shown = profile.get("display_name") or user.get("name") or user.get("real_name") or user["id"]
-        names = [user.get(key) for key in ("name", "real_name")]
-        names += [profile.get(key) for key in ("display_name", "real_name", "email")]
-        people[user["id"]] = Person(str(shown), tuple(names))
+    for name in USER_FILES:
+        for user in _listed(archive, name):
+            people.setdefault(user["id"], _person(user, user.get("profile"), user["id"]))
     return people
+
+
+def _person(user: dict[str, Any], profile: Any, id_: str) -> Person:
+    profile = profile if isinstance(profile, dict) else {}
+    shown = profile.get("display_name") or user.get("name") or user.get("real_name") or id_
+    names = [user.get(key) for key in ("name", "real_name")]
+    names += [profile.get(key) for key in ("display_name", "real_name", "email")]
+    return Person(str(shown), tuple(names))
 
 
 def _channels(archive: Archive) -> dict[str, str]:
@@ -141,6 +146,9 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
     day.written.put(f"{day.channel}:{ts}", parts.own)
     user = message.get("user")
     person = day.people.get(user) if isinstance(user, str) else None
+    profile = message.get("user_profile")  # of somebody from another workspace, whom no list names
+    if person is None and isinstance(profile, dict):
+        person = _person(profile, profile, str(user))
     if not me.match(*(person.names if person else ()), user, account=user):
         return LeftOut(where, NOT_MINE)
     if not parts.own.strip():

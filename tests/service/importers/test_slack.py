@@ -124,3 +124,13 @@ def test_the_words_of_slack_about_a_file_are_not_ones_own(read, tmp_path):
     (tmp_path / "tea" / "2017-03-01.json").write_text(json.dumps(day))
     reading = read("slack", tmp_path, "U1")
     assert (reading.texts, reading.reasons) == (["Blue."], ["no text"])
+
+
+def test_people_whom_only_the_organisation_or_a_message_names(read, tmp_path):
+    (tmp_path / "org_users.json").write_text(json.dumps(USERS))
+    (tmp_path / "tea").mkdir()
+    guest = {"name": "carl", "real_name": "Carl Cook", "display_name": "Carl"}
+    day = [said("U1", 1, "Tea, <@U2>?"), said("U7", 2, "Milk.", user_profile=guest)]
+    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
+    assert read("slack", tmp_path, "Ann Lee").texts == ["Tea, @bob?"]
+    assert read("slack", tmp_path, "Carl Cook").texts == ["Milk."]
