@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from service.importers.mails.headers import decode_words, parse_date, parse_sender, split_header
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
+LIST_FIELDS = {"list-id", "list-post"}
 SUBJECT_CHARACTERS = 1_000
 # what programs put before a subject: Re:, Fwd:, [EXTERNAL], [PATCH 1/3]; the tag of a mailing list stays
 SUBJECT_MARK = re.compile(
@@ -38,12 +39,21 @@ def read_envelope(raw: bytes) -> Envelope:
     references = MESSAGE_ID.findall(fields.get("references", ""))
     return Envelope(
         id=ids[0] if ids else None,
-        sender=parse_sender(fields.get("from", "")),
+        sender=_sender(fields),
         time=parse_date(fields.get("date", "")),
         subject=bare_subject(decode_words(fields.get("subject", ""))),
         answers=(*answered, *references[:-2:-1]),  # the last reference is what was answered, the others are older
         fields=fields,
     )
+
+
+def _sender(fields: dict[str, str]) -> tuple[str, str]:
+    """Name and address; of a mail that a list sent on in its own name ("Ann via Tea") those of its author."""
+    sender = parse_sender(fields.get("from", ""))
+    author = fields.get("x-original-from") or (fields.get("reply-to") if fields.keys() & LIST_FIELDS else None)
+    if author and " via " in sender[0] and parse_sender(author)[1]:
+        return parse_sender(author)
+    return sender
 
 
 def bare_subject(subject: str) -> str:

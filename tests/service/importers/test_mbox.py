@@ -230,3 +230,20 @@ def test_a_file_that_ends_within_a_mail_waits_for_the_rest_of_it(read, tmp_path)
         )
     source.write_bytes(whole)
     assert len(read("mbox", source, "ann@example.org").documents) == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "texts"),
+    [
+        ("Reply-To: Ann Lee <ann@example.org>\nList-Id: <tea.example.org>", ["Two jars."]),
+        ("X-Original-From: Ann Lee <ann@example.org>\nReply-To: tea@example.org", ["Two jars."]),
+        ("Reply-To: Bob <bob@example.org>\nList-Id: <tea.example.org>", []),
+        ("Reply-To: Ann Lee <ann@example.org>", []),  # a service that writes in her name
+    ],
+)
+def test_a_list_that_sends_mails_in_its_own_name(read, tmp_path, header, texts):
+    source = tmp_path / "a.eml"
+    source.write_text(
+        f"From: Ann Lee via Tea <tea@example.org>\n{header}\nDate: Mon, 03 Mar 2025 10:12:00 +0100\n\nTwo jars.\n"
+    )
+    assert read("mbox", source, "ann@example.org").texts == texts
