@@ -65,10 +65,19 @@ class Database:
             raise StoreError("Too many calls wait for the database; try again.", retry_after=1.0) from error
 
     def migrate(self) -> None:
-        """Bring the schema up to date where it is not; of several processes starting at once, one does it."""
+        """Bring the schema up to date where it is not; of several processes starting at once, one does it.
+
+        Raises StoreError for the schema of a later version.
+        """
         there, newest = self.schema_version()
         if there == newest:
             return
+        if there is not None and there > newest:
+            raise StoreError(
+                f"The database's schema is of a later version of PEARL ({there}; this one knows {newest}); install "
+                "that version, or restore the backup made before it.",
+                code="schema_newer",
+            )
         with self._translated(), self.engine.connect() as connection:
             if self.is_sqlite:
                 connection = connection.execution_options(pearl_write=True)

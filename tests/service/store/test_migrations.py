@@ -203,6 +203,17 @@ def test_with_an_older_schema_too(empty):
     assert caught.value.code == "schema_missing"
 
 
+def test_the_schema_of_a_later_version_is_left_alone(empty):
+    empty.migrate()
+    with empty.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(
+        StoreError, match=r"of a later version of PEARL \(9999; this one knows \d{4}\); install"
+    ) as caught:
+        empty.migrate()
+    assert caught.value.code == "schema_newer"
+
+
 def test_drafts_sent_before_the_fifth_migration_are_measured(empty):
     config = configuration()
     with empty.write() as connection:
