@@ -103,8 +103,10 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
         lines.append(operation["description"] + "\n")
     parameters = [item for item in operation.get("parameters", []) if item["name"] != "X-Pearl-User"]
     if parameters:
-        lines += ["| parameter | in | what it is |", "| --- | --- | --- |"]
-        lines += [f"| `{item['name']}` | {item['in']} | {_cell(item.get('description', ''))} |" for item in parameters]
+        lines += ["| parameter | in | type | what it is |", "| --- | --- | --- | --- |"]
+        for item in parameters:
+            kind = _type(item["schema"]).removesuffix(" or null")  # a parameter is absent, never null
+            lines.append(f"| `{item['name']}` | {item['in']} | {kind} | {_cell(_explained(item['schema']))} |")
         lines.append("")
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     if body:
@@ -123,8 +125,23 @@ def _schema(name: str, schema: dict[str, Any]) -> list[str]:
     lines += ["| field | type | needed | what it is |", "| --- | --- | --- | --- |"]
     for field, details in schema["properties"].items():
         needed = "yes" if field in schema.get("required", []) else ""
-        lines.append(f"| `{field}` | {_type(details)} | {needed} | {_cell(details.get('description', ''))} |")
+        lines.append(f"| `{field}` | {_type(details)} | {needed} | {_cell(_explained(details))} |")
     return [*lines, ""]
+
+
+def _explained(schema: dict[str, Any]) -> str:
+    """What a value is, its range, and its default where that is not empty."""
+    sentences = [schema.get("description", "")]
+    for option in (schema, *schema.get("anyOf", ())):
+        if "exclusiveMinimum" in option:
+            sentences.append(f"Above {option['exclusiveMinimum']:g}, at most {option['maximum']:g}.")
+        elif "maximum" in option:
+            sentences.append(f"From {option['minimum']:g} to {option['maximum']:,g}.")
+        elif "minimum" in option:
+            sentences.append(f"At least {option['minimum']:g}.")
+    if schema.get("default") not in (None, ""):
+        sentences.append(f"By default `{json.dumps(schema['default'])}`.")
+    return " ".join(sentences)
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -21,6 +21,16 @@ def test_generated_pages_are_up_to_date() -> None:
     assert done.returncode == 0, f"run 'make docs':\n{done.stdout}{done.stderr}"
 
 
+def test_the_http_api_has_values_ranges_and_defaults() -> None:
+    page = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
+    for name, about in (
+        ("order", '| query | `"asc"`, `"desc"` | Order by time: oldest or newest first. By default `"desc"`. |'),
+        ("limit", "| query | integer | Number per page. From 1 to 1,000. By default `20`. |"),
+        ("top_p", "| number or null |  | Nucleus sampling. Above 0, at most 1. |"),
+    ):
+        assert f"| `{name}` {about}\n" in page
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "results").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
