@@ -252,7 +252,9 @@ async def create_completion(
     """The same pipeline as `POST /v1/drafts`, in OpenAI's shape.
 
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
-    your history, and is not recorded; `pearl.stage` is then `passed_on`."""
+    your history, and is not recorded; `pearl.stage` is then `passed_on`.
+
+    A stream that fails ends with an event that has `error`, in place of `[DONE]`."""
     voice = await in_thread(_voice, services, caller.user.id, body.model)
     if voice is None and body.model != WHOLE_HISTORY:
         add_headers(request, {"x-pearl-model": WHOLE_HISTORY})

@@ -100,8 +100,10 @@ async def create_draft(
 ) -> Response | DraftOut:
     """Retrieves from your history, prompts the model with what it found, and revises where the score says so.
 
-    With `stream`, the text comes as `delta` events; when a revision is due or candidates are wished for, only the final
-    text is sent. An Idempotency-Key is for answers in one piece.
+    With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with
+    the next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are
+    wished for, only the final text is sent. A stream that fails ends with `error`, whose data are as of every error;
+    lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
     """
     commission = body.commission(services.settings.max_draft_tokens)
     if idempotency_key is not None:
