@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.responses import Response
-from starlette.middleware.cors import CORSMiddleware
 
 from pearl import __version__
 from pearl.chat.base import ChatModel
@@ -33,6 +32,7 @@ from service.api import (
     voices,
 )
 from service.api.bodies import LARGE_AT_ONCE
+from service.api.cors import Cors
 from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.streaming import ClientLeft
@@ -113,7 +113,7 @@ def create_app(
     app.routes.append(site.assets())
     if settings.cors_origin_list:
         app.add_middleware(
-            CORSMiddleware,
+            Cors,
             allow_origins=settings.cors_origin_list,
             allow_methods=["*"],
             allow_headers=["*"],

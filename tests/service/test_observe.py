@@ -79,3 +79,5 @@ def test_a_page_asks_beforehand(house: Any) -> None:
     assert (local.status_code, local.headers["access-control-allow-private-network"]) == (200, "true")
     refused = house(cors_origins="https://b.example").client.options("/v1/drafts", headers=asks)
     assert refused.status_code == 400
+    assert (refused.json()["error"]["code"], refused.json()["error"]["param"]) == ("origin_not_allowed", "Origin")
+    assert "access-control-allow-origin" not in refused.headers
