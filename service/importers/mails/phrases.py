@@ -84,18 +84,31 @@ FORWARD_LINES = re.compile(
     r"начало переадресованного сообщения|下面是被转发的邮件|転送されたメッセージ)\s*[:：]?",
     re.IGNORECASE,
 )
+# "Sent from my iPhone": such a line names what it was sent with, one of DEVICES
 FOOTERS = re.compile(
     r"(?:sent|sendt|envoyé|enviado|enviada|inviato|gesendet|verstuurd|verzonden|skickat|wysłan[eoa]|odesláno|odoslané|"
-    r"отправлено|надіслано|lähetetty|elküldve|trimis|dikirim|versendet)"
-    r"\s+(?:(?:from|fra|fra min|de|depuis|desde|do|da|dal|dalla|von|vanaf|van|från|z|ze|с|з|iz|din|dari|mit|met|with|"
-    r"via|using|by|through|durch|avec|con|com|med|pomocí|через)\b|\[?(?:proton|outlook|yahoo|gmail|iphone))"
+    r"отправлено|надіслано|изпратено|lähetetty|elküldve|trimis|dikirim|versendet|poslano|στάλθηκε|gửi|ارسال شده)"
+    r"\s+(?:(?:from|fra|fra min|de|depuis|à partir|desde|do|da|dal|dalla|von|vanaf|vanuit|van|från|z|ze|с|з|из|от|iz|"
+    r"s|sa|din|az|από|từ|از|dari|mit|met|with|via|using|by|through|durch|avec|con|com|med|pomocí|через|on)\b"
+    r"|\[?(?:proton|outlook|yahoo|gmail|iphone))"
+    r"|ส่งจาก|נשלח מ|أ?ُ?رسلت من"
     r"|diese (?:nachricht|e-mail) wurde (?:von|mit) .{3,60} gesendet\b"
     r"|(?:von|vom) .{3,40} (?:gesendet|versendet|geschickt)\b"
     r"|(?:get|télécharge[rz]|holen sie sich|obtener|obtenga|ottieni|hent|hämta|baixe|download) outlook "
+    r"(?:for|pour|für|para|per|voor|för|til)\b"
     r"|outlook für |yahoo mail: |yahoo mail[ -]+stuur|aol mail|mobil gesendet|iphone.{0,20}(?:送信|送信しました|보냄)"
-    r"|[\w ]{0,20}(?:から送信|에서 보냄|gönderildi\b)|发自我的|發自我的|从我的.{1,20}发送"
+    r"|[\w ’']{0,20}(?:から送信|에서 보냄|gönderildi\b)|发自我的|發自我的|从我的.{1,20}发送"
     r"|從我的.{1,20}傳送|나의 .{1,20}에서 보냄"
-    r"|lähetetty \w+|iphonemdan|typed (?:on|with) my|(?:please )?excuse (?:my |the )?(?:brevity|typos)",
+    r"|lähetetty \w+|iphonemdan|typed (?:on|with) my"
+    r"|(?:please )?excuse (?:my |the |any )?(?:brevity|typos)(?: (?:and|or|&) \w+)?\W*$",
+    re.IGNORECASE,
+)
+DEVICES = re.compile(
+    r"i-?(?:phon|pad|pod)|phone|android|galaxy|samsung|huawei|xiaomi|blackberry|nokia|pixel|windows|outlook|yahoo|gmail|"
+    r"aol|hotmail|proton|\btuta|gmx|web\.de|zoho|\bspark\b|superhuman|shortwave|canary|airmail|mailbird|mailspring|"
+    r"thunderbird|k-9|fairemail|bluemail|\bhey\b|mobil|handy|tablet|\bdevice|gerät|dispositiv|appareil|telefo|"
+    r"téléphone|teléfono|телефон|мобильн|почт|apparaat|unterwegs|\bon the (?:go|road|move)|手机|手機|携帯|آیفون|موبایل|"
+    r"brevity|typos",
     re.IGNORECASE,
 )
 BANNERS = re.compile(

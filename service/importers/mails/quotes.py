@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 
 from service.importers.mails.introductions import find_introductions
-from service.importers.mails.phrases import DISCLAIMERS, FOOTERS, PAPER, sign_offs
+from service.importers.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, PAPER, sign_offs
 from service.importers.quotes import QUOTE_MARK, Parts, tidy
 
 LINE_CHARACTERS = 300
@@ -220,7 +220,7 @@ def _without_footers(lines: list[str]) -> list[str]:
         position -= 1
         line = remaining[position].strip()[:LINE_CHARACTERS]
         looked_at += bool(line)
-        if len(line.split()) <= FOOTER_WORDS and FOOTERS.match(line.strip("*_ ")):
+        if len(line.split()) <= FOOTER_WORDS and FOOTERS.match(line.strip("*_ ")) and DEVICES.search(line):
             below = [] if _is_contact_data(remaining[position + 1 :]) else remaining[position + 1 :]
             remaining = [*remaining[:position], *below]
     return remaining
