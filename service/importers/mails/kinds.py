@@ -22,19 +22,21 @@ LABELS = {
 }
 LABEL = re.compile(r'"[^"]*"|[^,"]+')
 MOZILLA_DELETED = 0x0008
+# the words of the second half are a person's too, who tells when they are away; a program puts a colon behind them
 AUTOMATIC_SUBJECT = re.compile(
-    r"(?:automatic reply|automated reply|auto(?:matic)?[ -]?(?:reply|response)|out of (?:the )?office|"
-    r"automatische antwort|abwesenheits(?:notiz|meldung)|réponse automatique|absence du bureau|respuesta automática|"
-    r"fuera de (?:la )?oficina|resposta automática|risposta automatica|fuori sede|automatisch antwoord|"
-    r"afwezig(?:heid)?|autosvar|automatiskt svar|automatisk svar|automaattinen vastaus|poissa|autoodpowiedź|"
-    r"automatyczna odpowiedź|automatická odpověď|автоответ|автоматический ответ|otomatik yanıt|自動応答|自動返信|"
-    r"自动回复|自动答复|자동 회신)\b",
+    r"(?:automatic reply|automated reply|auto(?:matic)?[ -]?(?:reply|response)|automatische antwort|"
+    r"réponse automatique|respuesta automática|resposta automática|risposta automatica|"
+    r"automatisch antwoord|autosvar|automatiskt svar|"
+    r"automatisk svar|automaattinen vastaus|autoodpowiedź|automatyczna odpowiedź|automatická odpověď|автоответ|"
+    r"автоматический ответ|otomatik yanıt|自動応答|自動返信|自动回复|自动答复|자동 회신)\b"
+    r"|(?:out of (?:the )?office(?: auto-?reply)?|abwesenheits(?:notiz|meldung)|absence du bureau|"
+    r"fuera de (?:la )?oficina|fuori sede|afwezig(?:heid)?|poissa)\s?[:：]",
     re.IGNORECASE,
 )
 CALENDAR_SUBJECT = re.compile(
     r"(?:accepted|declined|tentative|tentatively accepted|(?:updated )?invitation|cancell?ed event|zugesagt|abgesagt|"
     r"angenommen|abgelehnt|mit vorbehalt|termin(?:einladung)?|einladung|accepté|refusé|aceptado|aceptada|rechazado|"
-    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): .*@ ",
+    r"rechazada|invitación|accettato|rifiutato|invito|geaccepteerd|geweigerd|uitnodiging): .*@ .*\d",  # a date
     re.IGNORECASE,
 )
 
