@@ -43,7 +43,7 @@ AS_GIVEN, WRONG, COIN = "as_given", "wrong", "coin"
 ORDER = Choice(
     "order",
     {
-        pairwise.BOTH: "each pair is shown in both orders, and the two answers count half each",
+        pairwise.BOTH: "each pair is shown in both orders; where the answers differ, it counts half",
         AS_GIVEN: "a pair is shown as the file has it",
     },
     "The paper's sets hold most pairs in both orders already, but not those of LM Arena; judges favour a position.",
@@ -271,7 +271,7 @@ class JudgedPairs:
 
 def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityOptions) -> Floats:
     """(N,) by pair: the share of answers for the first text less that for the second, or the difference of the mean
-    points; NaN without an answer, or zero, a tie, where a coin decides these."""
+    points; NaN without an answer."""
     given: dict[int, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for judgement in judgements:
         first, second = given[judgement.trial.place]
@@ -280,13 +280,12 @@ def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityO
                 (first if answer is Answer.A else second).append(1.0)
             case Score(value):
                 (second if judgement.trial.swapped else first).append(value)
-    unread = 0.0 if options.unread == COIN else np.nan
     by_pair = []
     for first, second in given.values():
         if options.scheme == PAIR:
-            by_pair.append((len(first) - len(second)) / (len(first) + len(second)) if first or second else unread)
+            by_pair.append((len(first) - len(second)) / (len(first) + len(second)) if first or second else np.nan)
         else:
-            by_pair.append(float(np.mean(first) - np.mean(second)) if first and second else unread)
+            by_pair.append(float(np.mean(first) - np.mean(second)) if first and second else np.nan)
     return np.array(by_pair)
 
 
@@ -294,8 +293,12 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
     """The accuracy of the judge beside every trivial scorer, as ``pearl eval quality`` reports it, and what its replies
     and its positions are worth."""
     pairs = [item.pair for item in judgements.items.every]
-    scorer = JudgedPairs("judge", f"the text that {judgements.model} does", margins(judgements.every, options))
-    report = quality_report([PairSet(Path("items"), tuple(pairs), ())], scorer, seed=options.seed)
+    said = margins(judgements.every, options)
+    # two answers that differ are half right; points are no answers to count
+    halved = (said == 0) & (options.scheme == PAIR)
+    judged = np.where(np.isnan(said), 0.0, said) if options.unread == COIN else said
+    scorer = JudgedPairs("judge", f"the text that {judgements.model} does", judged)
+    report = quality_report([PairSet(Path("items"), tuple(pairs), ())], scorer, halved=halved, seed=options.seed)
     names = dict(zip([pair.line for pair in pairs], original_names(pairs), strict=True))
     columns = pairwise.PairColumns.of(judgements.every, lambda item: names[item.pair.line])
     return {
@@ -309,6 +312,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
         **verdict_counts(judgements.every),
         **report,
         "unread_pairs": int(np.isnan(scorer.judged).sum()),
+        "halved_pairs": int(halved.sum()),
         "position": pairwise.position(columns, options.seed) if options.scheme == PAIR else None,
     }
 
@@ -346,6 +350,7 @@ def tables(result: Json) -> Iterator[Table]:
     ]
     if result["position"]:
         rows += [
+            ("pairs that count half", f"{result['halved_pairs']:,}", "as many answers for one text as for the other"),
             ("prefers the text shown first", shown(result["position"]["p_first"], 3), "0.5 where position has no part"),
             ("changed by the other order", shown(result["position"]["flip_rate"], 3), "of pairs shown in both"),
         ]

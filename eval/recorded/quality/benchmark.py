@@ -31,7 +31,7 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """1 or 0 for each pair by scorer, (N,) each; the pairs of each set; and the bootstrap over original texts."""
+    """1, .5 or 0 for each pair by scorer, (N,) each; the pairs of each set; and the bootstrap over original texts."""
 
     correct: Mapping[str, Floats]
     sets: Sequence[Part]
@@ -85,16 +85,23 @@ def quality_report(
     trivial: Sequence[PairScorer] = SCORERS,
     others: Sequence[PairScorer] = (),
     *,
+    halved: Part | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any]:
     """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
-    better text is the longer one and where it is the shorter, with equal lengths and with length regressed out."""
+    better text is the longer one and where it is the shorter, with equal lengths and with length regressed out.
+
+    Ties are decided by a coin, but for those of the scorer that are ``halved``, (N,): they count half.
+    """
     pairs = [pair for one_set in sets for pair in one_set.pairs]
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
     scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
     margins = {name: known.margins(pairs) for name, known in scorers.items()}
     decided = {name: correct(margin, pairs, seed) for name, margin in margins.items()}
+    if halved is not None:
+        right, ties = decided[scorer.name]
+        decided[scorer.name] = np.where(halved, 0.5, right), ties - int(halved.sum())
     names = original_names(pairs)
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},

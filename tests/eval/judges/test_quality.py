@@ -133,6 +133,14 @@ def test_the_judge_beside_trivial_scorers(judge_quality, judge_endpoint, tmp_pat
     assert len(judge_endpoint.bodies) == asked
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_judge_that_takes_the_first_text_in_both_orders_is_half_right(judge_quality, judge_endpoint, seed):
+    judge_endpoint.says = lambda body: json.dumps({"preference": "1"})
+    found = judge_quality("--seed", seed, items=ITEMS).json
+    assert (found["accuracy"], found["halved_pairs"], found["ties"]["judge"]) == (0.5, 3, 0)
+    assert found["origins"][0]["accuracy"]["judge"]["value"] == 0.5
+
+
 def test_points_for_each_text(judge_quality, judge_endpoint):
     judge_endpoint.says = lambda body: json.dumps({"score": 3 if "dogs" in body["messages"][-1]["content"] else 6})
     found = judge_quality("--scheme", "points", items=ITEMS).json
