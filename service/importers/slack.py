@@ -89,7 +89,7 @@ class _Day:
 
 
 def _people(archive: Archive) -> dict[str, Person]:
-    people = {}
+    people: dict[str, Person] = {}
     for name in USER_FILES:
         for user in _listed(archive, name):
             people.setdefault(user["id"], _person(user, user.get("profile"), user["id"]))
