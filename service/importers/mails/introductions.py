@@ -185,7 +185,7 @@ def _attributes(text: str, is_marked: bool) -> bool:
     address, date, time = ADDRESS.search(text), _has_date(text), TIME.search(text)
     opens = _first_word(text) in OPENERS
     if is_marked:
-        named = bool(re.fullmatch(r"(?:[A-Z]\w+ ){2,3}\w+(?: \w+)? ?:", text))
+        named = bool(re.fullmatch(r"(?:[A-Z]\w+ ){2,3}\w+(?: \w+)? ?:|According to [^:]{1,60}:", text))
         return bool(address or (date and time) or (verb and (opens or date or len(words) <= 5)) or named)
     if date and address:
         return True

@@ -99,7 +99,8 @@ FOOTERS = re.compile(
     r"|outlook für |yahoo mail: |yahoo mail[ -]+stuur|aol mail|mobil gesendet|iphone.{0,20}(?:送信|送信しました|보냄)"
     r"|[\w ’']{0,20}(?:から送信|에서 보냄|gönderildi\b)|发自我的|發自我的|从我的.{1,20}发送"
     r"|從我的.{1,20}傳送|나의 .{1,20}에서 보냄"
-    r"|lähetetty \w+|iphonemdan|typed (?:on|with) my"
+    r"|get \w{3,20} for (?:android|ios|iphone|ipad)|[\w-]{3,20}-r[óő]l küldve|lähetetty \w+|iphonemdan|"
+    r"typed (?:on|with) my"
     r"|(?:please )?excuse (?:my |the |any )?(?:brevity|typos)(?: (?:and|or|&) \w+)?\W*$",
     re.IGNORECASE,
 )

@@ -150,7 +150,7 @@ def _without_signature(lines: list[str]) -> list[str]:
         if not (sign_offs().match(line) and _is_sign_off(line)):
             continue
         after = _past_the_name(lines, position + 1)
-        if _is_contact_data(lines[after:]):
+        if _has_contact_data(lines[after:]) or _is_title(lines[after:]):
             return lines[:after]
     return lines
 
@@ -185,6 +185,13 @@ def _past_the_name(lines: list[str], position: int) -> int:
         position += 1
     is_name = position < len(lines) and len(lines[position].split()) <= 4
     return position + is_name
+
+
+def _is_title(lines: list[str]) -> bool:
+    """True for lines that stand directly below a name and all begin with a capital: an office, a firm, a town."""
+    written = [line.strip() for line in lines if line.strip()]
+    capitals = all(line[0].isupper() or line[0].isdigit() for line in written)
+    return bool(written) and bool(lines[0].strip()) and capitals and _is_contact_data(lines)
 
 
 def _is_contact_data(lines: list[str]) -> bool:
