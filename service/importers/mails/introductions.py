@@ -16,6 +16,7 @@ from service.importers.mails.phrases import (
     LABELS,
     OPENERS,
     SEPARATORS,
+    SPOKEN,
     VERBS,
 )
 from service.importers.quotes import QUOTE_MARK
@@ -33,6 +34,7 @@ YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 # the year first may be 1403 or 2568: calendars differ
 SHORT_DATE = re.compile(r"(?<!\d)(?:\d{1,2}[./-] ?\d{1,2}[./-] ?(?:\d\d|\d{4})|\d{4}[./-]\d\d?[./-]\d\d?)(?!\d)")
 TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
+BRACKETED_ADDRESS = re.compile(r"[<(\[][^\s<>()\[\]]{1,64}@[^\s<>()\[\]]{1,200}[>)\]]")
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
 # GroupWise's and supercite's introductions have the mark of a quote themselves
@@ -187,8 +189,11 @@ def _attributes(text: str, is_marked: bool) -> bool:
     if is_marked:
         named = bool(re.fullmatch(r"(?:[A-Z]\w+ ){2,3}\w+(?: \w+)? ?:|According to [^:]{1,60}:", text))
         return bool(address or (date and time) or (verb and (opens or date or len(words) <= 5)) or named)
-    if date and address:
+    if date and time and BRACKETED_ADDRESS.search(text):
         return True
     if not verb or not FIRST_PERSON.isdisjoint(words):
         return False
-    return bool((date and time) or ADDRESS_AND_VERB.search(text) or (opens and (date or address or len(words) <= 6)))
+    if (date and (time or address)) or ADDRESS_AND_VERB.search(text):
+        return True
+    # "At dinner Bob said:" tells what somebody said; programs tell what they wrote
+    return opens and SPOKEN.isdisjoint(words) and bool(date or address or len(words) <= 6)

@@ -25,11 +25,12 @@ VERBS = _words(
     "написав написав(ла) написа пише escrigué escriure idatzi kirjutas rašė rakstīja viết menulis เขียนว่า "
     "quoting zitat citando 写道 写道： 寫道 書きました のメール 작성 작성: كتب כתב نوشت نوشته"
 )
+SPOKEN = _words("said says")
 # verbs of languages that put no space before them
 JOINED_VERBS = ("写道", "寫道", "作成", "작성", "작성하였습니다", "쓴 글", "wrote")
 # the first word of such a line
 OPENERS = _words(
-    "on am le el em il op den dne dnia w em a pe în in vào στις на в у dana ma pon wt śr czw pt sob ndz po út st čt pá "
+    "on am le el em il op den dne dnia w em a pe în vào στις на в у dana ma pon wt śr czw pt sob ndz po út st čt pá "
     "so ne mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday lun mar mer jeu ven "
     "sam dim mån tis ons tors fre lör sön quoting at 在 於 lunedì пн вт ср чт пт сб вс mo di mi do fr montag در"
 )
