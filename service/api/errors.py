@@ -96,6 +96,8 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         headers = {"Allow": _allowed(request)}
         message = f"This route does not know {request.method[:20]}; it knows {headers['Allow']}."
+        if meant := [route for route in _without_extra_slash(request) if request.method in (route.methods or ())]:
+            message += f" {_shortest(meant)} does, without the extra slash."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     return JSONResponse(body, error.status_code, headers)
 
@@ -105,9 +107,16 @@ def _meant(request: Request) -> str:
     path = request.scope["path"]
     if below := _routes_at(request, f"/v1{path}"):
         return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
-    if (plain := re.sub("/+", "/", path).rstrip("/")) != path and (here := _routes_at(request, plain)):
-        return f"it is {_shortest(here)}, without the extra slash"
+    if meant := _without_extra_slash(request):
+        return f"it is {_shortest(meant)}, without the extra slash"
     return f"there are {', '.join(request.app.state.routes)}"
+
+
+def _without_extra_slash(request: Request) -> list[Route]:
+    """The routes with this path but for slashes that are doubled or at its end; none where there are no such."""
+    path = request.scope["path"]
+    plain = re.sub("/+", "/", path).rstrip("/")
+    return [] if plain == path else _routes_at(request, plain)
 
 
 def _shortest(routes: list[Route]) -> str:

@@ -326,6 +326,11 @@ def test_a_slash_too_many(ann: Any, method: str, path: str, meant: str) -> None:
     assert error["message"] == f"There is no such route; it is {meant}, without the extra slash."
 
 
+def test_a_slash_too_many_where_the_rest_of_a_path_is_an_id(ann: Any) -> None:
+    error = check_shape(ann.post("/v1/documents/", {"text": "a"}), 405, "method_not_allowed")
+    assert error["message"].endswith("it knows DELETE, GET, PATCH. /v1/documents does, without the extra slash.")
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_call_that_the_server_cuts_short_as_it_stops(begun: bool) -> None:
     sent: list[Any] = []
