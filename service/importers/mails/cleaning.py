@@ -11,15 +11,19 @@ from service.importers.quotes import tidy
 PGP_LINE = re.compile(r"-----(BEGIN|END) PGP ([A-Z ]{3,40}?)-----\s*")
 BANNER_LINES = 8  # a gateway's warning stands at the top
 LINE_CHARACTERS = 300
+# a word for a picture alone, with a number, a colon or a file's name; "[images of cats]" is a person's
 IMAGE = re.compile(
-    r"[ \t]?\[(?:(?:image|inline image|bild|imagen|immagine|imagem|afbeelding|obraz|изображение|画像|图片|cid)\s?:?"
-    r"[^\[\]\n]{0,200}|embedded image[^\[\]\n]{0,200})\]|[ \t]?<image\d{1,6}\.\w{1,5}>",
+    r"[ \t]?\[(?:(?:image|inline image|bild|imagen|immagine|imagem|afbeelding|obraz|изображение|画像|图片|cid)"
+    r"(?:\s?\d{0,4}|\s?:[^\[\]\n]{0,200}|[ .]?[^\[\]\n]{0,80}\b(?:png|jpe?g|gif|bmp|svg|webp|heic))"
+    r"|embedded image[^\[\]\n]{0,200})\]|[ \t]?<image\d{1,6}\.\w{1,5}>",
     re.IGNORECASE,
 )
 SCRUBBED = re.compile(r"^-{10,20} next part -{10,20}$", re.MULTILINE)
 SCISSORS = re.compile(r"---|-{1,10} ?-*>?(?:8<|>8) ?-{1,80}.{0,20}")
-DIFF_START = re.compile(r"diff --git |Index: \S|diff -\w+ ")
-DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ ?[+-]*|Bin .*)$")
+DIFF_START = re.compile(r"diff --git \S+ \S")
+OLDER_DIFF_START = re.compile(r"Index: \S|diff -\w+ ")  # followed by a rule or the names of the two versions
+OLDER_DIFF_LINE = re.compile(r"--- |\*\*\* |={5}")
+DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ [+-]+|Bin .*)$")
 TRAILER = re.compile(r"(?:[A-Z][\w-]{0,40}-(?:by|id|url)|fixes|link|cc|closes|bug|refs):? ", re.IGNORECASE)
 
 
@@ -79,6 +83,8 @@ def read_patch(text: str) -> Patch | None:
 def _starts_diff(lines: list[str], number: int, line: str) -> bool:
     if line.startswith("--- ") and number + 1 < len(lines):
         return lines[number + 1].startswith("+++ ")
+    if OLDER_DIFF_START.match(line):
+        return any(OLDER_DIFF_LINE.match(below) for below in lines[number + 1 : number + 4])
     return bool(DIFF_START.match(line) or DIFF_STAT.match(line[:LINE_CHARACTERS]))
 
 
