@@ -169,7 +169,7 @@ def choose_margin(curve: Curve, metric: str) -> OperatingPoint:
     points = [point for point in curve if point.get(metric) is not None]
     everything = next((point for point in points if point["margin"] is None), None)
     if everything is None:
-        raise InputError(f"The curve has no figures of '{metric}' for all documents.", param="metric")
+        raise InputError(f"The curve has no figures of '{metric}' for all documents{_others(curve)}.", param="metric")
     points.sort(key=lambda point: -point["documents"]["value"])
     return _best(MARGIN, curve, points, everything, metric)
 
@@ -183,11 +183,19 @@ def choose_threshold(curve: Curve, metric: str) -> OperatingPoint:
         if point.get(metric) is not None
     ]
     if not points:
-        raise InputError(f"The curve has no figures of '{metric}'.", param="metric", code="no_such_metric")
+        raise InputError(
+            f"The curve has no figures of '{metric}'{_others(curve)}.", param="metric", code="no_such_metric"
+        )
     points.sort(key=lambda point: point["share_revised"]["value"])
     if points[0]["share_revised"]["value"] > 0:
         raise InputError("The curve has no point without revision.", code="not_a_curve")
     return _best(THETA, curve, points, points[0], metric)
+
+
+def _others(curve: Curve) -> str:
+    """The end of a message: the metrics that a curve does have, to choose from."""
+    names = [name for name in METRICS if any(point.get(name) is not None for point in curve)]
+    return f"; it has {', '.join(names)}: choose by --metric" if names else ""
 
 
 def _best(setting: Setting, curve: Curve, points: Curve, unchanged: dict[str, Any], metric: str) -> OperatingPoint:

@@ -256,7 +256,8 @@ def test_none_where_no_margin_helps() -> None:
 
 @pytest.mark.parametrize(("curve", "metric"), [(MARGIN_HELPS, "rouge1"), (MARGIN_HELPS[:3], "rouge2"), ([], "rouge2")])
 def test_a_curve_of_margins_that_is_none(curve: list[dict[str, Any]], metric: str) -> None:
-    with pytest.raises(InputError, match=f"no figures of '{metric}' for all"):
+    has = r"; it has rouge2: choose by --metric\." if curve else r"\."
+    with pytest.raises(InputError, match=f"no figures of '{metric}' for all documents{has}"):
         choose_margin(curve, metric)
 
 
