@@ -68,7 +68,7 @@ def draft_prompt(brief: Brief, model: ChatModel, max_tokens: int) -> Prompt:
     """
     system = _system(brief)
     task = Message("user", _task(brief.template, brief.follow_up or brief.request, brief.instructions))
-    room = _room((system, task), model, max_tokens)
+    room = _room(brief, (system, task), model, max_tokens)
     prior = _latest_that_fit(brief, room, model.count_tokens)
     if brief.follow_up and not prior:  # what it follows up on must be said in the request
         whole = Message("user", _task(brief.template, brief.request, brief.instructions))
@@ -100,7 +100,7 @@ def revision_prompt(brief: Brief, draft: str, model: ChatModel, max_tokens: int)
         asked = (_system(brief), Message("user", _tidy(fill(frame()["revise"], **slots))))
         return (*asked, Message("assistant", begun)) if begun else asked
 
-    room = _room(ask(""), model, max_tokens)
+    room = _room(brief, ask(""), model, max_tokens)
     shown, shortened = _documents_that_fit(brief, _quoted, room, model.count_tokens)
     quoted = "\n\n".join(message.content for turn in shown for message in turn)
     return Prompt(ask(quoted), brief.documents[: len(shown)], shortened, begun)
@@ -170,13 +170,17 @@ def _quoted(brief: Brief, request: str | None, text: str) -> Turn:
     return (Message("user", fill(frame()["answer"], text=fenced(text))),)
 
 
-def _room(messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
+def _room(brief: Brief, messages: Sequence[Message], model: ChatModel, max_tokens: int) -> int:
     room = model.context_tokens - max_tokens - _tokens(messages, model.count_tokens)
     if room < 0:
+        param, what = "request", "The request is too long for the model: shorten it"
+        if len(brief.instructions) > len(brief.request):
+            param = "instructions"
+            what = "The instructions, a voice's included, are too long for the model: shorten them"
         raise ContextExceeded(
-            f"The request is too long for the model: shorten it by about {-room} tokens (its context holds "
-            f"{model.context_tokens}, of which {max_tokens} are kept for the draft).",
-            param="request",
+            f"{what} by about {-room} tokens (its context holds {model.context_tokens}, of which {max_tokens} are kept "
+            "for the draft).",
+            param=param,
         )
     return room
 

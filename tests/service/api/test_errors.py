@@ -192,6 +192,14 @@ def test_a_request_longer_than_the_context(pearl: Any, ann: Any, stream: bool) -
     assert pearl.rows("drafts") == []
 
 
+def test_instructions_longer_than_the_context(pearl: Any, ann: Any) -> None:
+    pearl.voice("ann", "email", instructions="word " * 5000)
+    for body in ({"request": "write", "instructions": "word " * 5000}, {"request": "write", "voice": "email"}):
+        error = check_shape(ann.post("/v1/drafts", body), 400, "context_length_exceeded")
+        assert error["param"] == "instructions"
+        assert error["message"].startswith("The instructions, a voice's included, are too long for the model: shorten")
+
+
 FAILURES = [
     (ChatError("It answered 500."), 502, "llm_error"),
     (ChatTimeout("Too late."), 504, "llm_timeout"),
