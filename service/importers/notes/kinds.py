@@ -25,7 +25,8 @@ TEMPLATE_FOLDERS = {
     "_layouts",
     "layouts",
 }
-PACKAGE_FOLDERS = {"node_modules", "bower_components", "vendor", "themes", "_site", "site-packages", "examplesite"}
+PACKAGE_FOLDERS = {"node_modules", "bower_components", "_site", "site-packages", "examplesite"}
+FOLDERS_OF_PACKAGES = {"vendor", "themes"}  # with a folder for each; a note directly in "Themes" is a note
 CLIPPING_FOLDERS = {
     *("clippings", "readwise", "omnivore", "instapaper", "pocket", "raindrop", "matter", "kindle", "kindle highlights"),
     *("web clips", "webclips"),
@@ -71,9 +72,10 @@ def is_unfilled(head: str) -> bool:
 
 def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
     """The reason to leave a file out, None for a text. ``name`` is its path, ``head`` its front matter as it stands."""
-    folders = {part.lower() for part in PurePosixPath(name).parts[:-1]}
+    above = [part.lower() for part in PurePosixPath(name).parts[:-1]]
+    folders = set(above)
     stem = PurePosixPath(name).stem.lower()
-    if folders & PACKAGE_FOLDERS or LEGAL.match(stem):
+    if folders & PACKAGE_FOLDERS or FOLDERS_OF_PACKAGES.intersection(above[:-1]) or LEGAL.match(stem):
         return NOT_OWN
     if folders & TEMPLATE_FOLDERS or stem in ("template", "_template") or is_unfilled(head):
         return TEMPLATE

@@ -221,6 +221,7 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
         ("a.md", '---\ntitle: "{{ replace .Name }}"\ncreated: <% tp.date.now() %>\n---\nTea.', "template"),
         ("a.md", "---\ncreated: {{date}}\ntags:\n  - note\n---\nTea.", "template"),
         ("node_modules/kettle/README.md", "Tea.", "part of a package or theme"),
+        ("themes/kettle/README.md", "Tea.", "part of a package or theme"),
         ("LICENSE.md", "Permission.", "part of a package or theme"),
         ("Cup.excalidraw.md", "Tea.", "drawing or board"),
         ("board.md", "---\nkanban-plugin: basic\n---\n- tea", "drawing or board"),
@@ -348,6 +349,11 @@ def test_front_matter_of_many_brackets_is_refused_unread():
 def test_a_folder_without_markdown(read, tmp_path):
     with pytest.raises(InputError, match=r"there is no \.md"):
         read("markdown", tmp_path)
+
+
+def test_a_note_on_themes_is_no_part_of_one(read, tmp_path):
+    write(tmp_path, "Themes/Tea.md", "Tea.")
+    assert read("markdown", tmp_path).texts == ["Tea."]
 
 
 NOTION = "0123456789abcdef0123456789abcdef"
