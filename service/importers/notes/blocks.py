@@ -13,6 +13,7 @@ from service.importers.notes.markup import clean_inline
 from service.importers.quotes import split_quotes, tidy
 
 PART_CHARACTERS = 8_000  # a longer text is divided before a heading or paragraph: prompts have no room for it whole
+EMPTY_ITEM = re.compile(r"[ \t]*[-*+][ \t]*")  # what stood in it was not the author's
 DROPPED = {"fence", "code_block", "blockquote_open"}
 LINK = re.compile(r"\[([^\[\]]{0,500})\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)")
 ADDRESS = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
@@ -59,7 +60,7 @@ def own_blocks(body: str) -> list[Block]:
             text = split_quotes(html_to_text(text)).own
         rest, links = LINK.subn(" ", text)
         rest, addresses = ADDRESS.subn(" ", rest)
-        text = tidy(clean_inline(text).split("\n"))
+        text = tidy([line for line in clean_inline(text).split("\n") if not EMPTY_ITEM.fullmatch(line)])
         if text.strip(" \t\n-*+|:="):
             heading = plain(tokens[position + 1].content) if token.type == "heading_open" else None
             blocks.append(Block(text, heading, links + addresses, len(WORD.findall(rest))))

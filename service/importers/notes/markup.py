@@ -47,7 +47,7 @@ DROPPED_LINE = re.compile(
     re.IGNORECASE,
 )
 DRAWER = re.compile(r"[ \t]*:(?:LOGBOOK|PROPERTIES):[ \t]*$")
-ORG_BLOCK = re.compile(r"[ \t]*#\+BEGIN_(\w+)", re.IGNORECASE)
+ORG_BLOCK = re.compile(r"[ \t]*(?:[-*+] )?#\+BEGIN_(\w+)", re.IGNORECASE)  # in an item of a list in Logseq
 ADMONITION = ("!!! ", "??? ", "???+ ", "=== ")
 MDX_CODE = re.compile(r"(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let|async)\b)")
 

@@ -44,6 +44,7 @@ def cleaned(text: str, **options: bool) -> str:
         ("- tags:: tea\n- Tea is fine.\n  id:: 65f0\n  collapsed:: true", "- Tea is fine."),
         ("- Tea ((65f0c0de-0000-4000-8000-000000000000)) {{embed ((x))}}", "- Tea"),
         ("- Tea.\n  :LOGBOOK:\n  CLOCK: [2024]\n  :END:\n- Milk.", "- Tea.\n- Milk."),
+        ("- Tea.\n- #+BEGIN_QUOTE\n  Bob's words.\n  #+END_QUOTE\n- > Bob's, too.\n- Milk.", "- Tea.\n- Milk."),
         # ikiwiki
         ('[[!meta title="Tea"]]\n\nTea. [[!tag tea]]', "Tea."),
         ('[[!toggleable text="""\nHidden tea.\n"""]]', "Hidden tea."),
