@@ -145,7 +145,7 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[SourceDoc
             except InputError as error:
                 item = LeftOut.because_of(error, item.where)
             else:
-                if count_words(item.document.text) < least_words:
+                if least_words and count_words(item.document.text) < least_words:
                     item = LeftOut(item.where, f"fewer than {least_words:,} words")
         if isinstance(item, LeftOut):
             tally.leave_out(item)
