@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -102,7 +103,8 @@ def _forms_of(identity: str) -> set[str]:
 
 
 def _normal(name: str) -> str:
-    return " ".join(name.split()).removeprefix("@").removeprefix("u/").casefold()
+    # macOS writes an accent as a sign of its own
+    return unicodedata.normalize("NFC", " ".join(name.split())).removeprefix("@").removeprefix("u/").casefold()
 
 
 def _shown(names: tuple[object, ...]) -> str:

@@ -15,6 +15,7 @@ from service.importers.identities import Identities, Sender
         ("@ann_lee", "ann_lee", True),
         ("ann_lee", "u/Ann_Lee", True),
         ("STRASSE", "straße", True),
+        ("Zo\u00eb", "Zoe\u0308", True),
         ("ann", "anna", False),
         ("ann@example.org", None, False),
         ("ann@example.org", "", False),
