@@ -130,6 +130,13 @@ def test_the_text_of_several_parts(raw, text):
         ("[RFC PATCH v3 02/10] cup: fill it", "cup: fill it"),
         ("Re:", ""),
         ("Regarding: Tea", "Regarding: Tea"),
+        ("RES: ENC: Chá", "Chá"),
+        ("RV: R: I: Tea", "Tea"),
+        ("Ynt: İlt: Çay", "Çay"),
+        ("پاسخ: Tea", "Tea"),
+        ("Odpowiedź: Antw.: Tea", "Tea"),
+        ("Re: [tea] Re: Cups", "[tea] Cups"),
+        ("[tea] [pots] Cups", "[tea] [pots] Cups"),
     ],
 )
 def test_subjects(subject, bare):
