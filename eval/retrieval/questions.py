@@ -113,6 +113,8 @@ def questions_tables(result: Json) -> Iterator[Table]:
         for figures in result["histories"]
     )
     columns = ("history", *(column for kind in kinds for column in (WHOSE[kind], "asked")))
-    floors = f"second floor {result['ask_below']}, of relatedness {result.get('ask_unrelated')}"
-    title = f"Requests of {result['model']} that end in a question ({floors})."
+    floor, related = (
+        "none" if result.get(name) is None else f"{result[name]:.4g}" for name in ("ask_below", "ask_unrelated")
+    )
+    title = f"Requests of {result['model']} that end in a question (second floor {floor}, of relatedness {related})."
     yield Table(title, columns, rows, result["command"])

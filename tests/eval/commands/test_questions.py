@@ -28,6 +28,8 @@ def test_own_requests_are_served_and_anothers_end_in_a_question(pearl_eval: Any,
     (figures,) = found["histories"]
     assert found["ask_below"] == 0
     assert {kind: figures[kind]["requests"] for kind in ("own", "foreign")} == {"own": 2, "foreign": 2}
+    table = pearl_eval("questions", "--history", str(two_people), "--model", "bm25").out
+    assert "(second floor none, of relatedness none)" in " ".join(table.split())
 
 
 def test_the_floor_is_chosen_by_what_histories_have_to_do_with_requests(
