@@ -60,6 +60,12 @@ class Estimate:
         return Estimate(self.value - other.value, self.resampled - other.resampled)
 
 
+def drawn(clusters: Sequence[str], records: Sequence[str]) -> tuple[str, ...]:
+    """The names to resample: the ``clusters``, or the ``records`` in them where there is one cluster, of which every
+    resample would be a copy and every interval without a width."""
+    return tuple(clusters if len(set(clusters)) > 1 else records)
+
+
 class Bootstrap:
     """Resamples of the clusters ``names[i]`` of records i, drawn once and used for every statistic."""
 

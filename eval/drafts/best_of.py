@@ -24,7 +24,7 @@ from pearl.editing.candidates import Candidate, failures, refused_edits
 from pearl.editing.edits import REASONS
 from pearl.errors import InputError
 from pearl.records import TextScores
-from pearl.stats import Bootstrap, Estimate
+from pearl.stats import Bootstrap, Estimate, drawn
 from pearl.texts import check_text, json_type
 
 VERSIONS = ("draft", "choice", "random", "any")
@@ -124,7 +124,7 @@ async def choose_for(
 
 def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int) -> dict[str, Any]:
     """Quality, likeness and words by version with paired differences, shares of candidates, and times."""
-    bootstrap = Bootstrap([outcome.item.user for outcome in outcomes], resamples=resamples, seed=seed)
+    bootstrap = Bootstrap(_drawn(outcomes), resamples=resamples, seed=seed)
     quality = {name: bootstrap.mean([outcome.quality(name) for outcome in outcomes]) for name in VERSIONS}
     every = [candidate for outcome in outcomes for candidate in outcome.candidates]
     written = [sum(score is not None for score in outcome.selection.scores) for outcome in outcomes]
@@ -155,6 +155,11 @@ def best_of_report(outcomes: Sequence[DraftChoice], *, resamples: int, seed: int
     }
 
 
+def _drawn(outcomes: Sequence[DraftChoice]) -> tuple[str, ...]:
+    """The users to resample, or the drafts of one."""
+    return drawn([outcome.item.user for outcome in outcomes], [outcome.item.id for outcome in outcomes])
+
+
 def _versions(means: dict[str, Estimate]) -> dict[str, Any]:
     """The mean of each version, and what it gains on the draft and the choice on the random edit."""
     return {
@@ -168,7 +173,7 @@ def _likeness(outcomes: Sequence[DraftChoice], resamples: int, seed: int) -> dic
     known = [outcome for outcome in outcomes if outcome.selection.draft.likeness is not None]
     if not known:
         return None
-    bootstrap = Bootstrap([outcome.item.user for outcome in known], resamples=resamples, seed=seed)
+    bootstrap = Bootstrap(_drawn(known), resamples=resamples, seed=seed)
     means = {name: bootstrap.mean([outcome.likeness(name) or 0.0 for outcome in known]) for name in VERSIONS}
     return {"n": len(known), **_versions(means)}
 
@@ -212,7 +217,8 @@ def best_of_tables(result: Json) -> Iterator[Table]:
         f"{result['n']:,} drafts of {result['users']:,} people, edited by {result['llm']} and chosen by the reward "
         f"model {result['reward_model']}, which also measures them: {shown(result['edited'], 2)} of the drafts were "
         f"edited, the choice is {shown(quality['over_random'], 2, sign=True)} above the random edit. Likeness of "
-        f"{likeness['n'] if likeness else 0:,} drafts. 95% intervals by bootstrap over people.",
+        f"{likeness['n'] if likeness else 0:,} drafts. 95% intervals by bootstrap over "
+        f"{'people' if result['users'] > 1 else 'drafts'}.",
         ("version", "quality", "gain", "likeness", "gain of it", "words"),
         rows,
         result["command"],

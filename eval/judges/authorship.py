@@ -278,11 +278,11 @@ OUTCOMES = {FIRST: "proposed", SECOND: "baseline", TIE: "tie"}  # whatever the o
 
 def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> dict[str, Any]:
     """The systems compared and how, the checks of the items, and the figures. All intervals are by bootstrap over the
-    users; Wilson's stand beside shares, and take judgements for independent."""
+    users, or the items of one; Wilson's stand beside shares, and take judgements for independent."""
     items, every = judgements.items.every, judgements.every
     assert options.systems is not None
     columns = PairColumns.of(every, lambda item: item.owner)
-    bootstrap, users = columns.bootstrap(options.seed), len(set(columns.cluster))
+    bootstrap, users = columns.bootstrap(options.seed), len({item.owner for item in items})
     counted, dropped = rates(columns, bootstrap), rates(columns, bootstrap, dropped=True)
     in_both = options.order == pairwise.BOTH
     texts = [judgement.trial.item.texts for judgement in every]
@@ -296,14 +296,14 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
         "n": len(every),
         "items": len(items),
         "users": users,
-        "resampled": "users" if users < len(items) else "items",
+        "resampled": "users" if 1 < users < len(items) else "items",
         **verdict_counts(every),
         "rates": dropped if options.unparsed == DROPPED else counted,
         "rates_invalid_counted": counted,
         "rates_invalid_dropped": dropped,
         "rates_orders_must_agree": must_agree(columns, options.seed) if in_both else None,
         "margin": bootstrap.ratio(columns.taken, columns.answered).to_json(),
-        "sign_test": sign_test(columns),
+        "sign_test": sign_test(columns, [judgement.trial.item.owner for judgement in every]),
         **{name: value for name, (value, _) in alphas.items()},
         "undefined": {name: reason for name, (_, reason) in alphas.items() if reason},
         **pairwise.position(columns, options.seed),
@@ -335,10 +335,11 @@ def must_agree(columns: PairColumns, seed: int) -> dict[str, Any]:
     }
 
 
-def sign_test(columns: PairColumns) -> dict[str, Any]:
-    """Count the users with whom each system wins more often than the other, and test it: users are independent."""
+def sign_test(columns: PairColumns, owners: Sequence[str]) -> dict[str, Any]:
+    """Count the users with whom each system wins more often than the other, and test it: users are independent.
+    ``owners`` are the users of the judgements, (N,)."""
     score: dict[str, int] = defaultdict(int)
-    for user, taken in zip(columns.cluster, columns.taken, strict=True):
+    for user, taken in zip(owners, columns.taken, strict=True):
         score[user] += int(taken)
     won, lost = sum(wins > 0 for wins in score.values()), sum(wins < 0 for wins in score.values())
     p_value = even_p(won, lost) if won + lost else None

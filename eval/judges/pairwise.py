@@ -22,7 +22,7 @@ from eval.judges.judge import Judgement, Trial
 from eval.report.checks import BROKEN, Check, item_check
 from eval.stats.alpha import alpha
 from eval.stats.proportions import wilson_json
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Floats, drawn
 
 BOTH, RANDOM = "both", "random"
 ORDER = Choice(
@@ -59,7 +59,7 @@ def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any
 @dataclass(frozen=True, slots=True)
 class PairColumns:
     """(N,) each: the item's ``place`` and the ``run``, ``swapped``, the ``code`` of what is said of the item's texts,
-    and the ``cluster`` that is resampled."""
+    and the ``cluster`` that is resampled, the item where all are of one."""
 
     place: NDArray[np.intp]
     run: NDArray[np.intp]
@@ -78,7 +78,7 @@ class PairColumns:
             np.array([trial.run for trial in trials], np.intp),
             np.array([trial.swapped for trial in trials], bool),
             np.array(codes, np.intp),
-            tuple(cluster(trial.item) for trial in trials),
+            drawn([cluster(trial.item) for trial in trials], [f"item {trial.place}" for trial in trials]),
         )
 
     def bootstrap(self, seed: int) -> Bootstrap:

@@ -17,7 +17,7 @@ from eval.recorded.personalized.reply import ReplyForm
 from eval.report.tables import NOTHING, Columns, Json, Table, interval, shown
 from eval.stats.proportions import add_holm, wilson_json
 from pearl.proportions import even_p
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Floats, drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def ablation(judgements: Judgements[Any], unparsed: str, threshold: float, seed:
     by_way = grouped(judgements.every, lambda trial: trial.way)
     by_mode = {mode: ModeColumns.of(of_mode, mode, unparsed) for mode, of_mode in by_way.items()}
     (first, full), *others = by_mode.items()
-    items, clusters = judgements.items.every, [judgement.trial.item.cluster for judgement in full.judgements]
-    bootstrap = Bootstrap(clusters, seed=seed)
+    items, asked = judgements.items.every, [judgement.trial.item for judgement in full.judgements]
+    bootstrap = Bootstrap(drawn([item.cluster for item in asked], [item.id for item in asked]), seed=seed)
     return {
         "less": first.told,
         "items": len(items),
-        "personas": len(set(clusters)),
+        "personas": len({item.cluster for item in asked}),
         "modes": [_mode_row(mode, columns, items, bootstrap, threshold) for mode, columns in by_mode.items()],
         "differences": add_holm([_difference(mode, less, full, bootstrap, threshold) for mode, less in others]),
     }

@@ -35,7 +35,7 @@ from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, 
 from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
 from pearl.options import known
-from pearl.stats import Bootstrap
+from pearl.stats import Bootstrap, drawn
 from pearl.texts import check_text
 
 # what is asked
@@ -322,7 +322,7 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
     every, items = judgements.every, judgements.items.every
     ranked = list(zip(items, rank(every, options), strict=True))
     taken = np.array([float(draws.label == A) - float(draws.label == B) for _, draws in ranked])
-    bootstrap = Bootstrap([item.cluster for item in items], seed=options.seed)
+    bootstrap = Bootstrap(drawn([item.cluster for item in items], [item.id for item in items]), seed=options.seed)
     return {
         "scheme": options.scheme,
         "preset": options.preset,
@@ -350,7 +350,8 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
 
 def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> dict[str, Any]:
     """The frequency of each label among items and their draws, and the agreement of an item's draws."""
-    bootstrap = Bootstrap([item.cluster for item, _ in ranked], seed=seed)
+    items = [item for item, _ in ranked]
+    bootstrap = Bootstrap(drawn([item.cluster for item in items], [item.id for item in items]), seed=seed)
     labels = [draws.label or NO_LABEL for _, draws in ranked]
     by_draw = {
         (str(place), str(draw)): label

@@ -14,7 +14,7 @@ from eval.asking.verdict import KINDS, Given, Invalid, Verdict, certainty_of, is
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
 from eval.recorded.personalized.presets import DROPPED, PUBLISHED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
-from pearl.stats import Floats
+from pearl.stats import Floats, drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,24 @@ class RecordingVerdicts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The cluster of each counted record: whose persona it is, or the record alone."""
+        """The cluster of each counted record: whose persona it is, or the record alone; where all are of one persona,
+        the two texts, which may be shown in either order and again."""
         judgements = self.recording.judgements
-        return tuple(
+        personas = [
             f"persona {judgements[i].persona}" if judgements[i].persona else f"record {i}" for i in self.counted
-        )
+        ]
+        texts = [judgements[i].texts for i in self.counted]
+        alone = [
+            f"record {i}" if two is None else f"texts {sorted(two)}" for i, two in zip(self.counted, texts, strict=True)
+        ]
+        return drawn(personas, alone)
+
+    @property
+    def resampled(self) -> str:
+        """The kind of what the clusters are."""
+        if len(set(self.names)) == len(self.names):
+            return "records"
+        return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:

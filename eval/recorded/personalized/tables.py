@@ -35,7 +35,8 @@ def personalized_tables(result: Json) -> Iterator[Table]:
     figures = {"AUROC": "auroc", "Brier": "brier", "ECE": "ece", "AURC": "aurc", "r": "certainty_correlation"}
     columns: Columns = {"file": _name, **{title: partial(_interval, name) for title, name in figures.items()}}
     columns |= {"takes the first": partial(_rate, "first"), "takes the longer": partial(_rate, "longer")}
-    caption = "Whether certainty says what is right: 95% intervals by bootstrap over personas. Then the judge's habits."
+    over = " or ".join(sorted({file["resampled"] for file in result["files"] if "resampled" in file})) or "personas"
+    caption = f"Whether certainty says what is right: 95% intervals by bootstrap over {over}. Then the judge's habits."
     yield Table.of(caption, result["files"], columns)
     yield verdicts_table(result["files"])
     for file in result["files"]:

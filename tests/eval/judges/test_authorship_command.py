@@ -250,6 +250,16 @@ def test_bad_input_is_named_before_anything_is_asked(authorship, judge_endpoint,
     assert judge_endpoint.bodies == []
 
 
+def test_the_items_of_one_user_are_resampled(authorship, judge_endpoint):
+    """Of one user every resample would be a copy, and every interval without a width."""
+    judge_endpoint.says = lambda body: "POST TWO" if "Ours 1" in str(body) else prefers_ours(body)
+    found = authorship("--json", "-", lines=[{**line, "user_id": "ann"} for line in LINES]).json
+    assert (found["users"], found["resampled"]) == (1, "items")
+    for interval in (found["rates"]["proposed"], found["margin"], found["p_first"]):
+        assert interval["low"] < interval["value"]
+    assert found["sign_test"] == {"proposed": 1, "baseline": 0, "neither": 0, "p_value": 1.0}
+
+
 def test_judgements_do_not_take_the_place_of_the_items(authorship, judge_endpoint, tmp_path):
     run = authorship("--judgements", tmp_path / "items.jsonl")
     assert (run.status, judge_endpoint.bodies) == (2, [])

@@ -165,6 +165,19 @@ def test_a_whole_reply_need_not_repeat_the_certainty_beside_it(judged, reading, 
     assert (read.kinds["B"], set(read.certainty)) == (4, {80})
 
 
+def test_of_one_persona_the_pairs_of_texts_are_resampled(judged, reading):
+    lines = judged(8)
+    assert reading(lines).resampled == "personas"
+    one = [
+        line | {"prompt": line["prompt"].replace(line["user_info"], "It is Ann."), "user_info": ""} for line in lines
+    ]
+    alone = reading(one)
+    assert (len(set(alone.names)), alone.resampled) == (8, "records")
+    turned = [line | {"asst_A": line["asst_B"], "asst_B": line["asst_A"]} for line in one]
+    both = reading([*one, *turned])
+    assert (len(set(both.names)), both.resampled) == (8, "pairs of texts")
+
+
 def test_blanks_around_a_letter_are_none_of_it(judged, reading):
     assert reading(judged(4, answer=" A\n", res=None)).kinds["A"] == 4
 
