@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eval.recorded.quality.checks import in_earlier_set, leaks, quality_findings, texts_of
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from pearl.errors import InputError
-from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats
+from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
 
@@ -106,7 +106,7 @@ def quality_report(
     scored = ScoredPairs(
         {name: right for name, (right, _) in decided.items()},
         [number == place for place in range(len(sets))],
-        Bootstrap(names, resamples=resamples, seed=seed),
+        Bootstrap(drawn(names, [f"pair {place}" for place in range(len(pairs))]), resamples=resamples, seed=seed),
     )
     everything = np.ones(len(pairs), bool)
     overall = _accuracies(scored, everything)

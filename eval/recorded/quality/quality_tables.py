@@ -23,7 +23,7 @@ def quality_tables(result: Json) -> Iterator[Table]:
     sentences = [
         f"Accuracy over {result['n']:,} pairs of {result['originals']:,} original texts; the mean of "
         f"{len(result['sets'])} sets counts each set once, the others each pair. A coin decides ties. 95% intervals by "
-        "bootstrap over original texts."
+        f"bootstrap over {'original texts' if result['originals'] > 1 else 'pairs'}."
     ]
     for title, difference in (
         ("", result["difference"]),

@@ -49,6 +49,14 @@ def quality(pearl_eval, tmp_path, monkeypatch):
     return run
 
 
+def test_of_one_original_text_the_pairs_are_resampled(quality):
+    run = quality(one=PAIRS[:2])
+    assert "2 pairs of 1 original texts" in " ".join(run.out.split())
+    assert "by bootstrap over pairs." in " ".join(run.out.split())
+    interval = quality("--json", "-", scorer="longer", one=PAIRS[:2]).json["intervals"]["accuracy"]
+    assert interval == {"value": 0.5, "low": 0.0, "high": 1.0}
+
+
 def test_accuracy_and_every_trivial_scorer(quality, tmp_path):
     picture, page = tmp_path / "q.svg", tmp_path / "q.html"
     run = quality("--json", "-", "--picture", picture, "--report", page)
