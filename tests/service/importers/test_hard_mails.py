@@ -1,4 +1,4 @@
-"""Hard mails: what a person would take from each was written down before the importer read it."""
+"""Hard mails, with what a person would take from each."""
 
 from __future__ import annotations
 
