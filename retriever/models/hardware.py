@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import timeit
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 CPU_INFO = Path("/proc/cpuinfo")
+TURNS = 12
 
 
 def device_named(name: str) -> torch.device:
@@ -31,20 +33,31 @@ def device_named(name: str) -> torch.device:
 def prefers_bfloat16(device: str) -> bool:
     """True when a device, ``cpu`` or ``cuda``, multiplies in bfloat16 clearly faster than in float32.
 
-    On a processor it is measured, once a process and in some 30 ms, for having the instructions does not say it:
+    On a processor it is measured, once a process and in some 0.1 s, for having the instructions does not say it:
     without tiles (AMX) such products took 1.3 to 2.3 times as long on one (``docs/experiments.md``).
     """
     import torch
-    from torch.nn.functional import linear
 
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    seconds = {}
-    for dtype in (torch.float32, torch.bfloat16):
-        rows, matrix = torch.ones(256, 512, dtype=dtype), torch.ones(1024, 512, dtype=dtype)
-        with torch.inference_mode():
-            seconds[dtype] = min(timeit.repeat(partial(linear, rows, matrix), number=1, repeat=8))
-    return seconds[torch.bfloat16] < 0.8 * seconds[torch.float32]
+    threads = torch.get_num_threads()
+    # One thread, in turns: several wait for each other where other programs run, and the answer was chance.
+    torch.set_num_threads(1)
+    try:
+        products = {dtype: _product(dtype) for dtype in (torch.float32, torch.bfloat16)}
+        times = [[timeit.timeit(product, number=1) for product in products.values()] for _ in range(TURNS)]
+    finally:
+        torch.set_num_threads(threads)
+    single, half = map(min, zip(*times, strict=True))
+    return bool(half < 0.8 * single)
+
+
+def _product(dtype: torch.dtype) -> Callable[[], torch.Tensor]:
+    import torch
+    from torch.nn.functional import linear
+
+    rows, matrix = torch.ones(256, 512, dtype=dtype), torch.ones(1024, 512, dtype=dtype)
+    return torch.inference_mode()(partial(linear, rows, matrix))
 
 
 def has_tiles(cpu_info: Path = CPU_INFO) -> bool:

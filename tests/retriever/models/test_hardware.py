@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
-from retriever.models.hardware import has_tiles, prefers_bfloat16
+from retriever.models.hardware import TURNS, has_tiles, prefers_bfloat16
 
 
 def test_tiles_are_known_by_the_processors_flags(tmp_path: Path) -> None:
@@ -30,11 +31,15 @@ def unmeasured() -> Iterator[None]:
 def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(
     bfloat16: float, preferred: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter([[9.0, 2.0, 3.0], [bfloat16, 9.0, 9.0]])  # float32 first; the least counts, the rest is noise
+    # in turns, float32 first; the least counts, the rest is noise
+    seconds = iter([9.0, bfloat16, 2.0, 9.0] + [3.0, 9.0] * (TURNS - 2))
+    threads = torch.get_num_threads()
 
-    def repeat(product: Callable[[], object], **_: int) -> list[float]:
+    def timed(product: Callable[[], object], **_: int) -> float:
+        assert torch.get_num_threads() == 1  # several wait for each other on a machine at work
         product()
         return next(seconds)
 
-    monkeypatch.setattr("timeit.repeat", repeat)
+    monkeypatch.setattr("timeit.timeit", timed)
     assert prefers_bfloat16("cpu") is preferred
+    assert torch.get_num_threads() == threads
