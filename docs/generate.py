@@ -396,6 +396,8 @@ def experiments() -> str:
         "short_histories": _short_histories(json.loads((kept / "short_histories.json").read_text(encoding="utf-8"))),
         "sets": _sets(json.loads((kept / "sets.json").read_text(encoding="utf-8"))),
         "sets_dev": _sets_dev(json.loads((kept / "sets-dev.json").read_text(encoding="utf-8"))),
+        "chosen": _chosen(json.loads((kept / "chosen.json").read_text(encoding="utf-8"))),
+        "chat_judge": _chat_judge(json.loads((kept / "chat_judge.json").read_text(encoding="utf-8"))),
         "published": _published(json.loads((kept / "published.json").read_text(encoding="utf-8"))),
         "questions": _questions(json.loads((kept / "questions.json").read_text(encoding="utf-8"))),
         "reward": tried_table(),
@@ -529,6 +531,35 @@ def _sets_dev(result: dict[str, Any]) -> str:
     from eval.retrieval.sets import sets_tables
 
     return "\n".join(markdown(table) for table in sets_tables(result))
+
+
+def _chosen(result: dict[str, Any]) -> str:
+    """The documents that the retriever that ships chose on each kind of text, and what its score said of them."""
+    from results_page import DOMAINS, best_of_baselines
+
+    from eval.report.tables import shown
+
+    titles = ("PEARL by the best baseline", "r", "rank correlation", "documents", "help", "said to")
+    lines = [f"| | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
+    for name, label in DOMAINS.items():
+        own, ratio = result["domains"][name], best_of_baselines(name)["ships_by_this"]
+        figures = [shown(figure, 2) for figure in (ratio, own["pearson_r"], own["spearman_rho"])]
+        helps = [shown(own[figure], 2) for figure in ("helps", "said_to_help")]
+        lines.append(f"| {label} | {' | '.join([*figures, str(own['documents']), *helps])} |")
+    each = result["domains"]["git"]["requests"]
+    return "\n".join(lines) + f"\n\n{each} requests of test users in each row; `{result['command']}`."
+
+
+def _chat_judge(result: dict[str, Any]) -> str:
+    """The judge before its training and after it, beside the rule that takes the shorter text."""
+    lines = ["| | judged by | right | read | the shorter text |", "| --- | --- | ---: | ---: | ---: |"]
+    for row in result["rows"]:
+        accuracy, read = row["accuracy"], 1 - row["verdicts"].get("invalid", 0) / row["judgements"]
+        cell = f"{accuracy['value']:.2f} [{accuracy['low']:.2f}, {accuracy['high']:.2f}]"
+        shorter = row["baselines"]["shorter"]
+        lines.append(f"| {row['model']} | {row['scheme']} | {cell} | {read:.0%} | {shorter:.2f} |")
+    learned, pairs = result["training"]["conversations"], result["rows"][0]["n"]
+    return "\n".join(lines) + f"\n\n{learned} conversations learned, {pairs} pairs judged; `{result['command']}`."
 
 
 def _published(result: dict[str, Any]) -> str:
