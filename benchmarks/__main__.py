@@ -21,6 +21,7 @@ NAMES = (
     "load",
     "crowd",
     "scoring",
+    "first_stage",
     "retrieval",
     "cascade",
     "serving",

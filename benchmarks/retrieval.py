@@ -76,7 +76,7 @@ def measure(quick: bool) -> Measured:
     wanted = QUICK_REQUESTS if quick else REQUESTS
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
-        documents, requests = _material(corpus.lines(), max(sizes), wanted)
+        documents, requests = material(corpus.lines(), max(sizes), wanted)
         encoder = KnownTexts(SentenceEncoder())
         timed: dict[tuple[str, int], Timed] = {}
         for shape in shapes:
@@ -97,7 +97,7 @@ def measure(quick: bool) -> Measured:
     return Measured(1 if quick else max(PLAIN_RUNS.values()), described, tuple(_figures(timed, shapes, sizes)))
 
 
-def _material(lines: Sequence[Line], size: int, requests: int) -> tuple[list[Document], list[Request]]:
+def material(lines: Sequence[Line], size: int, requests: int) -> tuple[list[Document], list[Request]]:
     """The oldest documents as one history, and the requests of those that came next."""
     ordered = sorted((line for line in lines if line.get("request")), key=lambda line: float(line["timestamp"]))
     documents = [
@@ -173,13 +173,13 @@ def _take_turns(
 ) -> Timed:
     index = retriever.index(documents)
     index.scores(requests[0])  # threads and allocators are set up before the clock runs
-    ours = [_milliseconds(index.scores, request) for request in requests]
+    ours = [milliseconds(index.scores, request) for request in requests]
     runs = PLAIN_RUNS.get(len(documents), 1) if len(documents) <= shape.largest else 0
     pairs = [[pair_of(request.text, each) for each in documents] for request in requests[:runs]]
-    return Timed(ours, [_milliseconds(plain.predict, some) for some in pairs])
+    return Timed(ours, [milliseconds(plain.predict, some) for some in pairs])
 
 
-def _milliseconds(work: Callable[[Any], object], given: object) -> float:
+def milliseconds(work: Callable[[Any], object], given: object) -> float:
     started = time.perf_counter()
     work(given)
     return (time.perf_counter() - started) * 1000

@@ -13,6 +13,7 @@ from benchmarks.__main__ import NAMES, RESULTS, benchmark, main
 from benchmarks.corpus import PROJECTS, find_corpora, first_lines
 from benchmarks.crowd import QUICK_CLIENTS, QUICK_PLACES
 from benchmarks.figures import Result, read_result, read_results
+from benchmarks.first_stage import QUICK_SIZES, SIZES
 from benchmarks.hostile_imports import ROWS
 from benchmarks.hostile_sources import ROWS as SOURCE_ROWS
 from benchmarks.machine import ROOT
@@ -21,6 +22,10 @@ from benchmarks.machine import ROOT
 def crowd(*places: int) -> set[str]:
     what = ("errors", "refused", "per_second", "p50", "p99", "spread")
     return {f"at_{most}_{name}" for most in places for name in what}
+
+
+def first_stage(*sizes: int) -> set[str]:
+    return {f"{size}_{name}" for size in sizes for name in ("p50", "p99", "avx2_p50", "plain_p50", "ratio")}
 
 
 FIGURES = {
@@ -38,6 +43,7 @@ FIGURES = {
         *("pairs_per_second", "plain_pairs_per_second", "times_plain"),
         *("difference_p50", "difference_p99", "gain_correlation"),
     },
+    "first_stage": first_stage(*SIZES),
     "retrieval": {"minilm_30_ms", "minilm_30_times", "minilm_100_plain_ms", "minilm_100_p99_ms", "minilm_exponent_100"},
     "cascade": {
         *("recall", "same_first", "gain", "gain_all_read", "gain_difference", "read", "ended_early"),
@@ -74,7 +80,10 @@ FIGURES = {
     "hostile_sources": {row.name for row in SOURCE_ROWS},
 }
 
-QUICK_FIGURES = FIGURES | {"crowd": crowd(QUICK_PLACES, QUICK_CLIENTS)}
+QUICK_FIGURES = FIGURES | {
+    "crowd": crowd(QUICK_PLACES, QUICK_CLIENTS),
+    "first_stage": first_stage(*QUICK_SIZES),
+}
 
 COUNTED = {"cascade"}  # measures no time: once is enough
 

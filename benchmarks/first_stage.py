@@ -1,0 +1,104 @@
+"""How long a request waits for the documents with the retriever that ships, which reads no pair with a cross-encoder.
+
+What can be done before the request comes is done: the encoder is loaded, the index of the history stands. The plain way
+is the same encoder under sentence-transformers and a cosine with each document. "AVX2" is a process whose numpy, BLAS
+and oneDNN may use AVX2 alone and whose encoder computes in float32. Both have processes of their own, in turns.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from sentence_transformers import SentenceTransformer
+
+from benchmarks.corpus import find_corpus
+from benchmarks.figures import Figure, Measured, over_repetitions, percentile
+from benchmarks.processes import run
+from benchmarks.retrieval import KnownTexts, material, milliseconds
+from pearl.records import Request
+from retriever.calibrated.artifact import SHIPPED, artifact_retriever
+from retriever.models import runtime
+from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
+from retriever.models.graph import Arithmetic
+
+NAME = "first_stage"
+TITLE = "Waiting for the documents, with the retriever that ships"
+SIZES, QUICK_SIZES = (30, 590), (4,)  # documents of a history
+REQUESTS, QUICK_REQUESTS = 100, 2
+REPETITIONS, QUICK_REPETITIONS = 5, 1
+ASKED_MS = 25  # at 590 documents, on a processor with AVX2 only
+FLOAT32 = "float32"
+AVX2_ONLY = {
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+}
+
+Times = dict[str, list[float]]  # milliseconds of each request, by way and size
+
+
+def measure(quick: bool) -> Measured:
+    sizes, requests, repetitions = (
+        (QUICK_SIZES, QUICK_REQUESTS, QUICK_REPETITIONS) if quick else (SIZES, REQUESTS, REPETITIONS)
+    )
+    command = [sys.executable, "-m", "benchmarks.first_stage", json.dumps([sizes, requests])]
+    here, avx2 = [], []
+    for _ in range(repetitions):
+        here.append(json.loads(run(command, {}).output))
+        avx2.append(json.loads(run([*command, FLOAT32], AVX2_ONLY).output))
+    described = {"corpus": here[0]["corpus"], "requests": requests}
+    return Measured(
+        repetitions, described, tuple(figures(sizes, [one["ms"] for one in here], [one["ms"] for one in avx2]))
+    )
+
+
+def figures(sizes: Sequence[int], here: Sequence[Times], avx2: Sequence[Times]) -> Iterator[Figure]:
+    """p50 and p99 of each repetition, then the median over the repetitions."""
+    for size in sizes:
+        what = f"{size} documents"
+        all_ours = [times[f"ours {size}"] for times in here]
+        ours = [median(some) for some in all_ours]
+        slow = [median(times[f"ours {size}"]) for times in avx2]
+        plain = [median(times[f"plain {size}"]) for times in here]
+        goal = ASKED_MS if size == max(SIZES) else None
+        yield over_repetitions(f"{size}_p50", f"{what}, p50", "ms", ours)
+        yield over_repetitions(f"{size}_p99", f"{what}, p99", "ms", [percentile(some, 99) for some in all_ours])
+        yield over_repetitions(f"{size}_avx2_p50", f"{what}, AVX2, p50", "ms", slow, at_most=goal)
+        yield over_repetitions(f"{size}_plain_p50", f"{what}, `SentenceTransformer`, p50", "ms", plain)
+        ratios = [own / theirs for own, theirs in zip(ours, plain, strict=True)]
+        yield over_repetitions(f"{size}_ratio", f"{what}: ours by `SentenceTransformer`'s", "times", ratios)
+
+
+def timed(sizes: Sequence[int], requests: int) -> tuple[str, Times]:
+    """The corpus, and the times of this process."""
+    encoder = KnownTexts(SentenceEncoder())
+    retriever = artifact_retriever(SHIPPED, encoder)
+    dense = SentenceTransformer(str(embedded_encoder_folder()), device="cpu")
+    with TemporaryDirectory(prefix="pearl-bench-") as folder:
+        corpus = find_corpus(Path(folder))
+        documents, asked = material(corpus.lines(), max(sizes), requests)
+    times: Times = {}
+    for size in sizes:
+        index = retriever.index(documents[:size])
+        vectors = encoder.encode_documents([document.text for document in documents[:size]])
+        ways: dict[str, Callable[[Request], object]] = {
+            "ours": index.scores,
+            "plain": lambda request, vectors=vectors: vectors @ dense.encode(request.text),  # type: ignore[misc]
+        }
+        for way, work in ways.items():
+            work(asked[0])  # threads and allocators are set up before the clock runs
+            times[f"{way} {size}"] = [milliseconds(work, request) for request in asked]
+    return corpus.source, times
+
+
+if __name__ == "__main__":
+    if FLOAT32 in sys.argv:
+        # OpenVINO names bfloat16 among a processor's capabilities whatever its oneDNN may use
+        runtime.fastest = lambda: Arithmetic.FLOAT32
+    source, ms = timed(*json.loads(sys.argv[1]))
+    print(json.dumps({"corpus": source, "ms": ms}))
