@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import stat
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from pearl.private_files import private_file
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # of an OSError: a disk, a quota or a limit is reached
 
 
 @contextmanager

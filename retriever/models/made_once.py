@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from pearl.errors import PearlError
 from pearl.private_files import private_folder
-
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+from pearl.whole_files import NO_ROOM
 
 
 def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
@@ -27,7 +25,7 @@ def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
             raise PearlError(
                 f"{name} cannot be unpacked into {folder.parent} ({error.strerror or error}); make room there "
                 "or set PEARL_HOME to another folder. Nothing was left half-written.",
-                code="disk_full" if error.errno in FULL else "not_writable",
+                code="disk_full" if error.errno in NO_ROOM else "not_writable",
             ) from error
     return folder
 

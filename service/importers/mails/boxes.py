@@ -5,7 +5,6 @@ What is packed is unpacked into a temporary folder, for a mail is looked up when
 
 from __future__ import annotations
 
-import errno
 import gzip
 import os
 import re
@@ -18,6 +17,7 @@ from typing import IO
 
 from pearl.errors import InputError
 from pearl.history import GZIP_MAGIC
+from pearl.whole_files import NO_ROOM
 from service.importers.archive import DAMAGED, is_zip, open_zip
 from service.importers.disk_index import temporary_full
 
@@ -27,7 +27,6 @@ MESSAGE_BYTES = 4_000_000  # the text comes before the attachments, so the rest 
 BOUNDARY_CHARACTERS = 300
 PACKED_AT_MOST = 200  # times its packed size: mail packs to a fifth, what is packed to a thousandth is a trap
 TRAP_BYTES = 100_000_000
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # in this order a line that starts with "From " is no sentence
 BOUNDARY = (re.compile(rb"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s"), re.compile(rb"\d\d?:\d\d"), re.compile(rb"\d{4}"))
 QUOTED_BOUNDARY = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -169,7 +168,7 @@ def _unpacked(stream: IO[bytes] | gzip.GzipFile, packed_bytes: int, folder: Path
                     raise InputError(message, code="too_large")
                 file.write(piece)
     except OSError as error:
-        if error.errno in FULL:  # that is no fault of the source's
+        if error.errno in NO_ROOM:  # that is no fault of the source's
             raise temporary_full(error) from error
         raise
     return Path(name)
