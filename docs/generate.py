@@ -130,7 +130,7 @@ def _schema(name: str, schema: dict[str, Any]) -> list[str]:
 
 
 def _explained(schema: dict[str, Any]) -> str:
-    """What a value is, its range, and its default where that is not empty."""
+    """The description of a value, its range, and its default where that is not empty."""
     sentences = [schema.get("description", "")]
     for option in (schema, *schema.get("anyOf", ())):
         if "exclusiveMinimum" in option:

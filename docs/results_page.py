@@ -383,7 +383,7 @@ def _kinds_models(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def _chosen(name: str) -> Json:
-    """What retrievers chose from the histories of one kind of text."""
+    """The result of all retrievers' choices from the histories of one kind of text."""
     found: Json = json.loads(CHOSEN.read_text(encoding="utf-8"))["domains"][name]
     return found
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 
-def group(help: str | None = None) -> typer.Typer:
+def group(help: str) -> typer.Typer:
     """A command with commands below it, which are to be added."""
     return typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 

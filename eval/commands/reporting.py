@@ -1,4 +1,4 @@
-"""Commands that report figures: their output options, the head of the result, and the registration of all of them."""
+"""Commands that report figures: their output options, and the head of the result."""
 
 from __future__ import annotations
 

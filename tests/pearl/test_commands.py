@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+import typer
+
+from pearl.commands import add_commands, click_command, epilog, group
+
+
+def a_module(name: str, **more: object) -> ModuleType:
+    """A module of one command, that says its name."""
+    module = ModuleType(f"somewhere.{name}")
+
+    def command(count: int = typer.Option(1, help="Times.")) -> None:
+        """Say it."""
+        typer.echo(f"{name} {count}")
+
+    module.__dict__.update({name: command, "EXAMPLES": f"\n  pearl {name}\n", **more})
+    return module
+
+
+def test_the_end_of_a_help_has_the_examples_last() -> None:
+    assert epilog("\n  pearl tea\n  pearl cup\n", "A line is a cup.") == (
+        "A line is a cup.\n\nExamples:\n\n\b\n  pearl tea\n  pearl cup"
+    )
+    assert epilog("  pearl tea") == "Example:\n\n\b\n  pearl tea"
+    assert epilog("", "", "Choices.") == "Choices."
+
+
+def test_a_module_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    command = click_command(a_module("tea", ABOUT="A line is a cup."))
+    command.main(["--count", "2"], standalone_mode=False)
+    assert capsys.readouterr().out == "tea 2\n"
+    assert command.epilog == "A line is a cup.\n\nExample:\n\n\b\n  pearl tea"
+
+
+def test_a_module_of_several_has_an_app() -> None:
+    app = group("Make tea.")
+    add_commands(app, a_module("tea"), a_module("tea_cup"))
+    module = ModuleType("kitchen")
+    module.__dict__["app"] = app
+    assert sorted(click_command(module).commands) == ["tea", "tea-cup"]
