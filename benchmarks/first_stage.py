@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 
 from benchmarks.corpus import find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
-from benchmarks.processes import run
+from benchmarks.processes import ONEDNN_AVX2, run
 from benchmarks.retrieval import KnownTexts, material, milliseconds
 from pearl.records import Request
 from retriever.calibrated.artifact import SHIPPED, artifact_retriever
@@ -33,8 +33,7 @@ REQUESTS, QUICK_REQUESTS = 100, 2
 REPETITIONS, QUICK_REPETITIONS = 5, 1
 ASKED_MS = 25  # at 590 documents, on a processor with AVX2 only
 FLOAT32 = "float32"
-AVX2_ONLY = {
-    "ONEDNN_MAX_CPU_ISA": "AVX2",
+AVX2_ONLY = ONEDNN_AVX2 | {
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }

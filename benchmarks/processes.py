@@ -24,6 +24,7 @@ from service.store.database import Database
 from service.store.keys import create_for_user
 
 PEARL = str(Path(sys.executable).parent / "pearl")
+ONEDNN_AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # OpenVINO's and torch's products without AVX-512
 PATIENCE_S = 300.0  # embedding a history takes half a minute, more on a machine at work
 
 

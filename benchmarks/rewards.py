@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 
 from benchmarks.corpus import find_corpus, invented_lines
 from benchmarks.figures import Measured, over_repetitions
-from benchmarks.processes import run
+from benchmarks.processes import ONEDNN_AVX2, run
 from pearl.settings import EMBEDDED
 from retriever.models.encoder import embedded_encoder_folder
 from retriever.models.folder import model_folder
@@ -38,7 +38,6 @@ LEAST_WORDS, MOST_WORDS = 100, 300
 CORES = 2
 ASKED = 60  # paragraphs a second on two cores
 TOLERANCE = 0.05  # points
-AVX2_ONLY = {"ONEDNN_MAX_CPU_ISA": "AVX2"}
 
 Turn = tuple[list[float], float, float]  # scores, seconds on the processor and by the clock
 
@@ -127,7 +126,7 @@ def paragraphs(scratch: Path, quick: bool) -> tuple[list[str], str]:
 
 def capped(file: Path, repetitions: int) -> list[Turn]:
     """The same in a process whose oneDNN may use AVX2 alone."""
-    done = run([sys.executable, "-m", "benchmarks.rewards", str(file), str(repetitions)], AVX2_ONLY)
+    done = run([sys.executable, "-m", "benchmarks.rewards", str(file), str(repetitions)], ONEDNN_AVX2)
     return [(scores, processor, clock) for scores, processor, clock in json.loads(done.output)]
 
 

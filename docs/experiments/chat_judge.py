@@ -9,24 +9,18 @@ pairs (P) and by points (R). What ``WORK`` holds already is not done again.
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from reward import pearl
 
 from pearl.chat.embedded import embedded_model_file
 
 OUT = Path(__file__).with_suffix(".json")
 LEARNED, HELD = 520, 40  # conversations to learn from, and to look at after the epoch; two cores had an hour
 SCHEMES = ("pair", "points")
-
-
-def pearl(*words: str, model: Path | None = None) -> None:
-    environment = os.environ | ({} if model is None else {"PEARL_LLM_MODEL": str(model)})
-    program = str(Path(sys.executable).with_name("pearl"))
-    subprocess.run([program, *words], check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
 def make_base(folder: Path) -> None:
@@ -55,7 +49,7 @@ def judged(name: str, model: Path, pairs: str, work: Path) -> list[dict[str, Any
         if not result.exists():
             words = ("--items", pairs, "--scheme", scheme, "--llm", "transformers", "--temperature", "0")
             kept = ("--replies", str(work / "replies.sqlite"), "--json", str(result))
-            pearl("judge", "quality", *words, *kept, model=model)
+            pearl("judge", "quality", *words, *kept, PEARL_LLM_MODEL=str(model))
         report = json.loads(result.read_text(encoding="utf-8"))
         figures = {
             field: report[field] for field in ("judgements", "verdicts", "invalid", "n", "originals", "baselines")

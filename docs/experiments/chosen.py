@@ -37,15 +37,10 @@ from training.fit.embeddings import KeptEncoder
 from training.gains.corpus import Corpus
 from training.gains.scoring import prepared, score_units
 from training.gains.units import ScoringOptions, Unit, partitions, target_texts
+from training.recipes.domains import DOMAINS
 from training.templates import auxiliary_template
 
 OUT = Path(__file__).with_suffix(".json")
-DOMAINS = {
-    "lean": ("chat/lean.jsonl.gz", "comment"),
-    "everything": ("mail/everything.jsonl.gz", "comment"),
-    "git": ("commits/git.jsonl.gz", "commit"),
-    "coreboot": ("commits/coreboot.jsonl.gz", "commit"),
-}
 REQUESTS = {TEST: 150, DEV: 50}  # of each domain
 LEAST, MOST = 12, 200  # candidates of a request
 NAMES = tuple(entry.name for entry in ENTRIES if entry.served)
@@ -77,8 +72,8 @@ def requests_of(corpus: Corpus, options: ScoringOptions) -> Iterator[tuple[str, 
             yield user, target, before[-MOST:]
 
 
-def chosen(corpus: Corpus, options: ScoringOptions, encoder: KeptEncoder) -> list[Chosen]:
-    some = list(islice(requests_of(corpus, options), REQUESTS[options.split or TEST]))
+def chosen(corpus: Corpus, options: ScoringOptions, encoder: KeptEncoder, requests: int) -> list[Chosen]:
+    some = list(islice(requests_of(corpus, options), requests))
     texts = [document for _, target, documents in some for document in (target, *documents)]
     encoder.prepare([text for document in texts for text in (document.text, document.request) if text])
     retrievers = {name: make_retriever(name, encoder) for name in NAMES}
@@ -106,7 +101,7 @@ def gains_of(corpus: Corpus, options: ScoringOptions, rows: Sequence[Chosen], wo
         target_texts(units),
         corpus.fingerprint,
     )
-    folder = work / f"{corpus.name}.parts" if options.split == TEST else work / f"{corpus.name}-{options.split}.parts"
+    folder = work / f"{corpus.name}-{options.split}.parts"
     score_units(units, lambda: scorer, folder, description)
     gains = []
     for unit, row in zip(units, rows, strict=True):
@@ -156,14 +151,14 @@ def main() -> None:
     kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))
     calibration = read_manifest(SHIPPED).calibration
     domains, scores, gains = {}, [], []
-    for name, (file, template) in DOMAINS.items():
-        corpus = Corpus.read(data / file)
-        for split in (TEST, DEV):
-            options = ScoringOptions(template, split=split, partition="rolling", least_candidates=LEAST)
-            rows = chosen(corpus, options, kept)
+    for domain in DOMAINS:
+        corpus = Corpus.read(data / domain.file)
+        for split, requests in REQUESTS.items():
+            options = ScoringOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
+            rows = chosen(corpus, options, kept, requests)
             own = gains_of(corpus, options, rows, work)
             if split == TEST:
-                domains[name] = measured(rows, own, calibration)
+                domains[domain.name] = measured(rows, own, calibration)
                 continue
             scores += [row.scores[row.places] for row in rows]
             gains += [np.array([mine[place] for place in row.places]) for row, mine in zip(rows, own, strict=True)]

@@ -47,14 +47,9 @@ from training.fit.relevance import TAU, relevance_groups
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.gains.scores import read_scores, scored_examples
+from training.recipes.domains import DOMAINS
 
 OUT = Path(__file__).with_suffix(".json")
-DOMAINS = {
-    "lean": "chat/lean.jsonl.gz",
-    "everything": "mail/everything.jsonl.gz",
-    "git": "commits/git.jsonl.gz",
-    "coreboot": "commits/coreboot.jsonl.gz",
-}
 GIT_GAINS = "commits/git_gains.jsonl.gz"
 MINUTES = 7.0
 RELEVANCE_SHARE = 0.25
@@ -254,7 +249,7 @@ def at_random(dev: Sequence[Example]) -> dict[str, Any]:
 
 def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    corpora = [Corpus.read(data / file) for file in DOMAINS.values()]
+    corpora = [Corpus.read(data / domain.file) for domain in DOMAINS]
     scored = [own for corpus in corpora for own in examples_of(corpus, folder / f"{corpus.name}-{TRAIN}.parquet")]
     dev = [own for own in scored if own.domain != "git"] + other_gains(data / GIT_GAINS)
     gains = select(proxies(corpora, scored, folder), SelectionOptions()).groups
@@ -270,7 +265,7 @@ def main() -> None:
         "command": "python docs/experiments/cross_encoders.py DATA FOLDER",
         "minutes": MINUTES,
         "groups": {name: len(groups) for name, groups in material.items()},
-        "requests": {domain: sum(own.domain == domain for own in dev) for domain in DOMAINS},
+        "requests": {domain.name: sum(own.domain == domain.name for own in dev) for domain in DOMAINS},
         "users": len(set(clusters_of(dev))),
         "random": at_random(dev),
         "candidates": CANDIDATES,

@@ -9,6 +9,7 @@ others.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,8 +28,10 @@ ROWS = {
 }
 
 
-def pearl(*words: str) -> None:
-    subprocess.run([str(Path(sys.executable).with_name("pearl")), *words], check=True, stdout=subprocess.DEVNULL)
+def pearl(*words: str, **settings: str) -> None:
+    """Run a command; settings by their names in the environment."""
+    command = [str(Path(sys.executable).with_name("pearl")), *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | settings)
 
 
 def measured(train: str, pairs: str, work: Path, row: str, seed: int) -> dict[str, Any]:

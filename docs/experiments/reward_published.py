@@ -9,18 +9,15 @@ as published. What ``WORK`` holds already is not done again.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from reward import pearl
+
 OUT = Path(__file__).with_suffix(".json")
 PRESETS = ("as_published_paper", "as_published_code")
 TOLD = ("scores", "pairs", "epochs", "steps", "best_epoch", "dev_losses", "whole", "seconds")
-
-
-def pearl(*words: str) -> None:
-    subprocess.run([str(Path(sys.executable).with_name("pearl")), *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def measured(train: str, pairs: str, work: Path, preset: str, minutes: str) -> dict[str, Any]:
