@@ -28,6 +28,7 @@ from service.api import (
     likeness,
     profile,
     rerank,
+    responses,
     site,
     voices,
 )
@@ -104,7 +105,10 @@ def create_app(
     app.add_exception_handler(ClientLeft, _nobody_there)
     routers = [
         module.router
-        for module in (drafts, documents, feedback, voices, profile, likeness, chat_completions, rerank, account)
+        for module in (
+            *(drafts, documents, feedback, voices, profile, likeness),
+            *(chat_completions, responses, rerank, account),
+        )
     ]
     app.state.routers = (*routers, health.router, site.router)
     for router in app.state.routers:

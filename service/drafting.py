@@ -47,16 +47,13 @@ from service.turns import NOTHING_BEFORE, Conversation, in_context
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 NEEDS_INPUT = "needs_input"
 BELOW_THRESHOLD = "The best document scored below the threshold."
-CUT_OFF = Note(
-    "cut_off",
-    "The draft was cut off before its end; raise PEARL_MAX_DRAFT_TOKENS, or max_tokens where a request has it.",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Commission:
     """An order to the pipeline. ``k`` None leaves the number of documents to the voice's template; the draft
-    ends before any of the texts in ``stop``, and is the best of ``candidates`` edits where there are any."""
+    ends before any of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is
+    the request's field for the most tokens, if it has one."""
 
     request: str
     voice: str | None = None
@@ -67,6 +64,7 @@ class Commission:
     before: Conversation = NOTHING_BEFORE
     stop: tuple[str, ...] = ()
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
+    limit: str = "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +196,8 @@ class Drafter:
                 yield Delta(draft.text)
 
         if draft.finish_reason == "length":
-            draft = _with_note(draft, CUT_OFF)
+            message = f"raise PEARL_MAX_DRAFT_TOKENS, or {commission.limit} where a request has it."
+            draft = _with_note(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
             await in_thread(self._record, user, replace(commission, request=request), draft, on_record)
@@ -288,8 +287,8 @@ class Drafter:
         if not reading.text and finish_reason == "length":
             raise InputError(
                 f"The model used up {counted(commission.decoding.max_tokens, 'token')} before the text began; raise "
-                "max_tokens, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
-                param="max_tokens",
+                f"{commission.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
+                param=commission.limit,
                 code="max_tokens_too_small",
             )
         if not reading.text:

@@ -48,6 +48,7 @@ LIMITS = {
     "/v1/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),  # all of it is read by the retriever
     "/v2/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),
     "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
+    "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=None),
 }
 
 

@@ -13,55 +13,43 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from pearl.chat.base import Decoding, Role
-from pearl.errors import InputError, NotFound
-from pearl.marks import CLOSING
-from pearl.records import Draft
-from pearl.texts import check_characters, check_text
 from service.api.bodies import KeyedRoute
-from service.api.dependencies import Caller, ServicesDep, add_headers, admission_of
-from service.api.draft_form import RetrievalOut, UsageOut
+from service.api.dependencies import Caller, ServicesDep
+from service.api.draft_form import UsageOut
 from service.api.drafts import finished
 from service.api.fields import Name
-from service.api.model_names import is_chat_model
-from service.api.openai_fields import passed_over, unreadable_part
+from service.api.openai_calls import (
+    MODEL,
+    OpenAICall,
+    Part,
+    begin,
+    content,
+    evidence_of,
+    shape,
+    text_of,
+    voice_of_model,
+)
+from service.api.openai_fields import passed_over
 from service.api.streaming import DONE, event, event_stream, while_connected
 from service.api.voices import all_voices
-from service.client_tasks import is_client_task, pass_on
-from service.drafting import Commission, Delta, Event, Finished, Retrieved
+from service.drafting import Delta, Event, Finished, Retrieved
 from service.metrics import Metrics
-from service.services import Services
-from service.store import voices
 from service.store.voices import WHOLE_HISTORY
 from service.threads import in_thread
-from service.turns import conversation
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
 
-class TextPart(BaseModel):
+class TextPart(Part):
     """A part of a message's content; only texts can be read."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _readable(cls, part: Any) -> Any:
-        if isinstance(part, dict) and part.get("type") != "text":
-            message = unreadable_part(part.get("type"))
-            raise PydanticCustomError("unsupported", "{message}", {"message": message})
-        return part
-
+    texts = ("text",)
     type: Literal["text"] = Field(description="Always `text`.")
-    text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
 
 
-def _shape(content: Any) -> str:
-    return "(parts)" if isinstance(content, list) else "(text)"
-
-
-Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Tag("(parts)")], Discriminator(_shape)]
+Content = Annotated[Annotated[str, Tag("(text)")] | Annotated[list[TextPart], Tag("(parts)")], Discriminator(shape)]
 
 
 class ChatMessage(BaseModel):
@@ -69,9 +57,6 @@ class ChatMessage(BaseModel):
 
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
     content: Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
-
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
 
 
 class StreamOptions(BaseModel):
@@ -86,11 +71,7 @@ class ChatIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: Name = Field(
-        description="`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the "
-        "header `x-pearl-model` says so.",
-        examples=["email"],
-    )
+    model: Name = Field(description=MODEL, examples=["email"])
     messages: list[ChatMessage] = Field(
         min_length=1,
         fail_fast=True,
@@ -110,37 +91,22 @@ class ChatIn(BaseModel):
     n: int | None = Field(None, description="Must be 1.", examples=[1])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
-    def passed_over(self) -> list[str]:
-        """The names of fields that would change an answer of OpenAI's. Raises InputError for what cannot be done."""
-        return passed_over({**(self.model_extra or {}), "n": self.n})
-
-    def turns(self) -> list[tuple[Role, str]]:
-        """The role and text of each message, oldest first."""
-        return [
-            ("system" if message.role == "developer" else message.role, message.text()) for message in self.messages
-        ]
-
-    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
-        """The order to the drafting pipeline. Raises InputError for fields that cannot be honoured."""
-        *earlier, (role, asked) = self.turns()
-        if role != "user":
-            raise InputError("The last message must be the user's: it is the request.", param="messages")
-        for _, text in earlier:
-            check_characters(text, param="messages")
+    def call(self) -> OpenAICall:
+        """The call that the body makes. Raises InputError for what cannot be done."""
         stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
-        return Commission(
-            request=check_text(asked, param="messages"),
-            voice=voice,
-            instructions="\n".join(text for role, text in earlier if role == "system"),
-            before=conversation([(role, text) for role, text in earlier if role != "system"]),
+        return OpenAICall(
+            model=self.model,
+            turns=[
+                ("system" if message.role == "developer" else message.role, text_of(message.content))
+                for message in self.messages
+            ],
+            messages="messages",
+            most_tokens=self.max_completion_tokens or self.max_tokens,
+            limit="max_tokens",
+            temperature=self.temperature,
+            top_p=self.top_p,
+            ignored=passed_over({**(self.model_extra or {}), "n": self.n}),
             stop=tuple(filter(None, stop)),
-            decoding=Decoding(
-                # tools ask for thousands as a matter of course, which must leave room for the request
-                max_tokens=min(self.max_completion_tokens or self.max_tokens or usual_tokens, most_tokens),
-                temperature=self.temperature or 0.0,
-                top_p=self.top_p or 1.0,
-                stop=(CLOSING,),
-            ),
         )
 
 
@@ -211,30 +177,12 @@ async def list_models(services: ServicesDep, caller: Caller) -> ModelList:
 async def get_model(
     services: ServicesDep, caller: Caller, id: Annotated[Name, Path(description="The model's id.", examples=["email"])]
 ) -> ModelOut:
-    voice = await in_thread(_voice, services, caller.user.id, id)
+    voice = await in_thread(voice_of_model, services, caller.user.id, id)
     return _model(id, 0.0 if voice is None else voice.created_at, caller.user.name)
 
 
 def _model(name: str, created: float, owner: str) -> ModelOut:
     return ModelOut(id=name, object="model", created=int(created), owned_by=owner)
-
-
-def _voice(services: Services, user_id: int, model: str) -> voices.Voice | None:
-    """None for the whole history. Raises NotFound for a name that may be a misspelt voice: a draft in another manner
-    than the one that was asked for would not be noticed."""
-    if model == WHOLE_HISTORY:
-        return None
-    with services.database.read() as connection:
-        there = {voice.name: voice for voice in voices.list_all(connection, user_id)}
-    if model in there:
-        return there[model]
-    if is_chat_model(model, there):
-        return None
-    raise NotFound(
-        f"There is no model '{model}'; GET /v1/models lists yours, and '{WHOLE_HISTORY}' is your whole history.",
-        param="model",
-        code="model_not_found",
-    )
 
 
 CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
@@ -255,27 +203,12 @@ async def create_completion(
     your history, and is not recorded; `pearl.stage` is then `passed_on`.
 
     A stream that fails ends with an event that has `error`, in place of `[DONE]`."""
-    voice = await in_thread(_voice, services, caller.user.id, body.model)
-    if voice is None and body.model != WHOLE_HISTORY:
-        add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
-    if ignored := body.passed_over():
-        add_headers(request, {"x-pearl-ignored": ", ".join(ignored)})
-    commission = body.commission(
-        None if voice is None else voice.name,
-        usual_tokens=services.settings.max_draft_tokens,
-        most_tokens=services.drafter.model.context_tokens // 2,
-    )
-    turns = body.turns()
-    if is_client_task(turns):
-        events = pass_on(services.drafter.model, turns, commission.decoding)
-    else:
-        events = services.drafter.draft(caller.user, commission)
-    events = admission_of(request).admit(events)
+    events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         stream = _chunks(first, events, body.model, with_usage, services.metrics)
-        return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, named_errors=False)
+        return event_stream(stream, keep_alive_s=services.settings.keep_alive_s, failed=event)
     draft = await while_connected(request, lambda: finished(events))
     services.metrics.count_draft(draft)
     return {
@@ -286,13 +219,13 @@ async def create_completion(
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": _content(draft), "refusal": None},
+                "message": {"role": "assistant", "content": content(draft), "refusal": None},
                 "finish_reason": draft.finish_reason,
                 "logprobs": None,
             }
         ],
         "usage": UsageOut.model_validate(draft.usage).model_dump(),
-        "pearl": {"stage": draft.stage, "retrieval": RetrievalOut.of(draft.retrieval).model_dump()},
+        "pearl": evidence_of(draft),
     }
 
 
@@ -314,15 +247,10 @@ async def _chunks(
             elif isinstance(item, Finished):
                 metrics.count_draft(item.draft)
                 if item.draft.questions:
-                    yield chunk({"content": _content(item.draft)})
+                    yield chunk({"content": content(item.draft)})
                 yield chunk({}, item.draft.finish_reason)
                 if with_usage:
                     yield event(
                         {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
                     )
     yield DONE
-
-
-def _content(draft: Draft) -> str:
-    """The text; questions for the user where there is none yet."""
-    return draft.text or "\n".join(f"- {question}" for question in draft.questions)

@@ -1,4 +1,4 @@
-"""Fields of OpenAI's chat API that a draft has no use for: what can be passed over is, the rest is refused."""
+"""Fields of OpenAI's API that a draft has no use for: what can be passed over is, the rest is refused."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ PASSED_OVER = (
     "functions",
     "function_call",
     "parallel_tool_calls",
+    "max_tool_calls",
     "frequency_penalty",
     "presence_penalty",
     "logit_bias",
     "prediction",
+    "reasoning",
     "reasoning_effort",
     "seed",
     "verbosity",
     "web_search_options",
 )
-PARTS = {"image_url": "Images", "input_image": "Images", "input_audio": "Recordings", "file": "Files"}
+PARTS = {
+    "image_url": "Images",
+    "input_image": "Images",
+    "input_audio": "Recordings",
+    "file": "Files",
+    "input_file": "Files",
+}
 OPTIONAL = (None, "auto", "none")  # of tools: the model may answer with a text
 
 
@@ -37,12 +45,30 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
     modalities = fields.get("modalities") or ["text"]
     if modalities != ["text"]:
         raise _unsupported("modalities", "'modalities' must be ['text']: that is what a draft is.")
-    kind = fields.get("response_format")
-    if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
-        raise _unsupported("response_format", "'response_format' must be text: a draft is a letter, not JSON.")
+    for name in ("response_format", "text.format"):
+        kind = fields.get(name)
+        if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
+            raise _unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
     if fields.get("n") not in (None, 1):
         raise _unsupported("n", "'n' must be 1: the likeliest draft is one.")
     return [name for name in PASSED_OVER if fields.get(name)]
+
+
+def refuse_state(fields: dict[str, Any]) -> None:
+    """Refuse the fields of the Responses API that need a server with a memory, or one that runs tools. Raises
+    InputError."""
+    for name in ("previous_response_id", "conversation"):
+        if fields.get(name):
+            raise _unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")
+    if fields.get("prompt"):
+        raise _unsupported("prompt", "'prompt' is not supported: no prompts are kept here; use 'instructions'.")
+    if fields.get("background"):
+        raise _unsupported("background", "'background' must be false: an answer comes with its call, or not at all.")
+    if fields.get("tools"):
+        raise _unsupported("tools", "'tools' must be empty: a draft is a text and calls no tools.")
+    include = fields.get("include")
+    if isinstance(include, list) and "message.output_text.logprobs" in include:
+        raise _unsupported("include", "'include' may not ask for logprobs: a draft is plain text.")
 
 
 def unreadable_part(kind: object) -> str:

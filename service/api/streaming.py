@@ -32,23 +32,27 @@ def event(data: Any, name: str | None = None) -> bytes:
     return head + b"data: " + payload + b"\n\n"
 
 
-def event_stream(events: AsyncGenerator[bytes, None], *, keep_alive_s: float, named_errors: bool) -> StreamingResponse:
-    """Stream the events. An error after the start becomes the last event, in the shape of every error."""
+def event_stream(
+    events: AsyncGenerator[bytes, None], *, keep_alive_s: float, failed: Callable[[dict[str, Any]], bytes]
+) -> StreamingResponse:
+    """Stream the events. An error after the start becomes the last event, which ``failed`` makes of its body."""
     return StreamingResponse(
-        _kept_alive(_with_errors(events, named_errors), keep_alive_s),
+        _kept_alive(_with_errors(events, failed), keep_alive_s),
         media_type="text/event-stream",
         headers={"cache-control": "no-store", "x-accel-buffering": "no"},
     )
 
 
-async def _with_errors(events: AsyncGenerator[bytes, None], named: bool) -> AsyncGenerator[bytes, None]:
+async def _with_errors(
+    events: AsyncGenerator[bytes, None], failed: Callable[[dict[str, Any]], bytes]
+) -> AsyncGenerator[bytes, None]:
     async with aclosing(events):
         try:
             async for item in events:
                 yield item
         except Exception as error:
             known = error if isinstance(error, PearlError) else unexpected(error, "a stream")
-            yield event(error_body(known), "error" if named else None)
+            yield failed(error_body(known))
 
 
 async def _kept_alive(events: AsyncGenerator[bytes, None], seconds: float) -> AsyncGenerator[bytes, None]:

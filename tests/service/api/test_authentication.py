@@ -22,6 +22,7 @@ ROUTES = [
     ("PUT", "/v1/voices/a"),
     ("DELETE", "/v1/voices/a"),
     ("POST", "/v1/chat/completions"),
+    ("POST", "/v1/responses"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/pearl"),
     ("POST", "/v1/likeness"),

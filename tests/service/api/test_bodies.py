@@ -13,12 +13,13 @@ import pytest
 from service.api.bodies import LARGE, LIMITS, USUAL
 
 JSON = {"Content-Type": "application/json"}
-BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/rerank"]
+BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/responses", "/v1/rerank"]
 FILLED: dict[str, Any] = {
     "/v1/documents": {"text": "a"},
     "/v1/drafts": {"request": "a"},
     "/v1/feedback": {"draft_id": "a", "outcome": "accepted"},
     "/v1/chat/completions": {"model": "pearl", "messages": [{"role": "user", "content": "a"}]},
+    "/v1/responses": {"model": "pearl", "input": "a"},
     "/v1/rerank": {"query": "a", "documents": ["b"]},
 }
 

@@ -400,6 +400,7 @@ def test_a_page_that_cannot_be(ann: Any, query: str) -> None:
     [
         ("/v1/drafts", {"request": "write"}),
         ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]}),
+        ("/v1/responses", {"model": "pearl", "input": "write"}),
     ],
 )
 def test_a_worker_takes_so_many_drafts_and_turns_the_others_away(

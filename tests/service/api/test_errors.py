@@ -214,6 +214,7 @@ def test_a_model_that_fails(pearl: Any, ann: Any, failure: Any, status: int, cod
     for path, body in (
         ("/v1/drafts", {"request": "a"}),
         ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "a"}]}),
+        ("/v1/responses", {"model": "pearl", "input": "a"}),
     ):
         pearl.model.replies.append(failure)
         answer = ann.post(path, body)

@@ -15,6 +15,7 @@ from service.embedding import AT_ONCE
 
 DRAFT = ("/v1/drafts", {"request": "write"})
 CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})
+RESPONSE = ("/v1/responses", {"model": "pearl", "input": "write"})
 
 
 def leave(served: Any, model: Any, path: str, body: Any) -> None:
@@ -30,7 +31,7 @@ def leave(served: Any, model: Any, path: str, body: Any) -> None:
         assert model.asked.wait(60)
 
 
-@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE])
 def test_leaving_a_plain_request_stops_the_generation(
     listen: Any, silent_model: Any, until: Any, path: str, body: Any
 ) -> None:
@@ -43,7 +44,7 @@ def test_leaving_a_plain_request_stops_the_generation(
 
 @pytest.mark.parametrize("words", [(), ("some ", "words ")], ids=["before-the-first-word", "after-some-words"])
 @pytest.mark.parametrize("revise", ["never", "always"])
-@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE])
 def test_leaving_a_stream_stops_the_generation(
     listen: Any, silent_model: Any, path: str, body: Any, revise: str, words: Any
 ) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Any
 
 import anyio
@@ -13,7 +14,8 @@ from service.api.streaming import KEEP_ALIVE, event, event_stream
 
 
 async def collected(events: AsyncGenerator[bytes, None], *, keep_alive_s: float = 5.0, named: bool = True) -> list[Any]:
-    return [item async for item in event_stream(events, keep_alive_s=keep_alive_s, named_errors=named).body_iterator]
+    failed = partial(event, name="error") if named else event
+    return [item async for item in event_stream(events, keep_alive_s=keep_alive_s, failed=failed).body_iterator]
 
 
 def test_an_event_is_one_line_of_json() -> None:
@@ -39,7 +41,7 @@ def test_comments_while_nothing_comes() -> None:
             yield b"b"
 
         found = []
-        async for item in event_stream(slow(), keep_alive_s=0.01, named_errors=True).body_iterator:
+        async for item in event_stream(slow(), keep_alive_s=0.01, failed=event).body_iterator:
             found.append(item)
             if found.count(KEEP_ALIVE) == 3:
                 go_on.set()
@@ -79,7 +81,7 @@ def test_a_cancelled_stream_waits_for_the_generation_to_end(at_work: bool) -> No
             ended.append("generation")
 
     async def read() -> None:
-        stream = event_stream(generation(), keep_alive_s=5, named_errors=True).body_iterator
+        stream = event_stream(generation(), keep_alive_s=5, failed=event).body_iterator
         with anyio.CancelScope() as scope:
             async for item in stream:
                 if at_work and item == b"a":

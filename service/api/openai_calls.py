@@ -1,0 +1,143 @@
+"""A call in one of OpenAI's shapes as an order to the drafting pipeline, and the parts that their answers share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fastapi import Request
+from pydantic import BaseModel, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from pearl.chat.base import Decoding, Role
+from pearl.errors import InputError, NotFound
+from pearl.marks import CLOSING
+from pearl.records import Draft
+from pearl.texts import check_characters, check_text
+from service.api.dependencies import add_headers, admission_of
+from service.api.draft_form import RetrievalOut
+from service.api.model_names import is_chat_model
+from service.api.openai_fields import unreadable_part
+from service.client_tasks import is_client_task, pass_on
+from service.drafting import Commission, Event
+from service.services import Services
+from service.store import voices
+from service.store.users import User
+from service.store.voices import WHOLE_HISTORY
+from service.threads import in_thread
+from service.turns import conversation
+
+MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the header " + (
+    "`x-pearl-model` says so."
+)
+
+
+class Part(BaseModel):
+    """A part of a message's content; only those of the types that a shape calls texts can be read."""
+
+    texts: ClassVar[tuple[str, ...]]
+    text: str = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, part: Any) -> Any:
+        if isinstance(part, dict) and part.get("type") not in cls.texts:
+            message = unreadable_part(part.get("type"))
+            raise PydanticCustomError("unsupported", "{message}", {"message": message})
+        return part
+
+
+def shape(content: Any) -> str:
+    """The tag of a content: a text, or a list."""
+    return "(parts)" if isinstance(content, list) else "(text)"
+
+
+def text_of(content: str | Sequence[Part]) -> str:
+    return content if isinstance(content, str) else "".join(part.text for part in content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAICall:
+    """A call, whatever its shape. ``turns`` stand in the field ``messages``, oldest first; ``most_tokens`` is the
+    caller's limit of the answer, in the field ``limit``; ``ignored`` fields were passed over."""
+
+    model: str
+    turns: Sequence[tuple[Role, str]]
+    messages: str
+    most_tokens: int | None
+    limit: str
+    temperature: float | None
+    top_p: float | None
+    ignored: Sequence[str]
+    stop: tuple[str, ...] = ()
+
+    def commission(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> Commission:
+        """The order to the drafting pipeline. Raises InputError for turns that cannot be answered."""
+        *earlier, (role, asked) = self.turns
+        if role != "user":
+            raise InputError("The last message must be the user's: it is the request.", param=self.messages)
+        for _, text in earlier:
+            check_characters(text, param=self.messages)
+        return Commission(
+            request=check_text(asked, param=self.messages),
+            voice=voice,
+            instructions="\n".join(text for role, text in earlier if role == "system"),
+            before=conversation([(role, text) for role, text in earlier if role != "system"]),
+            stop=self.stop,
+            decoding=Decoding(
+                # tools ask for thousands as a matter of course, which must leave room for the request
+                max_tokens=min(self.most_tokens or usual_tokens, most_tokens),
+                temperature=self.temperature or 0.0,
+                top_p=self.top_p or 1.0,
+                stop=(CLOSING,),
+            ),
+            limit=self.limit,
+        )
+
+
+async def begin(request: Request, services: Services, user: User, call: OpenAICall) -> AsyncGenerator[Event, None]:
+    """The events of the draft that a call orders, or of its client's own task; headers say what was not as asked."""
+    voice = await in_thread(voice_of_model, services, user.id, call.model)
+    if voice is None and call.model != WHOLE_HISTORY:
+        add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
+    if call.ignored:
+        add_headers(request, {"x-pearl-ignored": ", ".join(call.ignored)})
+    commission = call.commission(
+        None if voice is None else voice.name,
+        usual_tokens=services.settings.max_draft_tokens,
+        most_tokens=services.drafter.model.context_tokens // 2,
+    )
+    if is_client_task(call.turns):
+        events = pass_on(services.drafter.model, call.turns, commission.decoding)
+    else:
+        events = services.drafter.draft(user, commission)
+    return admission_of(request).admit(events)
+
+
+def voice_of_model(services: Services, user_id: int, model: str) -> voices.Voice | None:
+    """None for the whole history. Raises NotFound for a name that may be a misspelt voice: a draft in another manner
+    than the one that was asked for would not be noticed."""
+    if model == WHOLE_HISTORY:
+        return None
+    with services.database.read() as connection:
+        there = {voice.name: voice for voice in voices.list_all(connection, user_id)}
+    if model in there:
+        return there[model]
+    if is_chat_model(model, there):
+        return None
+    raise NotFound(
+        f"There is no model '{model}'; GET /v1/models lists yours, and '{WHOLE_HISTORY}' is your whole history.",
+        param="model",
+        code="model_not_found",
+    )
+
+
+def content(draft: Draft) -> str:
+    """The text; questions for the user where there is none yet."""
+    return draft.text or "\n".join(f"- {question}" for question in draft.questions)
+
+
+def evidence_of(draft: Draft) -> dict[str, Any]:
+    """The field ``pearl`` of an answer."""
+    return {"stage": draft.stage, "retrieval": RetrievalOut.of(draft.retrieval).model_dump()}

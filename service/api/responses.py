@@ -1,0 +1,306 @@
+"""``POST /v1/responses``: OpenAI's newer shape of the same call as ``/v1/chat/completions``, without its memory.
+
+The conversation is the caller's: each call brings all of it in ``input``, and nothing can be fetched or continued by
+an answer's id, which is the draft's, for feedback.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from functools import partial
+from itertools import count
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from pearl.chat.base import Role
+from pearl.records import Draft
+from service.api.bodies import KeyedRoute
+from service.api.dependencies import Caller, ServicesDep
+from service.api.drafts import finished
+from service.api.fields import MaybeEmptyText, Name
+from service.api.openai_calls import MODEL, OpenAICall, Part, begin, content, evidence_of, shape, text_of
+from service.api.openai_fields import passed_over, refuse_state
+from service.api.streaming import event, event_stream, while_connected
+from service.drafting import Delta, Event, Finished, Retrieved
+from service.metrics import Metrics
+from service.store.ids import new_id
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
+
+NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conversation. Leave other items out."
+REQUEST = "Tomas asks to swap his Saturday"
+
+
+class InputPart(Part):
+    """A part of a message's content; only texts can be read."""
+
+    texts = ("input_text", "output_text")
+    type: Literal["input_text", "output_text"] = Field(description="The text's side.", examples=["input_text"])
+
+
+class InputMessage(BaseModel):
+    """A message of the conversation; an earlier answer's output can be given back as it came."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_message(cls, item: Any) -> Any:
+        if isinstance(item, dict) and item.get("type") not in (None, "message"):
+            raise PydanticCustomError("unsupported", "{message}", {"message": NO_MESSAGE})
+        return item
+
+    role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
+    content: Annotated[
+        Annotated[str, Tag("(text)")] | Annotated[list[InputPart], Tag("(parts)")], Discriminator(shape)
+    ] = Field(description="The message.", examples=[REQUEST])
+
+
+class TextOptions(BaseModel):
+    """Options of the text."""
+
+    format: dict[str, Any] | None = Field(None, description="Must be a text.", examples=[{"type": "text"}])
+    verbosity: str | None = Field(None, description="Passed over.", examples=[None])
+
+
+class ResponseIn(BaseModel):
+    """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
+    would have changed the answer; what a text cannot answer, or needs a memory, is refused."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: Name = Field(description=MODEL, examples=["email"])
+    input: Annotated[
+        Annotated[str, Tag("(text)")] | Annotated[list[InputMessage], Tag("(parts)"), Field(min_length=1)],
+        Discriminator(shape),
+    ] = Field(
+        description="The request; or messages, the last of which, from the user, is the request, with the earlier ones "
+        "that it follows up on.",
+        examples=[REQUEST],
+    )
+    instructions: MaybeEmptyText | None = Field(
+        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
+    )
+    stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
+    max_output_tokens: int | None = Field(
+        None, ge=1, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="0 by default: the likeliest text.", examples=[0])
+    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling.", examples=[1])
+    text: TextOptions | None = Field(None, description="Options of the text.", examples=[None])
+    store: bool | None = Field(
+        None, description="Passed over: the draft is recorded, the answer is not.", examples=[False]
+    )
+
+    def call(self) -> OpenAICall:
+        """The call that the body makes. Raises InputError for what cannot be done."""
+        fields, text = self.model_extra or {}, self.text or TextOptions.model_construct()
+        refuse_state(fields)
+        turns: list[tuple[Role, str]] = [("system", self.instructions)] if self.instructions else []
+        if isinstance(self.input, str):
+            turns.append(("user", self.input))
+        else:
+            for message in self.input:
+                role: Role = "system" if message.role == "developer" else message.role
+                turns.append((role, text_of(message.content)))
+        return OpenAICall(
+            model=self.model,
+            turns=turns,
+            messages="input",
+            most_tokens=self.max_output_tokens,
+            limit="max_output_tokens",
+            temperature=self.temperature,
+            top_p=self.top_p,
+            ignored=passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}),
+        )
+
+
+class OutputPart(BaseModel):
+    """The text of the answer."""
+
+    type: Literal["output_text"] = Field(description="Always `output_text`.")
+    text: str = Field(description="The draft.", examples=["Kettle's on. Yes, swap with Bea."])
+    annotations: list[Any] = Field(description="Always empty.", examples=[[]])
+    logprobs: list[Any] = Field(description="Always empty.", examples=[[]])
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        return cls(type="output_text", text=text, annotations=[], logprobs=[])
+
+
+class OutputMessage(BaseModel):
+    """The one item of an answer."""
+
+    id: str = Field(description="The message's id.", examples=["msg_0192f0c4b1aa7d0e5c2f9b1c"])
+    type: Literal["message"] = Field(description="Always `message`.")
+    role: Literal["assistant"] = Field(description="Always `assistant`.")
+    status: Literal["in_progress", "completed", "incomplete"] = Field(
+        description="The answer's.", examples=["completed"]
+    )
+    content: list[OutputPart] = Field(description="Exactly one.", examples=[[]])
+
+    @classmethod
+    def begun(cls) -> Self:
+        return cls(id=new_id("msg"), type="message", role="assistant", status="in_progress", content=[])
+
+    def finished(self, draft: Draft) -> Self:
+        status = "incomplete" if draft.finish_reason == "length" else "completed"
+        return self.model_copy(update={"status": status, "content": [OutputPart.of(content(draft))]})
+
+
+class ResponseUsageOut(BaseModel):
+    """Tokens of the chat model, revision and candidates included."""
+
+    input_tokens: int = Field(examples=[745], description="Tokens read.")
+    input_tokens_details: dict[str, int] = Field(
+        examples=[{"cached_tokens": 0, "cache_write_tokens": 0}], description="Not counted: zeros."
+    )
+    output_tokens: int = Field(examples=[115], description="Tokens written.")
+    output_tokens_details: dict[str, int] = Field(examples=[{"reasoning_tokens": 0}], description="Not counted: zeros.")
+    total_tokens: int = Field(examples=[860], description="Both.")
+
+
+class ResponseOut(BaseModel):
+    """An answer as OpenAI's API gives it, with the evidence beside it."""
+
+    id: str = Field(description="Also the draft's id, for feedback.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
+    object: Literal["response"] = Field(description="Always `response`.")
+    created_at: int = Field(description="Unix seconds.", examples=[1772357400])
+    status: Literal["in_progress", "completed", "incomplete"] = Field(
+        description="`incomplete`: cut off at `max_output_tokens`; `in_progress` only in a stream.",
+        examples=["completed"],
+    )
+    incomplete_details: dict[str, str] | None = Field(
+        description="The reason of an incomplete answer.", examples=[{"reason": "max_output_tokens"}]
+    )
+    error: None = Field(description="Never set; a refusal is an error.", examples=[None])
+    model: str = Field(description="The model asked for.", examples=["email"])
+    instructions: str | None = Field(description="The instructions given.", examples=["At most five lines."])
+    max_output_tokens: int | None = Field(description="The limit given.", examples=[400])
+    temperature: float = Field(description="The temperature used.", examples=[0])
+    top_p: float = Field(description="The share of the probability sampled from.", examples=[1])
+    output: list[OutputMessage] = Field(description="Exactly one message.", examples=[[]])
+    usage: ResponseUsageOut | None = Field(description="Null while in progress.", examples=[None])
+    tools: list[Any] = Field(description="Always empty.", examples=[[]])
+    tool_choice: Literal["none"] = Field(description="Always `none`.")
+    parallel_tool_calls: Literal[False] = Field(description="Always false.")
+    store: Literal[False] = Field(description="Always false: no answer can be fetched again.")
+    metadata: None = Field(description="Never kept.", examples=[None])
+    pearl: dict[str, Any] | None = Field(
+        description="`stage` and `retrieval` as in `POST /v1/drafts`; null while in progress.",
+        examples=[{"stage": "draft"}],
+    )
+
+    @classmethod
+    def begun(cls, body: ResponseIn, draft_id: str) -> Self:
+        return cls(
+            id=draft_id,
+            object="response",
+            created_at=int(time.time()),
+            status="in_progress",
+            incomplete_details=None,
+            error=None,
+            model=body.model,
+            instructions=body.instructions,
+            max_output_tokens=body.max_output_tokens,
+            temperature=body.temperature or 0.0,
+            top_p=body.top_p or 1.0,
+            output=[],
+            usage=None,
+            tools=[],
+            tool_choice="none",
+            parallel_tool_calls=False,
+            store=False,
+            metadata=None,
+            pearl=None,
+        )
+
+    def finished(self, draft: Draft, message: OutputMessage) -> Self:
+        usage = ResponseUsageOut(
+            input_tokens=draft.usage.prompt_tokens,
+            input_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
+            output_tokens=draft.usage.completion_tokens,
+            output_tokens_details={"reasoning_tokens": 0},
+            total_tokens=draft.usage.total_tokens,
+        )
+        reason = {"reason": "max_output_tokens"} if message.status == "incomplete" else None
+        return self.model_copy(
+            update={
+                "status": message.status,
+                "incomplete_details": reason,
+                "output": [message],
+                "usage": usage,
+                "pearl": evidence_of(draft),
+            }
+        )
+
+
+DELTA = 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"Hello"}\n\n'
+
+
+@router.post(
+    "/responses",
+    summary="Draft through OpenAI's newer API",
+    response_model=ResponseOut,
+    responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
+)
+async def create_response(
+    request: Request, services: ServicesDep, caller: Caller, body: ResponseIn
+) -> Response | ResponseOut:
+    """The same pipeline as `POST /v1/chat/completions`, in OpenAI's newer shape and without its memory: each call
+    brings its conversation in `input`.
+
+    A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`; one that
+    fails ends with `error`."""
+    events = await begin(request, services, caller.user, body.call())
+    if body.stream:
+        first, numbered = await anext(events), partial(_numbered, count())
+        return event_stream(
+            _events(first, events, body, numbered, services.metrics),
+            keep_alive_s=services.settings.keep_alive_s,
+            # flat, as OpenAI describes it, and in `error`, where its clients look for it
+            failed=lambda error: numbered("error", **{**error["error"], **error}),
+        )
+    draft = await while_connected(request, lambda: finished(events))
+    services.metrics.count_draft(draft)
+    return ResponseOut.begun(body, draft.id).finished(draft, OutputMessage.begun().finished(draft))
+
+
+def _numbered(numbers: Iterator[int], name: str, /, **fields: Any) -> bytes:
+    return event(fields | {"type": name, "sequence_number": next(numbers)}, name)
+
+
+async def _events(
+    first: Event,
+    rest: AsyncGenerator[Event, None],
+    body: ResponseIn,
+    numbered: Callable[..., bytes],
+    metrics: Metrics,
+) -> AsyncGenerator[bytes, None]:
+    assert isinstance(first, Retrieved)
+    answer, message = ResponseOut.begun(body, first.draft_id), OutputMessage.begun()
+    of_item = partial(numbered, output_index=0)
+    of_part = partial(numbered, output_index=0, item_id=message.id, content_index=0)
+    yield numbered("response.created", response=answer.model_dump())
+    yield numbered("response.in_progress", response=answer.model_dump())
+    yield of_item("response.output_item.added", item=message.model_dump())
+    yield of_part("response.content_part.added", part=OutputPart.of("").model_dump())
+    async with aclosing(rest):
+        async for item in rest:
+            if isinstance(item, Delta):
+                yield of_part("response.output_text.delta", delta=item.text, logprobs=[])
+            elif isinstance(item, Finished):
+                metrics.count_draft(item.draft)
+                message = message.finished(item.draft)
+                (part,) = message.content
+                if item.draft.questions:
+                    yield of_part("response.output_text.delta", delta=part.text, logprobs=[])
+                yield of_part("response.output_text.done", text=part.text, logprobs=[])
+                yield of_part("response.content_part.done", part=part.model_dump())
+                yield of_item("response.output_item.done", item=message.model_dump())
+                answer = answer.finished(item.draft, message)
+                yield numbered(f"response.{message.status}", response=answer.model_dump())
