@@ -16,18 +16,6 @@ FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mist
 # Python reads more, among it quoted milliseconds as a moment of the 18th century
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
-# scripts that put no spaces between words: Han and kana; Thai, Lao, Burmese and Khmer
-HAN_AND_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-THAI_AND_KHMER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-
-
-def count_words(text: str) -> int:
-    """The number of words between spaces; where a script has none, two signs of Han or kana, or four of Thai."""
-    pieces = len(text.split())
-    if text.isascii():
-        return pieces
-    return pieces + len(HAN_AND_KANA.findall(text)) // 2 + len(THAI_AND_KHMER.findall(text)) // 4
-
 
 def check_text(text: Any, *, param: str = "text") -> str:
     """The text itself if it can be stored and shown, else an error that names ``param``."""

@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 
 from pearl.errors import InputError, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
-from pearl.texts import check_characters, check_id, check_text, count_words, parse_timestamp
+from pearl.texts import check_characters, check_id, check_text, parse_timestamp
+from pearl.words import count_words
 from service.import_record import Gone, ImportRecord
 from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.identities import Identities, Sender

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeAlias
 
-Spot: TypeAlias = tuple[int, int]  # where something begins and ends in the text
+from pearl.words import Spot, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -41,7 +40,7 @@ class Writing:
 
     @cached_property
     def words(self) -> Sequence[Spot]:
-        return [word.span() for word in WORD.finditer(self.prose)]
+        return list(word_spots(WORD, self.prose))
 
     @cached_property
     def lower_words(self) -> Sequence[str]:

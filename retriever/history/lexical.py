@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pearl.clock import Clock
 from pearl.records import Request
+from pearl.words import SIGN, folded, word_spots, words_of
 from retriever.base import Scores
 from retriever.history.hashes import word_hashes
 from retriever.history.postings import Hits, Postings
@@ -25,8 +27,19 @@ EPSILON = 0.25  # of the mean idf: what a word in more than half of the document
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased runs of letters, digits and underscores, of any script."""
-    return WORD.findall(text.lower())
+    """Lower-cased runs of letters, digits and underscores, spelt in one way; where a script has no spaces between
+    words, each sign with the one after it."""
+    text = folded(text)
+    if text.isascii() or not SIGN.search(text):
+        return words_of(WORD, text)
+    pieces: list[str] = []
+    paired = False  # with the sign before
+    for (start, end), (following, last) in pairwise([*word_spots(WORD, text), (-1, -1)]):
+        pairs = following == end and SIGN.match(text, start) and SIGN.match(text, following)
+        if pairs or not paired:
+            pieces.append(text[start : last if pairs else end])
+        paired = bool(pairs)
+    return pieces
 
 
 def hashed_words(texts: Sequence[str]) -> Ragged:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Row, Select, tuple_
 
 from pearl.errors import InputError
+from pearl.words import folded
 
 AT_ONCE = 100  # rows in memory, each of which may have a megabyte
 
@@ -58,10 +59,10 @@ def page_of(
 
 
 def _containing(connection: Connection, query: Select[Any], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
-    """The rows that have every word in one of the columns, compared here: SQLite folds the case of ASCII alone."""
-    parts = words.casefold().split()
+    """The rows that have every word in one of the columns, folded here: SQLite folds the case of ASCII alone."""
+    parts = folded(words).split()
     with connection.execute(query.execution_options(yield_per=AT_ONCE)) as rows:
         for row in rows:
-            text = "\n".join(getattr(row, column) for column in columns).casefold()
+            text = folded("\n".join(getattr(row, column) for column in columns))
             if all(word in text for word in parts):
                 yield row

@@ -12,7 +12,6 @@ from pearl.texts import (
     MAX_TEXT_BYTES,
     check_id,
     check_text,
-    count_words,
     counted,
     format_timestamp,
     json_type,
@@ -191,19 +190,3 @@ def test_json_types_by_their_names():
         "an object",
         "bytes",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("", 0),
-        ("two  words", 2),
-        ("deux thés", 2),
-        ("我喜欢喝茶。今天很冷。", 5),
-        ("お茶をください", 4),
-        ("ฉันชอบดื่มชามาก", 4),
-        ("차 주세요", 2),
-    ],
-)
-def test_words_are_counted_where_no_spaces_part_them(text: str, count: int) -> None:
-    assert count_words(text) == count

@@ -50,7 +50,9 @@ def test_list_documents(pearl: Any) -> None:
     assert pearl("documents", "list", "--limit", "1").err == "There are more; go on with --after p-1\n"
 
 
-@pytest.mark.parametrize(("words", "found"), [("tea", ["p-1", "m-1"]), ("köln TEA", ["p-1"]), ("%", ["m-2"])])
+@pytest.mark.parametrize(
+    ("words", "found"), [("tea", ["p-1", "m-1"]), ("köln TEA", ["p-1"]), ("Ko\u0308ln", ["p-1"]), ("%", ["m-2"])]
+)
 def test_search(pearl: Any, words: str, found: list[str]) -> None:
     assert listed(pearl, "search", words) == found
 
