@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from pearl.texts import check_characters, check_id, check_text, json_type, parse
 T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)  # how texts begin that PowerShell's > and "Unicode" in Windows' editors write
 MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
 
 
@@ -43,23 +45,30 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
     ``advance`` is told how many bytes of the file (compressed, where it is) were read since the last call.
     Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
     """
-    with reading(path) as raw, decompressed(raw) as lines:
-        done = 0
-        # the empty line at the end is for the bytes that follow the last one
-        for number, line in enumerate(chain(_bounded(lines), (b"",)), start=1):
-            position = raw.tell()
+    with reading(path) as raw, decompressed(raw) as stream:
+        done, told = 0, raw.seekable()  # a pipe cannot tell its position
+        for line in chain(json_lines(stream), (None,)):  # None is for the bytes that follow the last one
+            position = raw.tell() if told else 0
             if position != done:
                 advance(position - done)
                 done = position
-            if number == 1:
-                line = line.removeprefix(BOM_UTF8)
-            if line.strip():
-                yield JsonLine(number, _parse(line))
+            if line is not None:
+                yield line
+
+
+def json_lines(stream: IO[bytes]) -> Iterator[JsonLine]:
+    """Yield the objects of JSON Lines in UTF-8, where a byte order mark may stand before the first."""
+    for number, line in enumerate(_bounded(stream), start=1):
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)
+        if line.strip():
+            yield JsonLine(number, _parse(line))
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[IO[bytes]]:
-    """The file, open. Raises InputError when it cannot be read, also where it is read or decompressed."""
+def reading(path: Path) -> Iterator[io.BufferedReader]:
+    """The file, open; where it is a pipe, it can be read once. Raises InputError when it cannot be read, also where it
+    is read or decompressed."""
     try:
         with path.open("rb") as raw:
             yield raw
@@ -80,21 +89,52 @@ def parse_numbered_lines(
 ) -> Iterator[T]:
     """Yield objects as :func:`parse_lines` does; ``parse`` gets the line's number, too."""
     for line in read_json_lines(path, advance):
-        try:
-            if isinstance(line.value, InputError):
-                raise line.value
-            parsed = parse(line.value, line.number)
-        except InputError as error:
-            field = f"{error.param}: " if error.param else ""
-            raise InputError(f"{path}:{line.number}: {field}{error.message}", code=error.code) from None
+        with located(f"{path}:{line.number}"):
+            parsed = parse(object_of(line), line.number)
         yield parsed
 
 
-def decompressed(raw: IO[bytes]) -> IO[bytes]:
-    """The file itself, or what it holds if it is gzipped."""
-    compressed = raw.read(2) == GZIP_MAGIC
-    raw.seek(0)
-    return gzip.open(raw) if compressed else raw  # type: ignore[return-value]
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put before the message of an InputError where in a file it is, and its field."""
+    try:
+        yield
+    except InputError as error:
+        field = f"{error.param}: " if error.param else ""
+        raise InputError(f"{where}: {field}{error.message}", code=error.code) from None
+
+
+def object_of(line: JsonLine) -> dict[str, Any]:
+    """The line's object. Raises the InputError that says why there is none."""
+    if isinstance(line.value, InputError):
+        raise line.value
+    return line.value
+
+
+class _Utf8(io.RawIOBase):
+    """The UTF-8 of a UTF-16 stream. A surrogate without its other half stays one, which readers then refuse."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._decoder = stream, getincrementaldecoder("utf-16")("surrogatepass")
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._held and (content := self._stream.read(len(target))):
+            self._held = self._decoder.decode(content).encode("utf-8", "surrogatepass")
+        if not self._held and self._decoder.getstate()[0]:
+            raise EOFError("it ends within a character of UTF-16")
+        given, self._held = self._held[: len(target)], self._held[len(target) :]
+        target[: len(given)] = given
+        return len(given)
+
+
+def decompressed(raw: io.BufferedReader[Any]) -> IO[bytes]:
+    """The file itself, or what it holds if it is gzipped; in UTF-8 where it is UTF-16 by its byte order mark."""
+    stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP_MAGIC) else raw
+    return io.BufferedReader(_Utf8(stream)) if stream.peek(2).startswith(UTF_16) else stream
 
 
 def _bounded(stream: IO[bytes]) -> Iterator[bytes]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import Connection
 
 from pearl.errors import InputError
-from pearl.history import parse_document
+from pearl.history import decompressed, parse_document, reading
 from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import check_characters, check_id
+from service.importers.archive import CountingReader
 from service.importers.base import Items, LeftOut, Options, SourceDocument
 from service.importers.json_arrays import as_object, read_members
 from service.store import drafts, feedback, profiles, users, voices
@@ -55,27 +57,24 @@ class ExportReader:
     def read(self, source: Path, options: Options) -> Items:
         """Stream the documents; ``voice`` is for those that have none. Raises InputError for any other file."""
         self.user = options.user
-        position = done = 0
-        try:
-            with source.open("rb") as stream:
-                for place, (name, value) in enumerate(read_members(stream)):
-                    if place == 0 and (name, value) != ("object", "export"):
-                        raise InputError(
-                            "is not an export of PEARL's ('object' is not 'export').", code="not_an_export"
-                        )
-                    if name == "user_id" and self.user is None:
-                        self.user = check_id(value, param="user_id")
-                    elif name in self.others:
-                        self.others[name].append(value)
-                    elif name == "documents":
-                        position += 1
-                        yield self._item(value, f"{source}: documents.{position}", options)
-                    options.advance(stream.tell() - done)
-                    done = stream.tell()
-        except InputError as error:
-            raise InputError(f"{source}: {error.message}", param=error.param, code=error.code) from None
-        except OSError as error:
-            raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
+        with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:
+            try:
+                yield from self._documents(source, decompressed(counted), options)
+            except InputError as error:
+                raise InputError(f"{source}: {error.message}", param=error.param, code=error.code) from None
+
+    def _documents(self, source: Path, stream: IO[bytes], options: Options) -> Items:
+        position = 0
+        for place, (name, value) in enumerate(read_members(stream)):
+            if place == 0 and (name, value) != ("object", "export"):
+                raise InputError("is not an export of PEARL's ('object' is not 'export').", code="not_an_export")
+            if name == "user_id" and self.user is None:
+                self.user = check_id(value, param="user_id")
+            elif name in self.others:
+                self.others[name].append(value)
+            elif name == "documents":
+                position += 1
+                yield self._item(value, f"{source}: documents.{position}", options)
 
     def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
         if self.user is None:

@@ -70,6 +70,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # what is collected here is never garbage, and there is so much of it that each look takes a second
 
 
+@pytest.fixture
+def piped() -> Iterator[Callable[[bytes], Path]]:
+    """A function that gives short content through a pipe, as a shell's <(...) does: it can be read once."""
+    with ExitStack() as readers:
+
+        def pipe(content: bytes) -> Path:
+            reader, writer = os.pipe()
+            readers.callback(os.close, reader)
+            os.write(writer, content)
+            os.close(writer)
+            return Path(f"/dev/fd/{reader}")
+
+        yield pipe
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data, which a clone of the repository alone does not have."""

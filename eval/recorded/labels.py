@@ -18,14 +18,14 @@ import numpy as np
 
 from eval.asking.json_lines import check_once, optional_id, optional_string, read_lines
 from eval.asking.verdict import ABSTAIN, ERROR, INVALID, Given, certainty_of
-from eval.recorded.personalized.judgements import read_recording
+from eval.recorded.personalized.judgements import parse_judgement, recording_of
 from eval.recorded.personalized.presets import RECORDED, WRONG
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines
+from pearl.history import located, parse_numbered_lines
 from pearl.stats import Floats
 from pearl.texts import json_type
 
@@ -104,7 +104,8 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     lines = []
     for path in paths:
         values = list(parse_numbered_lines(path, _numbered))
-        recorded = _recorded_answers(path) if values and all("ground_truth" in value for _, value in values) else {}
+        recording = values and all("ground_truth" in value for _, value in values)
+        recorded = _recorded_answers(path, values) if recording else {}
         for number, value in values:
             place = f"line {number}" if len(paths) == 1 else f"{path}:{number}"
             value |= {"file": str(path), "line": number, "id": value.get("id") or place}
@@ -114,16 +115,19 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
     return judged_items(lines)
 
 
-def _recorded_answers(path: Path) -> dict[int, dict[str, Any]]:
+def _recorded_answers(path: Path, values: Iterable[tuple[int, dict[str, Any]]]) -> dict[int, dict[str, Any]]:
     """The answer and the certainty on each line of a recording, as ``pearl eval personalized`` reads them."""
-    recording = read_recording(path)
-    verdicts = read_verdicts(recording, RECORDED, WRONG).verdicts
+    judgements = []
+    for number, value in values:
+        with located(f"{path}:{number}"):
+            judgements.append(parse_judgement(value, number))
+    verdicts = read_verdicts(recording_of(judgements), RECORDED, WRONG).verdicts
     return {
         judgement.line: {
             "answer": LETTER[verdict.answer] if isinstance(verdict, Given) else False,
             "certainty": certainty_of(verdict),
         }
-        for judgement, verdict in zip(recording.judgements, verdicts, strict=True)
+        for judgement, verdict in zip(judgements, verdicts, strict=True)
     }
 
 

@@ -69,6 +69,12 @@ class ImporterGroup(TyperGroup):
                 param="source",
                 code="missing_file",
             )
+        if Path(args[0]).is_fifo():
+            raise InputError(
+                f"{args[0]}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {args[0]}",
+                param="source",
+                code="is_a_pipe",
+            )
         guess = guess_importer(Path(args[0]))
         guessed = printable(f"{args[0]} looks like {guess.looks}: pearl import {guess.kind}")
         Console(stderr=True).print(Text(guessed), soft_wrap=True)

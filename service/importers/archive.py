@@ -93,7 +93,12 @@ class ZipExport(zipfile.ZipFile):
 
 
 def is_zip(source: Path) -> bool:
-    """True for a zip file. Raises InputError for one whose end is missing, as after a download that broke off."""
+    """True for a zip file. Raises InputError for one whose end is missing, as after a download that broke off, and for
+    a pipe, which could not be read again."""
+    if source.is_fifo():
+        raise InputError(
+            f"{source}: is a pipe, which can be read only once; write it to a file and import that.", code="is_a_pipe"
+        )
     if zipfile.is_zipfile(source):
         return True
     with source.open("rb") as file:

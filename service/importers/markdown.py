@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pearl.errors import InputError
+from pearl.history import UTF_16
 from pearl.records import Document
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.folders import LINKED, FolderEntry, folder_entries
@@ -21,7 +22,6 @@ from service.importers.notes.kinds import (
     CHAT,
     CLIPPING,
     SUFFIXES,
-    UTF_16,
     authors,
     has_foreign_source,
     is_chat,

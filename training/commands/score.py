@@ -68,7 +68,7 @@ def score(
     own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}
     chosen = choices_of(preset or CORRECTED, own | {name: value for name, value in values.items() if value is not None})
     prompts = auxiliary_template(auxiliary.template)
-    histories = read_histories(history)
+    content, histories = fingerprint(history), read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, least_candidates), run.seed)
     options = ScoringOptions(
         auxiliary.template,
@@ -88,7 +88,7 @@ def score(
     explain_split(histories, split, way, run.seed, console)
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
-    scorer, description = prepared(model, prompts, options, histories, target_texts(units), fingerprint(history))
+    scorer, description = prepared(model, prompts, options, histories, target_texts(units), content)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")
     with alone_in(folder, "out"):

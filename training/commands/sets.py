@@ -64,7 +64,7 @@ def sets(
     prompts = auxiliary_template(auxiliary.template)
     name = load_settings(encoder=encoder).encoder
     ranking = make_retriever(retriever, SentenceEncoder(name))
-    histories = read_histories(history)
+    content, histories = fingerprint(history), read_histories(history)
     way = BY_USERS if split is None else way_of([histories], dict.fromkeys(SPLITS, documents), run.seed)
     options = ScoringOptions(
         auxiliary.template,
@@ -85,9 +85,7 @@ def sets(
         units = list(plan_sets(histories, options, ranking, documents))
     with console.status("Loading the auxiliary model..."):
         model = load_auxiliary(chosen["aux"], device=run.device, dtype=auxiliary.dtype)
-    scorer, description = prepared(
-        model, prompts, options, histories, {unit.target.text for unit in units}, fingerprint(history)
-    )
+    scorer, description = prepared(model, prompts, options, histories, {unit.target.text for unit in units}, content)
     description |= {"retriever": retriever, "encoder": name, "origin": ranking.origin, "documents": documents}
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_suffix(".parts")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pearl.errors import InputError
+from pearl.history import reading
 from pearl.records import Document
 
 
@@ -24,6 +26,8 @@ def times_of_all_or_none(documents: Sequence[Document]) -> list[Document]:
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256 of the file's bytes."""
-    with path.open("rb") as file:
+    """SHA-256 of the file's bytes. Raises InputError for a pipe, which could not be read again."""
+    with reading(path) as file:
+        if not file.seekable():
+            raise InputError(f"{path}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe")
         return hashlib.file_digest(file, "sha256").hexdigest()

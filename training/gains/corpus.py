@@ -47,8 +47,7 @@ class Corpus:
     @classmethod
     def read(cls, path: Path) -> Corpus:
         """Raises InputError that names file, line and field of the first bad line."""
-        histories = read_histories(path)
-        return cls(corpus_name(path), fingerprint(path), histories)
+        return cls(corpus_name(path), fingerprint(path), read_histories(path))
 
     def scored(
         self,

@@ -102,12 +102,17 @@ class Recording:
 def read_recording(path: Path) -> Recording:
     """Every record of the file. Raises InputError that names file, line and field of the first bad one."""
     records = read_lines(path, FIELDS, parse_judgement, "record")
-    shown = [record.shown for record in records.parsed if record.shown]
+    return recording_of(records.parsed, records.passed_over)
+
+
+def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
+    """The records, with what most of their prompts ask for."""
+    shown = [judgement.shown for judgement in judgements if judgement.shown]
     if shown:
         has_persona = _most(parts.persona is not None for parts in shown)
     else:
-        has_persona = any((record.user_info or "").strip() for record in records.parsed)
-    return Recording(records.parsed, asked_by(records.parsed), has_persona, records.passed_over)
+        has_persona = any((judgement.user_info or "").strip() for judgement in judgements)
+    return Recording(tuple(judgements), asked_by(judgements), has_persona, passed_over)
 
 
 def asked_by(judgements: Sequence[RecordedJudgement]) -> ReplyForm:

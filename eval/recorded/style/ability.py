@@ -18,7 +18,7 @@ from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
 from eval.recorded.style.judged import Unit
 from pearl.errors import InputError
-from pearl.history import reading
+from pearl.history import decompressed, reading
 from pearl.texts import json_type
 
 FIELDS = ("score", "family")
@@ -38,7 +38,7 @@ UNKNOWN = Ability(None, None)
 def read_abilities(path: Path) -> Abilities:
     """Raises InputError that names file and field."""
     try:
-        with reading(path) as file:
+        with reading(path) as raw, decompressed(raw) as file:
             value = orjson.loads(file.read())
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}.", code="invalid_json") from None

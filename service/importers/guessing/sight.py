@@ -11,10 +11,9 @@ from itertools import islice
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.history import GZIP_MAGIC
+from pearl.history import GZIP_MAGIC, UTF_16
 from service.importers.archive import is_zip, open_zip
 from service.importers.folders import walk
-from service.importers.notes.kinds import UTF_16
 
 HEAD_BYTES = 1 << 16
 MAX_NAMES = 20_000

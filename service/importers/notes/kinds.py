@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -10,7 +9,6 @@ from typing import Any
 
 NOTE_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".mdwn", ".mdx", ".qmd", ".rmd", ".org")
 SUFFIXES = (*NOTE_SUFFIXES, ".txt")
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how texts begin that Windows' editors save as "Unicode"
 DRAFT, TEMPLATE, CLIPPING = "draft", "template", "clipping of somebody else's text"
 CHAT = "chat with others"
 NO_PROSE, NOT_OWN = "drawing or board", "part of a package or theme"

@@ -103,6 +103,12 @@ def test_records_without_an_id_are_told_apart_by_file_and_line(pearl_eval, write
     assert pearl_eval("corrected", *words, "--json", "-").json["items"] == 40
 
 
+def test_a_recording_comes_through_a_pipe(pearl_eval, piped):
+    lines = [json.dumps({"ground_truth": "AB"[n % 2], "answer": "AB"[n % 2]}) for n in range(20)]
+    run = pearl_eval("corrected", "--judgements", piped("\n".join(lines).encode()), "--json", "-")
+    assert (run.status, run.json["labelled"]) == (0, 20)
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -47,6 +47,11 @@ def written(tmp_path):
     return write
 
 
+@pytest.mark.parametrize("text", [json.dumps(PAIR), json.dumps([PAIR])])
+def test_a_pipe(piped, text):
+    assert [pair.preferred for pair in read_pairs(piped(text.encode()))] == [2]
+
+
 @pytest.mark.parametrize("lines", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
 def test_every_form_is_read(written, lines, packed):

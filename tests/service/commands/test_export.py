@@ -74,6 +74,16 @@ def test_it_is_recognised_and_can_be_undone(command: Any, exported: Path) -> Non
     assert command("imports", "undo", past["id"]).err == "Removed 4 documents.\n"
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lambda content: content.decode().encode("utf-16")])
+def test_in_again_compressed_and_as_powershell_writes_it(command: Any, exported: Path, tmp_path: Path, pack) -> None:
+    (tmp_path / "packed.json").write_bytes(pack(exported.read_bytes()))
+    assert command("import", "export", tmp_path / "packed.json", "--json", "-").json["imported"] == 4
+
+
+def test_in_again_through_a_pipe(command: Any, exported: Path, piped: Any) -> None:
+    assert command("import", "export", piped(exported.read_bytes()), "--json", "-").json["imported"] == 4
+
+
 def test_an_existing_voice_keeps_its_own(command: Any, exported: Path) -> None:
     command("keys", "create", "--user", "ann")
     command("voices", "set", "email", "--instructions", "Mine.")

@@ -51,6 +51,14 @@ def stored(user: str) -> list[str]:
         return [document.text for document in documents.all_of_user(connection, users.get(connection, user).id)]
 
 
+def test_pipes(command, piped):
+    content = "\n".join(map(json.dumps, LINES)).encode()
+    assert command("import", "jsonl", piped(content), "--json", "-").json["imported"] == 2
+    assert "no importer can be guessed; name it: pearl import KIND /dev/fd/" in command("import", piped(content)).err
+    run = command("import", "slack", piped(content), "--user", "ann", "--me", "ann")
+    assert (run.status, "can be read only once; write it to a file" in run.err) == (2, True)
+
+
 def test_an_import_and_its_second_run(command, write_lines):
     path = write_lines(LINES)
     run = command("import", "jsonl", path)

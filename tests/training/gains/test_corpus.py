@@ -47,6 +47,11 @@ def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
     assert {len(documents) for documents in corpus.histories.values()} == {8}
 
 
+def test_a_history_through_a_pipe_is_refused(piped: Any) -> None:
+    with pytest.raises(InputError, match="is a pipe, which can be read only once; write it to a file"):
+        Corpus.read(piped(b'{"user_id": "u", "id": "1", "text": "It is fine."}'))
+
+
 def test_users_of_files_with_like_names_stay_apart(write_lines: Any, tmp_path: Path) -> None:
     """'b:x' of a.jsonl and 'x' of a:b.jsonl are two people; a file of gains holds its own history's."""
     line = {"timestamp": 1, "id": "1", "text": "It is fine."}
