@@ -13,6 +13,7 @@ from pearl.marks import OPENING, unfenced
 from pearl.reasoning import without_reasoning
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
+from pearl.words import characters, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
@@ -132,7 +133,7 @@ def edited_draft(answer: str) -> str | None:
 def listed_questions(answer: str) -> tuple[str, ...]:
     """The questions of an answer that was asked for as a list, at most three."""
     lines = (line.strip() for line in answer.splitlines())
-    questions = (re.sub(r"^(?:[-*•]|\d+[.)])\s*", "", line) for line in lines if line.endswith("?"))
+    questions = (re.sub(r"^(?:[-*•]|\d+[.)、．）])\s*", "", line) for line in lines if is_question(line))
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
 
 
@@ -246,13 +247,13 @@ def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
 
 def cut(text: str, tokens: int, count: CountTokens) -> str:
     """The text if it has no more tokens; else its longest beginning of whole words, an ellipsis for the rest. Within a
-    run without spaces, as of Japanese, any character may be the last."""
+    run without spaces, as of Japanese, any character that a reader sees may be the last."""
     if count(text) <= tokens:
         return text
     ends = [
         end
         for run in re.finditer(r"\S+", text)
-        for end in (range(run.start() + 1, run.end() + 1) if len(run[0]) > LONGEST_WORD else (run.end(),))
+        for _, end in (characters(text, *run.span()) if len(run[0]) > LONGEST_WORD else (run.span(),))
     ]
     low, high = 0, len(ends)
     while low < high:

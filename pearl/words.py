@@ -21,6 +21,13 @@ SIGN = regex.compile(rf"(?V1){_SIGN}")
 _SIGN_OR_WORD = regex.compile(rf"(?V1)(?={_SIGN})\X|(?:(?!{_SIGN})\X)+")
 _UNUSUAL = regex.compile(rf"(?V1){_MARK}|{_SIGN}")
 
+LATIN = re.compile("[a-z0-9]+")
+_RUN = re.compile(r"[^\W_]+")
+_CHARACTER = regex.compile(r"\X")
+LONGEST_CHARACTER = 64  # code points that are looked at
+GREEK = "\u0370-\u03ff\u1f00-\u1fff"
+_QUESTION = re.compile(rf"(?:[?？؟\u037e]|(?<=[{GREEK}]{{2}});)\Z")  # a Greek one is mostly typed as a semicolon
+
 HAN_AND_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 THAI_AND_KHMER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
@@ -75,13 +82,30 @@ def count_words(text: str) -> int:
     return pieces + len(HAN_AND_KANA.findall(text)) // 2 + len(THAI_AND_KHMER.findall(text)) // 4
 
 
-def whole_characters(text: str, most: int) -> str:
-    """The beginning of at most so many code points that cuts no character: no letter from its accents, no emoji."""
-    if len(text) <= most or text.isascii():
-        return text[:most]
-    end = 0
-    for character in regex.finditer(r"\X", text):
-        if character.end() > most:
-            break
-        end = character.end()
-    return text[:end]
+def characters(text: str, start: int = 0, end: int | None = None) -> Iterator[Spot]:
+    """The places of the characters that a reader sees: a letter with its accents, or a family of emoji, is one."""
+    return (match.span() for match in _CHARACTER.finditer(text, start, len(text) if end is None else end))
+
+
+def character_start(text: str, place: int) -> int:
+    """The beginning of the character that the place lies in; between two characters, the place itself."""
+    if not 0 < place < len(text):
+        return place
+    around = characters(text, max(0, place - LONGEST_CHARACTER), place + LONGEST_CHARACTER)
+    return next(start for start, end in around if end > place)
+
+
+def is_question(sentence: str) -> bool:
+    """True when a question mark of any script stands last."""
+    return _QUESTION.search(sentence) is not None
+
+
+def rouge_words(text: str) -> list[str]:
+    """The words that ROUGE counts: as in the library ``rouge-score`` without stemming, lower-cased runs of a-z and 0-9.
+    Of a text most of whose letters are not a-z that would leave nothing; its words are those of its script."""
+    lower = text.lower()
+    latin = LATIN.findall(lower)
+    letters = sum(map(len, latin))
+    if text.isascii() or 2 * letters >= sum(map(str.isalnum, text)):
+        return latin
+    return words_of(_RUN, folded(text))

@@ -18,6 +18,7 @@ from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
 from pearl.likeness.likeness import Likeness
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.words import rouge_words
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
@@ -65,7 +66,8 @@ METRICS: tuple[Metric[Measures], ...] = (
         ROUGE_1,
         "ROUGE-1",
         "The words that a draft shares with what the user really wrote.",
-        "mean F1 of words, lower-cased runs of a-z and 0-9, no stemming (rouge-score)",
+        "mean F1 of words, lower-cased runs of a-z and 0-9, or of a text in another script its words, no stemming "
+        "(rouge-score)",
         "Lin 2004, ROUGE: a package for automatic evaluation of summaries",
         4,
         partial(_fold, ROUGE_1, mean_of_sums),
@@ -110,14 +112,18 @@ METRICS: tuple[Metric[Measures], ...] = (
 
 
 class Rouge:
-    """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share; those of ``rouge-score``,
-    lower-cased runs of a-z and 0-9 without stemming, so that texts of another script share none."""
+    """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share."""
 
     @cached_property
     def _scorer(self) -> Any:
         from rouge_score.rouge_scorer import RougeScorer
+        from rouge_score.tokenizers import Tokenizer
 
-        return RougeScorer(["rouge1", "rouge2"])
+        class Words(Tokenizer):  # type: ignore[misc]  # the library has no types
+            def tokenize(self, text: str) -> list[str]:
+                return rouge_words(text)
+
+        return RougeScorer(["rouge1", "rouge2"], tokenizer=Words())
 
     def scores(self, target: str, draft: str) -> tuple[float, float]:
         scores = self._scorer.score(target, draft)

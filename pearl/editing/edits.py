@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import regex
-
 from pearl.records import PlacedEdit
+from pearl.words import characters
 
 EMPTY, UNCHANGED, REPEATED = "empty_span", "unchanged", "repeated"
 MISSING, SEVERAL, OVERLAPS, INSIDE = "missing", "several_times", "overlaps", "inside_character"
@@ -69,7 +68,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
         starts = occurrences(draft, edit.span) if edit.span else []
         reason = _refusal(edit, edits[:number], len(starts))
         if reason is None:
-            boundaries = boundaries or character_boundaries(draft)
+            boundaries = boundaries or {0, *(end for _, end in characters(draft))}
             if not {starts[0], starts[0] + len(edit.span)} <= boundaries:
                 reason = INSIDE
         if reason is None:
@@ -101,11 +100,6 @@ def occurrences(text: str, span: str) -> list[int]:
         starts.append(start)
         start = text.find(span, start + 1)
     return starts
-
-
-def character_boundaries(text: str) -> set[int]:
-    """The places between the characters that a reader sees: a letter with its accents, or a family of emoji, is one."""
-    return {match.start() for match in regex.finditer(r"\X", text)} | {len(text)}
 
 
 def refusals(refused: Sequence[RefusedEdit]) -> dict[str, int]:

@@ -16,10 +16,13 @@ from pearl.editing.edits import NO_REWRITE, OTHER_WORDS, RefusedEdit, SpanEdit, 
 from pearl.editing.prompt import CATEGORIES, INSTRUCTIONS, SYSTEM, TEMPERATURE
 from pearl.prompts import fenced
 from pearl.texts import storable
+from pearl.words import count_words, words_of
 
 Say = Callable[[Sequence[Message], Decoding], Awaitable[Reply | Failed]]
 
-SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[^\Wa-z_])|\n\s*\n")
+SENTENCE_END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[^\Wa-z_])|(?<=[。！？।؟])(?![」』”）])\s*|\n\s*\n"
+)
 LEAST_WORDS, MOST_WORDS = 4, 60  # of a sentence to rewrite: less is a greeting, more is a list or code
 MOST_SENTENCES = 40
 LEAST_KEPT = 0.5  # of a rewrite's words
@@ -63,7 +66,8 @@ async def candidate_in_steps(say: Say, draft: str, instructions: str, seed: int)
         return Candidate(None, named.reason)
     number, _, category = named.text.partition(": ")
     span = spans[int(number) - 1]
-    free = Decoding(2 * len(span.split()) + ROOM, temperature=TEMPERATURE, stop=("\n",), seed=seed)
+    longest = 2 * len(span.split()) + len(span.encode()) - len(span) + ROOM  # other letters take a token a byte
+    free = Decoding(longest, temperature=TEMPERATURE, stop=("\n",), seed=seed)
     rewritten = await say(_rewrite(span, category, instructions), free)
     if isinstance(rewritten, Failed):
         return Candidate(None, rewritten.reason)
@@ -78,7 +82,7 @@ async def candidate_in_steps(say: Say, draft: str, instructions: str, seed: int)
 def sentences(draft: str) -> list[str]:
     """The sentences of a draft that occur once and have an edit's length, in order; one may run over several lines."""
     sentences = [part.strip() for part in SENTENCE_END.split(draft)]
-    fit = (part for part in sentences if LEAST_WORDS <= len(part.split()) <= MOST_WORDS)
+    fit = (part for part in sentences if LEAST_WORDS <= count_words(part) <= MOST_WORDS)
     return [part for part in fit if len(occurrences(draft, part)) == 1][:MOST_SENTENCES]
 
 
@@ -100,8 +104,8 @@ def _rewrite(span: str, category: str, instructions: str) -> tuple[Message, ...]
 
 def _kept_share(edit: SpanEdit) -> float:
     """The share of the rewrite's words that are the span's."""
-    words = WORD.findall(edit.rewrite.lower())
-    return len(set(words) & set(WORD.findall(edit.span.lower()))) / max(len(set(words)), 1)
+    span, rewrite = (set(words_of(WORD, text.lower())) for text in (edit.span, edit.rewrite))
+    return len(rewrite & span) / max(len(rewrite), 1)
 
 
 def _line(span: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pearl.manner.writing import Spot, Writing
+from pearl.words import character_start
 
 Find: TypeAlias = Callable[[Writing], Sequence[Spot]]
 
@@ -89,7 +90,8 @@ def excerpt(text: str, start: int, end: int) -> str:
     room = max(0, EXCERPT - (end - start))
     begin = max(0, start - room // 2) if len(text) > EXCERPT else 0
     stop = min(len(text), begin + EXCERPT)
-    begin = max(0, stop - EXCERPT)
+    begin = character_start(text, max(0, stop - EXCERPT))
+    stop = character_start(text, stop)
     part = " ".join(text[begin:stop].split())
     return ("…" if text[:begin].strip() else "") + part + ("…" if text[stop:].strip() else "")
 

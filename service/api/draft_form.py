@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from pearl.records import Draft, Retrieval
+from pearl.words import character_start
 from service.api.pages import ListedEntry
 from service.store.drafts import StoredDraft
 
@@ -228,4 +229,4 @@ class RecordedDraftOut(DraftOut):
 
 
 def excerpt(text: str) -> str:
-    return text if len(text) <= EXCERPT else text[: EXCERPT - 1].rstrip() + "…"
+    return text if len(text) <= EXCERPT else text[: character_start(text, EXCERPT - 1)].rstrip() + "…"

@@ -5,7 +5,6 @@ Dimensions in comments: N texts, O options.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ import numpy as np
 
 from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
 from pearl.stats import Floats
+from pearl.words import rouge_words
 from retriever.models.bertscore import BertScore
 from service.calibrating.likeness import HeldOutLikeness
 from service.calibrating.past import PastText
@@ -24,17 +24,13 @@ LEAST_SHARE = 0.5  # of the past texts that likeness can score, else it is no me
 
 
 def rouge2(target: str, draft: str) -> float:
-    """ROUGE-2 F1 as the library ``rouge-score`` gives it without stemming, which a base installation does not have."""
-    of_target, of_draft = (Counter(pairwise(words)) for words in map(_words, (target, draft)))
+    """ROUGE-2 F1 as the library ``rouge-score``, which a base installation does not have, gives it without stemming."""
+    of_target, of_draft = (Counter(pairwise(words)) for words in map(rouge_words, (target, draft)))
     shared = sum((of_target & of_draft).values())
     if not shared:
         return 0.0
     precision, recall = shared / sum(of_draft.values()), shared / sum(of_target.values())
     return 2 * precision * recall / (precision + recall)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", text.lower())
 
 
 class Ruler:

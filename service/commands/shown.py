@@ -10,6 +10,7 @@ from datetime import datetime
 import typer
 
 from pearl.errors import InputError
+from pearl.words import SIGN, character_start
 
 EXCERPT = 70  # characters
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
@@ -92,13 +93,18 @@ def moment(seconds: float | None) -> str:
 
 
 def excerpt(text: str, characters: int = EXCERPT) -> str:
-    """The beginning of the text on one line, cut between words."""
+    """The beginning of the text on one line, cut between words where blanks part them."""
+    from rich.cells import cell_len
+
     line = " ".join(text[: 4 * characters].split())
+    if not line.isascii():
+        characters = characters * len(line) // max(cell_len(line), 1)  # half as many of those that are twice as wide
     if len(line) <= characters and len(text) <= 4 * characters:
         return line
-    cut = line[: characters - 1]
-    words, space, _ = cut.rpartition(" ")
-    return f"{words if space and line[len(cut) : len(cut) + 1].strip() else cut.rstrip()}…"
+    cut = line[: character_start(line, characters - 1)]
+    words, _, half = cut.rpartition(" ")
+    in_word = line[len(cut) : len(cut) + 1].strip() and not SIGN.search(half)
+    return f"{words if words and in_word else cut.rstrip()}…"
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -181,6 +181,7 @@ def test_text_without_spaces_is_cut_where_it_must():
     text = "日本語" * 100
     assert cut(text, 20, len) == f"{text[:18]} …"
     assert cut(f"見出し {text}", 20, len) == f"見出し {text[:14]} …"
+    assert cut("ही" * 100, 21, len) == f"{'ही' * 9} …"
 
 
 def test_documents_are_cut_to_the_same_length():
@@ -341,6 +342,8 @@ def test_the_edited_draft_of_a_reply(answer, text):
         ("- When?\n- Where?", ("When?", "Where?")),
         ("Sure!\n1. When?\n2) Where?\n• Who?\n* Why?", ("When?", "Where?", "Who?")),
         ("- When?\n- When?", ("When?",)),
+        ("1、什么时候？\n2、在哪里？", ("什么时候？", "在哪里？")),
+        ("- متى؟\n- Πότε;", ("متى؟", "Πότε;")),
         ("I need more facts.", ()),
         ("-?\n - ?\n...?", ()),
         ("", ()),

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from pearl.words import count_words, folded, whole_characters, word_spots, words_of
+from pearl.words import character_start, count_words, folded, is_question, rouge_words, word_spots, words_of
 
 WORD = re.compile(r"\w+")
 
@@ -70,14 +70,38 @@ def test_other_texts_are_lower_cased_only(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "most", "beginning"),
+    ("text", "place", "start"),
     [
-        ("plain", 3, "pla"),
-        ("cafe\u0301 au lait", 4, "caf"),
-        ("ok 👩🏾‍🚀!", 5, "ok "),
-        ("हिन्दी", 1, ""),
-        ("short é", 20, "short é"),
+        ("plain", 3, 3),
+        ("cafe\u0301 au lait", 4, 3),
+        ("ok 👩🏾‍🚀!", 5, 3),
+        ("ok 👩🏾‍🚀!", 3, 3),
+        ("हिन्दी", 1, 0),
+        ("x" * 500 + "é", 501, 501),
+        ("x" * 500 + "e\u0301", 501, 500),
     ],
 )
-def test_a_beginning_cuts_no_character(text: str, most: int, beginning: str) -> None:
-    assert whole_characters(text, most) == beginning
+def test_the_beginning_of_a_character(text: str, place: int, start: int) -> None:
+    assert character_start(text, place) == start
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It's 5 café-au-lait", ["it", "s", "5", "caf", "au", "lait"]),
+        ("λ is a name, as rouge-score has it", ["is", "a", "name", "as", "rouge", "score", "has", "it"]),
+        ("Ещё не сегодня", ["еще", "не", "сегодня"]),
+        ("请把PDF给我", ["请", "把", "pdf", "给", "我"]),
+        ("मेरी किताब", ["मेरी", "किताब"]),
+        ("", []),
+        ("…", []),
+    ],
+)
+def test_words_of_rouge(text: str, expected: list[str]) -> None:
+    assert rouge_words(text) == expected
+
+
+@pytest.mark.parametrize("sentence", ["When?", "什么时候？", "متى؟", "Πότε;", "いつですか？"])
+def test_questions_of_any_script(sentence: str) -> None:
+    assert is_question(sentence)
+    assert not is_question(f"{sentence} a;")

@@ -19,6 +19,8 @@ def test_rouge_by_hand():
     assert two == pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3))
     assert Rouge().scores("a b c", "a b c") == (1, 1)
     assert Rouge().scores("a b c", "") == (0, 0)
+    assert Rouge().scores("Кошка села.", "кошка ушла") == (0.5, 0)
+    assert Rouge().scores("猫坐下了", "猫坐着") == (pytest.approx(4 / 7), pytest.approx(2 / 5))
 
 
 def test_bertscore_is_the_greedy_match_of_token_vectors(bertscore):

@@ -88,6 +88,7 @@ def test_a_draft_without_a_sentence_has_no_edit_and_nobody_is_asked(fake):
         ),
         ("word " * 61, []),
         ("Ключ лежит под моим ковром. Мы уехали домой.", ["Ключ лежит под моим ковром."]),
+        ("钥匙在我的地毯下面。“我们回家了！”他说。好。", ["钥匙在我的地毯下面。", "“我们回家了！”他说。"]),
     ],
 )
 def test_sentences(draft, found):

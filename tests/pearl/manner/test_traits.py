@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from pearl.manner.trait import excerpt
 from pearl.manner.traits import BY_NAME, TRAITS
 from pearl.manner.writing import Writing
 
@@ -124,6 +125,14 @@ def test_an_excerpt_shows_the_place():
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert len(shown) <= 82
+
+
+@pytest.mark.parametrize("character", ["👩🏾‍🚀", "नी", "e\u0301"])
+def test_an_excerpt_has_whole_characters(character: str) -> None:
+    for before in range(40, 60):
+        text = character * before + "; there" + character * 60
+        shown = excerpt(text, text.index(";"), text.index(";") + 1)
+        assert shown.replace(character, "") == "…; there…"
 
 
 def test_sentences_end_at_marks_not_at_abbreviations():

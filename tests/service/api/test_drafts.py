@@ -13,6 +13,7 @@ from pearl.records import Document
 from pearl.theta import EVERYTHING
 from retriever.base import UNCALIBRATED, Calibration
 from retriever.models.encoder import SentenceEncoder
+from service.api.draft_form import excerpt
 from service.sample import sample_documents
 
 TEXTS = ("Kettle's on. Swap with Bea.", "The rear wheel is true again.", "x" * 500)
@@ -73,6 +74,11 @@ def test_a_draft_with_its_evidence(pearl: Any, ann: Any) -> None:
 def test_an_excerpt_is_short(ann: Any) -> None:
     shown = ann.post("/v1/drafts", {"request": "xxx", "k": 3}).json()["retrieval"]["documents"]
     assert sorted(len(document["excerpt"]) for document in shown) == [27, 29, 240]
+
+
+def test_an_excerpt_has_whole_characters() -> None:
+    assert excerpt("é" * 241) == "é" * 239 + "…"
+    assert excerpt("x" * 237 + "👩🏾‍🚀" * 5) == "x" * 237 + "…"
 
 
 def test_a_generic_draft_says_so(pearl: Any) -> None:

@@ -22,6 +22,11 @@ def test_rouge_2_is_the_librarys(target: str) -> None:
         assert rouge2(target, draft) == pytest.approx(scorer.score(target, draft)["rouge2"].fmeasure)
 
 
+def test_rouge_2_counts_words_of_other_scripts() -> None:
+    assert rouge2("Я приду в четверг.", "я приду в среду") == pytest.approx(2 / 3)
+    assert rouge2("我星期四来", "我星期五来") == pytest.approx(2 / 4)
+
+
 @pytest.fixture
 def texts(past: Any, word_encoder: Any) -> list[PastText]:
     """What a person wrote, each text long enough for likeness, with the texts before it."""

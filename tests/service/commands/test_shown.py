@@ -18,6 +18,9 @@ from service.commands.shown import confirm, excerpt, moment, printable, show_tab
         ("twenty-one characters", "twenty-one…"),
         ("cut exactly at a word's end", "cut exactly at a…"),
         ("Donaudampfschifffahrtsgesellschaft", "Donaudampfschifffah…"),
+        ("# メモ 佐藤さん、こんにちは。会議室の鍵", "# メモ 佐藤さん…"),
+        ("สวัสดีครับคุณนก ช่วยเอากุญแจห้องประชุมมาด้วย", "สวัสดีครับคุณนก ช่วยเอา…"),
+        ("twenty ok letters 👩🏾‍🚀👩🏾‍🚀", "twenty ok letters…"),
         ("", ""),
     ],
 )
