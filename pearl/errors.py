@@ -11,6 +11,7 @@
     │   └── Unauthenticated    no key, or not a valid one (HTTP 401)
     ├── StoreError             the database cannot do it now (HTTP 503)
     ├── Overloaded             too many wait already (HTTP 503 with retry-after)
+    ├── Interrupted            Ctrl-C ended a command that had done a part (exit status 130)
     └── ChatError              the chat model did not answer (HTTP 502)
         ├── ChatTimeout        it took too long (HTTP 504)
         ├── ChatRateLimited    it asks us to wait (HTTP 503 with retry-after)
@@ -126,6 +127,11 @@ CHAT_CODES = (
     "llm_not_installed",
     "llm_unsupported_processor",
 )
+
+
+class Interrupted(PearlError):
+    exit_status = 130  # 128 and the signal's number, as of every program that Ctrl-C ends
+    default_code = "interrupted"
 
 
 class ChatError(PearlError):

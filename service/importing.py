@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from pearl.errors import InputError, PearlError, StoreError
+from pearl.errors import InputError, Interrupted, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
 from pearl.words import count_words
@@ -85,8 +85,8 @@ def run_import(
     """Import what the source holds; each batch is one transaction, with ``strict`` all of it is.
 
     With ``update`` a changed document takes the place of its earlier version. Raises InputError when the source cannot
-    be read at all, StoreError when the database cannot go on; the message of both says how many documents are stored,
-    and a rerun adds the rest.
+    be read at all, StoreError when the database cannot go on, Interrupted for Ctrl-C; the message of each says how many
+    documents are stored, and a rerun adds the rest.
     """
     started = time.monotonic()
     # a plug-in may have been written before there were these attributes
@@ -119,6 +119,9 @@ def run_import(
         tally.forget_stored()
     except (StoreError, InputError) as error:
         raise _with_stored(error, 0 if strict else tally.stored) from error
+    except KeyboardInterrupt:  # also between the end of a batch's transaction and its count
+        stored = "nothing is stored" if strict else f"at least {tally.stored:,} documents are stored"
+        raise Interrupted(f"Stopped; {stored}. The same command adds what is missing.") from None
     if tally.outcomes[Outcome.REPLACED]:
         database.forget_deleted()  # the earlier versions
     if tally.outcomes[Outcome.CONFLICT] and ids_stay and not update:

@@ -34,7 +34,7 @@ def test_the_docstring_draws_the_whole_tree():
         assert kind is PearlError or kind.__base__ is kinds[parent]
         if status := re.search(r"HTTP (\d+)", text):
             assert kind.http_status == int(status[1]), name
-        if status := re.search(r"exit status (\d)", text):
+        if status := re.search(r"exit status (\d+)", text):
             assert kind.exit_status == int(status[1]), name
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from pearl.errors import InputError, StoreError
+from pearl.errors import InputError, Interrupted, StoreError
 from pearl.records import Document
 from pearl.templates import template_names
 from service.import_record import remove_gone
@@ -38,7 +38,7 @@ class FakeImporter:
     def read(self, source: Path, options: Options):
         try:
             for item in self.items:
-                if isinstance(item, Exception):
+                if isinstance(item, BaseException):
                     raise item
                 yield item
         finally:
@@ -163,6 +163,16 @@ def test_a_source_that_breaks_off_keeps_what_came_before(database):
     with pytest.raises(InputError, match=r"ends early\. 5 documents were stored before"):
         run(database, items, batch=2)
     assert len(stored(database)) == 5
+
+
+@pytest.mark.parametrize(
+    ("strict", "kept", "said"), [(False, 4, "at least 4 documents are stored"), (True, 0, "nothing is stored")]
+)
+def test_ctrl_c_says_what_is_stored_and_how_to_go_on(database, strict, kept, said):
+    items = [*(found(number) for number in range(5)), KeyboardInterrupt()]
+    with pytest.raises(Interrupted, match=rf"^Stopped; {said}\. The same command adds what is missing\.$"):
+        run(database, items, batch=2, strict=strict)
+    assert len(stored(database)) == kept
 
 
 def test_strict_keeps_nothing_of_a_source_that_breaks_off(database):
