@@ -60,10 +60,10 @@ class Estimate:
         return Estimate(self.value - other.value, self.resampled - other.resampled)
 
 
-def drawn(clusters: Sequence[str], records: Sequence[str]) -> tuple[str, ...]:
+def drawn(clusters: Sequence[str], *records: Sequence[str]) -> tuple[str, ...]:
     """The names to resample: the ``clusters``, or the ``records`` in them where there is one cluster, of which every
-    resample would be a copy and every interval without a width."""
-    return tuple(clusters if len(set(clusters)) > 1 else records)
+    resample would be a copy and every interval without a width; and so on, where these are one, too."""
+    return tuple(next((names for names in (clusters, *records) if len(set(names)) > 1), clusters))
 
 
 class Bootstrap:

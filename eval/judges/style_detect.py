@@ -34,7 +34,7 @@ from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
 from pearl.errors import InputError
 from pearl.options import known
-from pearl.stats import Bootstrap
+from pearl.stats import Bootstrap, drawn
 from pearl.texts import check_characters, check_id, check_text
 
 # what is asked
@@ -385,25 +385,26 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
     """Labels of the draws; of the items, by the majority of theirs; and how far an item's draws agree."""
     names, votes = LABELS[options.labels], [cast for _, cast in _votes(draws, options)]
     majorities = [majority(cast, options.even, names) for cast in votes]
-    drawn = [_label(draw, options.labels) or "" for draw in draws]
-    labels, texts = np.array(drawn), [draw.trial.item.id for draw in draws]  # (N,)
+    said = [_label(draw, options.labels) or "" for draw in draws]
+    labels, texts = np.array(said), [draw.trial.item.id for draw in draws]  # (N,)
     unread = np.array([isinstance(draw.verdict, Invalid) for draw in draws], float)
     replied = np.array([not isinstance(draw.verdict, Failed) for draw in draws], float)
-    bootstrap = Bootstrap(texts, seed=options.seed)
     units = [f"{draw.trial.place} {draw.trial.way[1] or ''}" for draw in draws]
+    clusters = drawn(texts, units)
+    bootstrap = Bootstrap(clusters, seed=options.seed)
     ratings = {
-        (unit, str(draw.trial.run)): label for unit, draw, label in zip(units, draws, drawn, strict=True) if label
+        (unit, str(draw.trial.run)): label for unit, draw, label in zip(units, draws, said, strict=True) if label
     }
     reasons = verdict_counts(draws)
     return {
         "n": len(draws),
-        "draw_labels": {label: drawn.count(label) for label in names},
+        "draw_labels": {label: said.count(label) for label in names},
         **{name: reasons[name] for name in ("invalid", "failed")},
         "present": bootstrap.ratio((labels != names[0]) & (labels != ""), labels != "").to_json(),
         "invalid_share": bootstrap.ratio(unread, replied).to_json(),
         "majority": {label or NO_LABEL: majorities.count(label) for label in (*names, None)},
         "mostly_unread": sum(2 * cast.total() < options.draws for cast in votes),
-        **self_consistency(ratings, names, dict(zip(units, texts, strict=True)), options.seed),
+        **self_consistency(ratings, names, dict(zip(units, clusters, strict=True)), options.seed),
     }
 
 

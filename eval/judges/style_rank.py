@@ -351,7 +351,8 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
 def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> dict[str, Any]:
     """The frequency of each label among items and their draws, and the agreement of an item's draws."""
     items = [item for item, _ in ranked]
-    bootstrap = Bootstrap(drawn([item.cluster for item in items], [item.id for item in items]), seed=seed)
+    clusters = drawn([item.cluster for item in items], [item.id for item in items])
+    bootstrap = Bootstrap(clusters, seed=seed)
     labels = [draws.label or NO_LABEL for _, draws in ranked]
     by_draw = {
         (str(place), str(draw)): label
@@ -359,14 +360,15 @@ def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> d
         for draw, label in enumerate(draws.draws)
         if label is not None
     }
-    requests = {str(place): item.cluster for place, (item, _) in enumerate(ranked)}
     return {
         "labels": {
             name: {"count": labels.count(name)} | (bootstrap.mean([label == name for label in labels]).to_json() or {})
             for name in NAMES
         },
         "draw_labels": {name: sum(draws.votes[name] for _, draws in ranked) for name in NAMES},
-        **self_consistency(by_draw, LABELS[RANKING], requests, seed),
+        **self_consistency(
+            by_draw, LABELS[RANKING], dict(zip(map(str, range(len(items))), clusters, strict=True)), seed
+        ),
     }
 
 

@@ -21,7 +21,7 @@ from eval.recorded.quality.scorers import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Floats, drawn
 from pearl.texts import check_id, check_text
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def content_report(
         if not held.any():
             continue
         names = [text.instruction for text, mine in zip(texts, held, strict=True) if mine]
-        bootstrap = Bootstrap(names, resamples=resamples, seed=seed)
+        bootstrap = Bootstrap(drawn(names, _numbers(names)), resamples=resamples, seed=seed)
         other = by_group.get((prompt, reference or ""), {})
         groups.append(
             {
@@ -103,10 +103,11 @@ def content_report(
                 "less_reference": _paired(means, other, resamples, seed) if origin != reference else None,
             }
         )
-    everybody = Bootstrap([text.instruction for text in texts], resamples=resamples, seed=seed)
+    instructions = [text.instruction for text in texts]
+    everybody = Bootstrap(drawn(instructions, _numbers(texts)), resamples=resamples, seed=seed)
     return {
         "n": len(texts),
-        "instructions": len({text.instruction for text in texts}),
+        "instructions": len(set(instructions)),
         "scorer": scorer.name,
         "reference": reference,
         "groups": groups,
@@ -130,10 +131,14 @@ def _of_instructions(texts: Sequence[OriginText], scores: Floats, prompt: str, o
     return {name: float(np.mean(mine)) for name, mine in scores_of.items()}
 
 
+def _numbers(texts: Sequence[object]) -> list[str]:
+    return [str(number) for number in range(len(texts))]
+
+
 def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed: int) -> dict[str, Any] | None:
-    """The mean difference over the instructions that both have; None without one."""
+    """The mean difference over the instructions that both have; None without two, as one has no interval."""
     shared = [name for name in one if name in other]
-    if not shared:
+    if len(shared) < 2:
         return None
     differences = [one[name] - other[name] for name in shared]  # (I,)
     return Bootstrap(shared, resamples=resamples, seed=seed).mean(differences).to_json()
@@ -142,9 +147,10 @@ def _paired(one: dict[str, float], other: dict[str, float], resamples: int, seed
 def content_tables(result: Json) -> Iterator[Table]:
     """The distribution by prompt and origin, then what a detailed prompt adds."""
     against = f"less {result['reference']}" if result["reference"] else "less the reference"
+    over = "instructions" if result["instructions"] > 1 else "texts"
     caption = (
         f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions; 95% "
-        f"intervals by bootstrap over instructions. Score against words: Spearman {shown(result['with_words'], 2)}."
+        f"intervals by bootstrap over {over}. Score against words: Spearman {shown(result['with_words'], 2)}."
     )
     yield Table.of(
         caption,

@@ -14,7 +14,7 @@ import numpy as np
 from eval.recorded.quality.edit_traces import ExecutedTrace
 from pearl.editing.edits import replaced
 from pearl.records import PlacedEdit
-from pearl.stats import Bootstrap, Floats
+from pearl.stats import Bootstrap, Floats, drawn
 
 Scores = Callable[[Sequence[str]], Sequence[float] | Floats]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -65,7 +65,7 @@ def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores, *, resam
     in length; and the change by all edits of a trace."""
     every = steps(traces, scores)
     change = np.array([step.change for step in every])
-    bootstrap = Bootstrap([str(step.record) for step in every], resamples=resamples, seed=seed)
+    bootstrap = _bootstrap(every, resamples, seed)
     edges = np.histogram_bin_edges(change, BINS)
     categories = sorted({step.edit.category for step in every})
     return {
@@ -79,14 +79,20 @@ def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores, *, resam
         "histogram": {"edges": edges.round(6).tolist(), "counts": np.histogram(change, edges)[0].tolist()},
         "with_words": bootstrap.spearman(change, [step.words for step in every]).to_json(),
         "categories": [_category(name, every, resamples, seed) for name in categories],
-        "traces_change": _whole_traces(every, resamples, seed),
+        "traces_change": _whole_traces(every, resamples, seed) if len({step.record for step in every}) > 1 else None,
         "by_edits": list(_by_edits(every)),
     }
 
 
+def _bootstrap(some: Sequence[Step], resamples: int, seed: int) -> Bootstrap:
+    """Resamples of the traces, or of the edits of one."""
+    numbers = [str(number) for number in range(len(some))]
+    return Bootstrap(drawn([str(step.record) for step in some], numbers), resamples=resamples, seed=seed)
+
+
 def _category(name: str, every: Sequence[Step], resamples: int, seed: int) -> dict[str, Any]:
     mine = [step for step in every if step.edit.category == name]
-    bootstrap = Bootstrap([str(step.record) for step in mine], resamples=resamples, seed=seed)
+    bootstrap = _bootstrap(mine, resamples, seed)
     return {"category": name, "n": len(mine), "median": bootstrap.median([step.change for step in mine]).to_json()}
 
 

@@ -60,7 +60,7 @@ def edit_tables(result: Json) -> Iterator[Table]:
 
 def _sensitivity_tables(result: Json) -> Iterator[Table]:
     sensitivity = result["sensitivity"]
-    whole = sensitivity["traces_change"]
+    whole = sensitivity["traces_change"] or {"median": None, "raised": None}
     figures = {
         "median change by an edit": shown(sensitivity["median"], 3, sign=True),
         "mean change by an edit": shown(sensitivity["mean"], 3, sign=True),
@@ -73,7 +73,7 @@ def _sensitivity_tables(result: Json) -> Iterator[Table]:
     yield Table(
         f"{result['scorer']} after each of {sensitivity['n']:,} edits of {sensitivity['traces']:,} traces, executed "
         f"one after another; the paper prints a median of {sensitivity['printed_median']:+g} for its model. 95% "
-        "intervals by bootstrap over traces.",
+        f"intervals by bootstrap over {'traces' if sensitivity['traces'] > 1 else 'edits'}.",
         ("figure", "value"),
         tuple(figures.items()),
         result["command"],

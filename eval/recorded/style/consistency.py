@@ -26,7 +26,7 @@ from eval.stats.agreement import agreement_report
 from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa
 from eval.stats.proportions import ratio
 from eval.stats.ratings import ratings_of
-from pearl.stats import Floats
+from pearl.stats import Floats, drawn
 
 PEOPLE = "people's vote"
 NameT = TypeVar("NameT", bound=Hashable)
@@ -67,7 +67,7 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
 def self_consistency(kind: str, units: Sequence[Unit], options: StyleOptions) -> Iterator[dict[str, Any]]:
     """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
-    texts = Texts([unit.cluster for unit in units], options)
+    texts = Texts.of(units, options)
     for by_task in (False, True):
         keys = [(unit.key.scheme, unit.about.task if by_task else "", unit.key.judge) for unit in units]
         for (scheme, task, judge), row in randolph(counts, keys, texts).items():
@@ -95,7 +95,7 @@ def among_people(people: People, judged: Mapping[Subject, Unit], options: StyleO
         stands = np.array([[label_of(kind, level) == label for label in LABELS[kind]] for level in scale], float)
         units = [judged.get(subject) for subject in subjects]
         clusters = [unit.cluster if unit else subject.item for subject, unit in zip(subjects, units, strict=True)]
-        texts = Texts(clusters, options)
+        texts = Texts(drawn(clusters, [subject.item for subject in subjects], list(map(str, subjects))), options)
         for by in ((), ("task",), ("style",), ("style", "task")):
             parts = [
                 {"style": subject.style, "task": unit and unit.about.task}
@@ -125,7 +125,7 @@ def with_each_other(
             continue
         ratings = ratings_of(labels, LABELS[kind])
         cluster_of = {name: unit.cluster for name, unit, _ in labelled}
-        clusters = [cluster_of[name] for name in ratings.items]
+        clusters = drawn([cluster_of[name] for name in ratings.items], ratings.items)
         report = agreement_report(ratings, resamples=options.resamples, seed=options.seed, clusters=clusters)
         for pair in report["pairs"]:
             kappa = pair["agreement"] and {

@@ -18,7 +18,7 @@ from eval.recorded.style.f1 import AVERAGES, f1
 from eval.recorded.style.judged import Unit
 from eval.recorded.style.labels import LABELS
 from eval.recorded.style.people import Subject
-from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.stats import Bootstrap, Estimate, Floats, drawn
 
 NameT = TypeVar("NameT", bound=Hashable)
 UNDEFINED = Estimate(np.nan, np.array([np.nan]))
@@ -39,6 +39,14 @@ class Sums:
 class Texts:
     """The texts of some units, or the requests of ranked ones, are what is drawn: what is said of one text is not
     independent."""
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], options: StyleOptions) -> Texts:
+        """The texts or requests of the units; the texts where all are for one request, the styles of one text."""
+        subjects = [unit.subject for unit in units]
+        return cls(
+            drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))), options
+        )
 
     def __init__(self, items: Sequence[str], options: StyleOptions) -> None:
         known = {item: place for place, item in enumerate(dict.fromkeys(items))}
@@ -118,7 +126,7 @@ def columns_with(
         units=tuple(units),
         said=np.array([len(labels) if label is None else labels.index(label) for label in said], np.intp),
         gold=np.array([labels.index(gold) for gold in golds], np.intp),
-        texts=Texts([unit.cluster for unit in units], options),
+        texts=Texts.of(units, options),
     )
 
 

@@ -38,6 +38,14 @@ def test_medians_differences_and_detail(content, tmp_path):
     assert "Detailed prompt less short prompt" in page.read_text(encoding="utf-8")
 
 
+def test_texts_of_one_instruction_are_drawn_themselves(content):
+    run = content("--reference", "author", "--json", "-", lines=[line | {"instruction": "i"} for line in TEXTS])
+    model = next(row for row in run.json["groups"] if (row["prompt"], row["origin"]) == ("short", "model"))
+    assert model["median"] == {"value": -41, "low": -42, "high": -40}
+    assert model["less_reference"] is None  # the difference of one instruction has no interval
+    assert [row["value"] for row in run.json["detail"]] == [None, None]
+
+
 def test_without_prompts_or_a_reference(content):
     lines = [{name: value for name, value in line.items() if name != "prompt"} for line in TEXTS]
     found = content("--json", "-", lines=lines).json

@@ -69,9 +69,9 @@ def test_the_change_of_a_score_with_each_edit(edits, tmp_path):
     longer["messages"][1]["content"] += "The wide bay was grey and the sky was far."
     found = edits("--scorer", "longer", "--json", "-", traces=[longer]).json["sensitivity"]
     assert [found[name]["value"] for name in ("median", "mean", "raised")] == [2.0, 2.0, 0.5]  # +5 and -1
-    assert found["traces_change"]["median"]["value"] == 4.0
+    assert found["traces_change"] is None  # of one trace nothing can be drawn
     assert [row["median"] for row in found["by_edits"]] == [5.0, 4.0]
-    assert found["categories"] == [{"category": "Cliche", "n": 2, "median": {"value": 2.0, "low": 2.0, "high": 2.0}}]
+    assert found["categories"] == [{"category": "Cliche", "n": 2, "median": {"value": 2.0, "low": -1.0, "high": 5.0}}]
 
 
 def test_training_records_of_the_edits_that_can_be_executed(edits, tmp_path):

@@ -70,6 +70,17 @@ def test_figures_of_a_group(columns, detected):
     assert row["less_baseline"]["against"] == "always_present"
 
 
+def test_pairs_of_one_request_are_drawn_themselves(columns, ranked):
+    gold = {f"p{i}": "ab"[i % 2] for i in range(8)}
+    lines = [
+        ranked(item, "AB"[(i >= 6) != (order == "ba")], order=order, request="r")
+        for i, item in enumerate(gold)
+        for order in ("ab", "ba")
+    ]
+    (row,) = rows_of(columns(lines, gold, "ranking"))
+    assert row["f1"]["low"] < row["f1"]["value"] < row["f1"]["high"]
+
+
 def test_chance_in_three_labels(columns, ranked):
     """Why the paper's 33 says macro: with labels as common as each other, chance has a third of each."""
     gold = {f"p{i}": ["a", "tie", "b"][i % 3] for i in range(9)}
