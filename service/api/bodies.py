@@ -60,16 +60,16 @@ class TimedOut(InputError):
 
 
 class KeyedRoute(APIRoute):
-    """A route that wants a key, and has it before it reads the body."""
+    """A route that wants a key, and has it before it looks at parameters and reads the body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle, field = super().get_route_handler(), self.body_field
-        if field is None:
-            return handle
         limits = LIMITS.get(self.path, USUAL)
 
         async def keyed(request: Request) -> Response:
             await authenticate(request)
+            if field is None:
+                return await handle(request)
             await refuse_unknown_parameters(request)
             if not _is_json(request.headers.get("content-type", "")):
                 raise InputError(
