@@ -43,7 +43,7 @@ class Observe:
             await self._app(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", "unknown")
+            route = _route(scope)
             # a method is whatever the client wrote, and every new label costs memory
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._metrics.requests.labels(method, route, str(status)).inc()
@@ -56,6 +56,20 @@ class Observe:
                 "request_id": request_id,
             }
             log.info("%s %s %d %.1f ms %s", *fields.values(), extra={"fields": fields})
+
+
+def _route(scope: Scope) -> str:
+    """The path of the route that answered: one of FastAPI's, which names itself, or one of Starlette's, as the API's
+    description and the files of its page."""
+    if (named := scope.get("route")) is not None:
+        return str(named.path)
+    endpoint = scope.get("endpoint")
+    paths = (
+        route.path
+        for route in (scope["app"].routes if endpoint else ())
+        if endpoint in (getattr(route, "endpoint", None), getattr(route, "app", None))
+    )
+    return next(paths, "unknown")
 
 
 def _request_id(scope: Scope) -> str:

@@ -44,6 +44,26 @@ def test_the_log_has_a_line_a_request_and_no_text(house: Any, caplog: pytest.Log
     assert "pearl_" not in caplog.text  # nor a key
 
 
+@pytest.mark.parametrize(
+    ("path", "route", "status"),
+    [
+        ("/openapi.json", "/openapi.json", 200),
+        ("/docs", "/docs", 200),
+        ("/docs/assets/swagger-ui.css", "/docs/assets", 200),
+        ("/docs/assets/nothing.css", "/docs/assets", 404),
+        ("/v1/documents/a", "/v1/documents/{id:path}", 401),
+        ("/nowhere", "unknown", 404),
+    ],
+)
+def test_the_log_names_the_route_and_not_the_address(
+    pearl: Any, caplog: pytest.LogCaptureFixture, path: str, route: str, status: int
+) -> None:
+    with caplog.at_level(logging.INFO, "pearl.access"):
+        pearl.client.get(path)
+    (record,) = [record for record in caplog.records if record.name == "pearl.access"]
+    assert (record.fields["route"], record.fields["status"]) == (route, status)  # type: ignore[attr-defined]
+
+
 def test_without_the_setting_no_other_page_may_call(pearl: Any) -> None:
     answer = pearl.client.get("/health", headers={"Origin": "https://a.example"})
     assert "access-control-allow-origin" not in answer.headers
