@@ -101,8 +101,10 @@ async def begin(request: Request, services: Services, user: User, call: OpenAICa
     voice = await in_thread(voice_of_model, services, user.id, call.model)
     if voice is None and call.model != WHOLE_HISTORY:
         add_headers(request, {"x-pearl-model": WHOLE_HISTORY})
-    if call.ignored:
-        add_headers(request, {"x-pearl-ignored": ", ".join(call.ignored)})
+    # OpenAI's API has no such key, and neither a stream nor a client's own task is kept to be answered again
+    ignored = [*call.ignored, *(["Idempotency-Key"] if "Idempotency-Key" in request.headers else [])]
+    if ignored:
+        add_headers(request, {"x-pearl-ignored": ", ".join(ignored)})
     commission = call.commission(
         None if voice is None else voice.name,
         usual_tokens=services.settings.max_draft_tokens,

@@ -373,9 +373,9 @@ def test_what_is_passed_over_is_said(ann: Any) -> None:
         "a\r\nb": 1,
     }
     for stream in (False, True):
-        answer = ann.post("/v1/chat/completions", {**body, "stream": stream})
+        answer = ann.post("/v1/chat/completions", {**body, "stream": stream}, headers={"idempotency-key": "k"})
         assert answer.status_code == 200
-        assert answer.headers["x-pearl-ignored"] == "tools, tool_choice, seed"
+        assert answer.headers["x-pearl-ignored"] == "tools, tool_choice, seed, Idempotency-Key"
     plain = ann.post("/v1/chat/completions", {"model": "pearl", "messages": ASK})
     assert "x-pearl-ignored" not in plain.headers
 
