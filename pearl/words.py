@@ -61,14 +61,17 @@ def word_spots(pattern: re.Pattern[str], text: str) -> Iterator[Spot]:
             yield match.span()
 
 
+def composed(text: str) -> str:
+    """The text with each letter and its marks as one code point where there is one (NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def folded(text: str) -> str:
     """The text in small letters, composed (NFC), without what is written or left out at will: vowel signs of Arabic and
     Hebrew, Greek accents, dots on a Turkish i."""
     text = text.lower()
-    if text.isascii():
-        return text
-    if not _RESPELT.search(text):
-        return unicodedata.normalize("NFC", text)
+    if text.isascii() or not _RESPELT.search(text):
+        return composed(text)
     text = _WIDE_OR_HALF.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     apart = _UNWRITTEN.sub("", unicodedata.normalize("NFD", text))
     return unicodedata.normalize("NFC", apart).translate(_ONE_LETTER)

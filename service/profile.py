@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from pearl.errors import NotFound
-from pearl.manner.habits import Habit, habits, lacking, occasions
+from pearl.manner.habits import Habit, habits, lacking, occasions, readable
 from pearl.manner.pushes import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
@@ -69,6 +69,7 @@ class Profile:
     voice: str | None
     texts: int
     occasions: int
+    left_out: int
     needs: str | None
     compared_with: str
     standing: bool
@@ -89,6 +90,7 @@ class Profile:
             "voice": self.voice,
             "texts": self.texts,
             "occasions": self.occasions,
+            "left_out": self.left_out,
             "needs": self.needs,
             "compared_with": self.compared_with,
             "standing": self.standing,
@@ -110,6 +112,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         voice,
         len(own),
         occasions(own),
+        len(own) - len(readable(own, yardstick)),
         lacking(own, yardstick),
         yardstick.source,
         stored.standing,

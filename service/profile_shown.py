@@ -18,7 +18,10 @@ def as_text(profile: Profile) -> str:
         f"Manner of {where}: {counted(profile.texts, 'text')} of {counted(profile.occasions, 'day')}, against "
         f"{profile.compared_with}."
     ]
-    parts += [profile.needs] if profile.needs else []
+    if profile.needs:
+        parts.append(profile.needs)
+    elif profile.left_out:
+        parts.append(f"Left out: {counted(profile.left_out, 'text')} in a language that they do not write.")
     for line in profile.lines:
         parts.append(f"- {line.text}" + ("" if line.state == "listed" else f" [{line.state}]"))
         if line.habit is not None:

@@ -16,6 +16,7 @@ from pearl.manner.places import (
 )
 from pearl.manner.trait import PER_100_WORDS, Trait, any_of, matches
 from pearl.manner.writing import URL
+from pearl.words import GREEK
 
 DICTION = (
     Trait(
@@ -95,7 +96,7 @@ DICTION = (
         "commas",
         "Commas that are not inside a number.",
         PER_100_WORDS,
-        matches(r",(?!\d)"),
+        matches(r"[,،、，](?!\d)"),
         "use more|fewer commas",
     ),
     Trait(
@@ -103,7 +104,7 @@ DICTION = (
         "semicolons",
         "Semicolons outside of emoticons.",
         PER_100_WORDS,
-        matches(r"(?<=[\w)\"'”’`*]);(?=\s)"),
+        matches(rf"(?<=[\w)\"'”’`*])(?<![{GREEK}]{{2}});(?=\s)|[；؛]"),
         "use more|fewer semicolons",
     ),
     Trait(
@@ -111,7 +112,7 @@ DICTION = (
         "colons",
         "Colons before a blank.",
         PER_100_WORDS,
-        matches(r"(?<=[\w)\"'”’`*]):(?=\s)"),
+        matches(r"(?<=[\w)\"'”’`*\u202f]):(?=\s)|："),
         "use more|fewer colons",
     ),
     Trait(
@@ -127,7 +128,7 @@ DICTION = (
         "exclamation marks",
         "Exclamation marks; a run of them counts once.",
         PER_100_WORDS,
-        matches(r"(?<=[\w)\"'”’`*?])!+(?![\w=])"),
+        matches(r"(?<=[\w)\"'”’`*?\u00a0\u202f])!+(?![\w=])|！+"),
         "use more|fewer exclamation marks",
     ),
     Trait(
@@ -151,7 +152,7 @@ DICTION = (
         "double quotation marks",
         "Passages between double quotation marks.",
         PER_100_WORDS,
-        matches(r'"[^"\n]+(?:\n[^"\n]+)?"|“[^“”]+”'),
+        matches(r'"[^"\n]+(?:\n[^"\n]+)?"|“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』'),
         "put more|less in quotation marks",
     ),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pearl.manner.places import CLOSERS
 from pearl.manner.writing import Spot, Writing
+from pearl.words import MARK, is_question
 
 GREETING = re.compile(
     r"(?:hi|hiya|hello|hey|howdy|dear|greetings|good (?:morning|afternoon|evening|day)|morning|afternoon|evening"
@@ -56,15 +58,13 @@ def closing_question(writing: Writing) -> Sequence[Spot]:
     before = sign_off(writing)
     end = before[0][0] if before else len(writing.text)
     sentences = [spot for spot in writing.sentences if spot[0] < end]
-    return sentences[-1:] if sentences and _last_mark(writing.text[sentences[-1][0] : end]) == "?" else []
+    asked = sentences and is_question(writing.text[sentences[-1][0] : end].rstrip().rstrip(CLOSERS))
+    return sentences[-1:] if asked else []
 
 
 def no_closing_mark(writing: Writing) -> Sequence[Spot]:
-    """The last line before a sign-off where no mark ends it: a letter or a digit stands last."""
+    """The last line before a sign-off where no mark ends it: a letter, with its accents, or a digit stands last."""
     before = sign_off(writing)
     lines = [line for line in writing.lines if not before or line[0] < before[0][0]]
-    return lines[-1:] if lines and writing.text[lines[-1][1] - 1].isalnum() else []
-
-
-def _last_mark(sentence: str) -> str:
-    return sentence.rstrip().rstrip("\"'”’)]*_")[-1:]
+    last = lines[-1][1] - 1 if lines else 0
+    return lines[-1:] if lines and (writing.text[last].isalnum() or MARK.match(writing.text, last)) else []

@@ -21,11 +21,13 @@ from pearl.proportions import Z
 from pearl.records import Document
 from pearl.stats import Interval
 from pearl.texts import counted
+from pearl.words import SIGN
 
 LEAST_TEXTS, LEAST_OCCASIONS = 5, 3
 NEWEST = 10  # texts that can contradict a habit
 EXAMPLES = 3
 SAMPLED, SAMPLED_CHARACTERS = 100, 2_000  # texts and their beginnings tell the language
+TELLING_CHARACTERS = 500  # tell that of one text
 MOST_WORDS, LEAST_Z = 15, 3.29
 MOST_USUAL = 0.5  # uses per 100 words; nobody can be told to write 'the' more often
 DAY_S = 86_400.0
@@ -67,6 +69,12 @@ def occasions(documents: Sequence[Document]) -> int:
     return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
 
 
+def readable(documents: Sequence[Document], yardstick: Yardstick) -> list[Document]:
+    """The texts in a language that the yardstick reads, in their order."""
+    apart = yardstick.languages_apart([document.text[:TELLING_CHARACTERS] for document in documents])
+    return [document for document, read in zip(documents, apart, strict=True) if read]
+
+
 def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
     """The lack of texts, days or a measure in their language that keeps a history from a card, in words; None where
     there is enough."""
@@ -77,7 +85,10 @@ def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
             f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its "
             "times."
         )
-    if not yardstick.reads(word_counts(document.text[:SAMPLED_CHARACTERS] for document in documents[-SAMPLED:])):
+    own = readable(documents, yardstick)
+    enough = len(own) >= LEAST_TEXTS and occasions(own) >= LEAST_OCCASIONS
+    sample = (document.text[:SAMPLED_CHARACTERS] for document in own[-SAMPLED:])
+    if not enough or not yardstick.reads(word_counts(sample)):
         return (
             f"The {yardstick.source} write English, and these texts do not, so there is nothing to hold them against. "
             f"From {LEAST_DRAFTS} drafts on for requests that they answered, those drafts are the measure."
@@ -86,9 +97,11 @@ def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
 
 
 def habits(documents: Sequence[Document], yardstick: Yardstick) -> list[Habit]:
-    """The habits that these texts show, oldest text first: traits in their declared order, then words by z-score."""
+    """The habits that those texts show which the yardstick reads, oldest text first: traits in their declared order,
+    then words by z-score."""
     if lacking(documents, yardstick):
         return []
+    documents = readable(documents, yardstick)
     writings = [Writing(document.text) for document in documents]
     texts = [document.text for document in documents]
     counts = Counts.of(texts)
@@ -155,7 +168,7 @@ def _word_habits(documents: Sequence[Document], writings: Sequence[Writing], yar
     for use in uses:
         if use.z < LEAST_Z or len(word_habits) == MOST_WORDS:
             break
-        if use.word == OTHER_WORDS or use.word not in recent or use.other_rate > MOST_USUAL:
+        if use.word == OTHER_WORDS or use.word not in recent or use.other_rate > MOST_USUAL or SIGN.match(use.word):
             continue
         shown, days, examples = _evidence(documents, writings, partial(_has, use.word), partial(_around, use.word))
         if shown >= LEAST_TEXTS and days >= LEAST_OCCASIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pearl.manner.writing import Spot, Writing
+from pearl.words import is_question
 
 SUBJECTS = r"(?:i|you|he|she|it|we|they|that|this|there|here|who|what|where|how|when|let)"
 CONTRACTION = rf"\b(?:[a-z]+n['’]t|{SUBJECTS}['’](?:s|m|re|ve|d|ll)|y['’]all)\b"
@@ -19,7 +20,7 @@ PICTURE = r"[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u231a\u231b\u23e9-\
 EMOJI = rf"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{PICTURE}(?:\u200d{PICTURE})*"
 EMOTICON = r"(?<![\w(:])(?:[:;=][-'^o]?[)(DPp/\\|\]\[*3]|[:;]-?[oO]|<3|\^\^|xD|XD|:\w+:)(?![\w/])"
 DASH = r"—|(?<=\w)--(?=\w)|(?<=\S[ \t])(?:–|-{1,3})(?=\s)|(?<=\D)–(?=\D)"
-PARENTHESIS = r"(?<![\w:;=])\([^()\n]*(?:\n[^()\n]+)*\)"
+PARENTHESIS = r"(?<![\w:;=])\([^()\n]*(?:\n[^()\n]+)*\)|（[^（）\n]*）"
 NUMBER = r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*%?(?!\w)"
 FIRST_PERSON, FIRST_PERSONS, SECOND_PERSON = (
     frozenset(words.split())
@@ -34,6 +35,7 @@ HEDGES = (
     r"|i (?:think|guess|suppose|believe|suspect))\b"
 )
 COURTESY = r"\b(?:please|thanks?(?: you)?|sorry|kindly|grateful|apolog(?:y|ies|ise|ize))\b"
+CLOSERS = "\"'”’)]*_」』）】》»"  # behind the mark that ends a sentence
 OPENERS = frozenset({"and", "but", "so", "or", "because", "also"})
 
 
@@ -47,7 +49,7 @@ def joined_starts(writing: Writing) -> Sequence[Spot]:
 
 
 def questions(writing: Writing) -> Sequence[Spot]:
-    return [spot for spot in writing.sentences if writing.text[slice(*spot)].rstrip("\"'”’)]*_!").endswith("?")]
+    return [spot for spot in writing.sentences if is_question(writing.text[slice(*spot)].rstrip(f"{CLOSERS}!！"))]
 
 
 def wide_gaps(writing: Writing) -> Sequence[Spot]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.words import Spot, word_spots
+from pearl.words import GREEK, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -17,9 +17,11 @@ PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t]*\n))*")
 LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)", re.MULTILINE)
 NUMBERED_ITEM = re.compile(r"^[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]+(?=\S)", re.MULTILINE)
-# a sentence ends at its mark before a blank, at an empty line, and before a list item
+# a sentence ends at its mark before a blank, with those of other scripts before anything, at an empty line, and before
+# a list item
 END = re.compile(
-    r"(?:(?<![.!?])[.!?]++|…)[\"'”’)\]*_]*+(?=\s)|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
+    rf"(?:(?<![.!?])[.!?]++|…|(?<=[{GREEK}]{{2}});)[\"'”’)\]*_]*+(?=\s)|[。！？।॥؟۔։።။៕]++[\"'”’」』）】》*_]*+"
+    r"|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
 )
 # marks that abbreviate or number and seldom end a sentence
 ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|cf|vs|mr|mrs|ms|dr|st|prof|fig|resp|approx)\.\Z", re.IGNORECASE)
@@ -44,8 +46,8 @@ class Writing:
 
     @cached_property
     def lower_words(self) -> Sequence[str]:
-        """The words in small letters, with straight apostrophes."""
-        return [self.prose[start:end].lower().replace("’", "'") for start, end in self.words]
+        """The words in small letters, composed (NFC), with straight apostrophes."""
+        return [composed(self.prose[start:end].lower()).replace("’", "'") for start, end in self.words]
 
     @cached_property
     def sentences(self) -> Sequence[Spot]:

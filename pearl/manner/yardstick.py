@@ -15,6 +15,8 @@ OTHER_WORDS = ""  # stands for all words outside the vocabulary
 # Each of 1,753 authors of commits, chat and mail has at least 0.39 of their words among the common ones, 0.34 in their
 # first five texts; short texts in German, French, Spanish, Italian, Danish and Dutch have 0.12 to 0.24.
 LEAST_KNOWN, LEAST_WORDS = 0.3, 20
+# Of each author's texts of eight words or more at most a fifth have fewer: a history with more is of two languages.
+MIXED, LEAST_WORDS_OF_TEXT = 0.25, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,24 @@ class Yardstick:
         bounds = {trait.name: Bounds(it.value, it.low, it.high) for trait, it in intervals if it is not None}
         return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
 
+    def languages_apart(self, texts: Sequence[str]) -> Sequence[bool]:
+        """True for each text in a language that the authors write. All are where fewer than a quarter are in another:
+        commands and lists have few common words in any language."""
+        counts = [word_counts([text]) for text in texts]
+        long = [of_text for of_text in counts if of_text.total() >= LEAST_WORDS_OF_TEXT]
+        if sum(not self._known(of_text) for of_text in long) < MIXED * len(long) or not long:
+            return [True] * len(texts)
+        return [self._known(of_text) for of_text in counts]
+
+    def _known(self, counts: Mapping[str, int]) -> bool:
+        if self.vocabulary is None:
+            return True
+        known = common_words()
+        return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * sum(counts.values())
+
     def reads(self, counts: Mapping[str, int]) -> bool:
         """True when the words may be of the language that the authors write; drafts are in the person's own."""
-        total, known = sum(counts.values()), common_words()
-        if self.vocabulary is None or total < LEAST_WORDS:
-            return True
-        return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * total
+        return sum(counts.values()) < LEAST_WORDS or self._known(counts)
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:
         """The counts of words with those outside the vocabulary summed."""

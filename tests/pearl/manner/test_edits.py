@@ -31,6 +31,12 @@ def test_shares():
     assert edit.to_json()["distance"] == edit.distance
 
 
+def test_texts_in_other_scripts():
+    assert edit_between("我们明天见。我带钥匙。", "我们后天见。我带钥匙。") == Edit(8, 1, 1, 1, 1, 0, 0)
+    assert edit_between("हिन्दी में लिखो।", "हिन्दी में मत लिखो।") == Edit(3, 1, 0, 0, 1, 0, 0)
+    assert edit_between("Größe passt", "Gro\u0308ße passt") == Edit(2, 0, 0, 1, 0, 0, 0)
+
+
 @pytest.mark.parametrize(("draft", "sent", "share"), [("👍", "👍 ", 1), ("👍", "👎", 0), ("", "", 1), ("", "Yes", 0)])
 def test_texts_without_words(draft, sent, share):
     assert edit_between(draft, sent).machine_share == share

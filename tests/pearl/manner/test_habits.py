@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pearl.manner.habits import DAY_S, Habit, habits, lacking
+from pearl.manner.habits import DAY_S, Habit, habits, lacking, readable
 from pearl.manner.reference import shipped
+from pearl.manner.writing import Writing
 from pearl.manner.yardstick import Yardstick
 from pearl.records import Document
 
@@ -32,6 +33,39 @@ def test_a_habit_needs_five_texts_of_three_days(texts: int, every: float, enough
     documents = history(*[DASHED] * texts, every=every)
     assert (lacking(documents, AUTHORS) is None) is enough
     assert bool(habits(documents, AUTHORS)) is enough
+
+
+GERMAN = "Wir haben uns am Schuppen getroffen und zwei Räder geflickt; sonst ist nichts passiert."
+
+
+def test_texts_in_another_language_are_left_out_where_there_are_many() -> None:
+    mixed = history(*[DASHED, GERMAN] * 6)
+    assert [document.text for document in readable(mixed, AUTHORS)] == [DASHED] * 6
+    assert lacking(mixed, AUTHORS) is None
+    assert named(mixed, "semicolons") is None
+    found = named(mixed, "dashes")
+    assert found is not None
+    assert found.texts == 6
+    assert found.rate.value == pytest.approx(2 * 100 / len(Writing(DASHED).words))
+
+
+def test_a_few_texts_of_uncommon_words_stay() -> None:
+    documents = history(*[DASHED] * 8, "cbmem console dump: romstage, ramstage, payload, verstage, bootblock, smm")
+    assert readable(documents, AUTHORS) == documents
+
+
+def test_a_history_needs_enough_in_the_language_of_the_authors() -> None:
+    documents = history(*[DASHED] * 4, *[GERMAN] * 8)
+    assert "these texts do not" in (lacking(documents, AUTHORS) or "")
+    assert habits(documents, AUTHORS) == []
+
+
+def test_a_sign_is_no_word_of_the_card() -> None:
+    own = history(*["我们明天见呢，好的呢，谢谢呢。"] * 8)
+    drafts = Yardstick.of_drafts(["我们明天见。好的。谢谢。"] * 20)
+    assert lacking(own, drafts) is None
+    assert named(own, "word:呢") is None
+    assert not [habit.name for habit in habits(own, drafts) if habit.name.startswith("word:")]
 
 
 def test_the_texts_that_show_it_must_be_five_of_three_days_too() -> None:
