@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import regex
+
+from pearl.manner.reference import common_words
 from pearl.prompts import Brief
 from pearl.templates import frame
+from pearl.words import composed
 
 RUN = 4  # words in a row that are a repetition; of a shorter instruction all, at least LEAST
 LEAST = 3
@@ -17,8 +21,9 @@ SAYS = re.compile(
     r"|thank|ask|explain|give|name|link|use)\b",
     re.IGNORECASE,
 )
-WORD = re.compile(r"\w+(?:['’]\w+)?")
-SENTENCE = re.compile(r"[.!?:;]+[\"'”’)\]*_]*\s+|\n+")
+ENGLISH = 0.2  # of a sentence's words are common in English; of seven German ones one may be, such as "am"
+WORD = regex.compile(r"\w+(?:['’]\w+)?")  # with combining marks
+SENTENCE = re.compile(r"[.!?:;]+[\"'”’)\]*_]*\s+|[。！？।؟]+[\"'”’」』）]*\s*|\n+")
 
 Words = tuple[str, ...]
 
@@ -84,7 +89,7 @@ class RepetitionFilter:
 
 
 def _words(text: str) -> Words:
-    return tuple(WORD.findall(text.lower().replace("’", "'")))
+    return tuple(WORD.findall(composed(text.lower()).replace("’", "'")))
 
 
 def _sentences(text: str) -> Sequence[str]:
@@ -92,9 +97,11 @@ def _sentences(text: str) -> Sequence[str]:
 
 
 def _telling(sentence: str) -> set[Words]:
-    """The runs of an instruction that nobody writes who only follows it."""
+    """The runs of an instruction that nobody writes who only follows it. In another language than English its verb is
+    not known, so it may ask for words."""
     words = _words(sentence)
     if LEAST <= len(words) <= RUN:
         return {words}
     runs = [words[at : at + RUN] for at in range(len(words) - RUN + 1)]
-    return set(runs[:1] if SAYS.search(sentence) else runs)
+    english = sum(word in common_words() for word in words) >= ENGLISH * len(words)
+    return set(runs[:1] if SAYS.search(sentence) or not english else runs)

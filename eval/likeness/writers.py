@@ -13,7 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from pearl.history import read_histories
-from pearl.likeness.masking import distinct, word_count
+from pearl.likeness.masking import distinct
+from pearl.words import count_words
 
 IMPOSTORS, DEV, TEST = "impostors", "dev", "test"
 HISTORY_SHARE = 0.7
@@ -63,7 +64,7 @@ def passages(texts: Sequence[str], words: int) -> Iterator[str]:
     parts: list[str] = []
     for text in texts:
         parts.append(text)
-        if sum(map(word_count, parts)) >= words:
+        if sum(map(count_words, parts)) >= words:
             joined = "\n\n".join(parts)
             yield joined[: list(WORD.finditer(joined))[words - 1].end()]
             parts = []

@@ -12,9 +12,10 @@ from safetensors.numpy import load_file, save_file
 
 from pearl.errors import InputError
 from pearl.likeness.calibration import GIVEN, SHIPPED
-from pearl.likeness.masking import Masking, Tokens, characters, distinct, word_count
+from pearl.likeness.masking import Masking, Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, Level, NgramModel
 from pearl.stats import Floats
+from pearl.words import count_words
 
 WORDS_ORDER, CHARACTERS_ORDER = 3, 4
 WORDS_DISCOUNT, CHARACTERS_DISCOUNT, REFERENCE_DISCOUNT = 0.6, 0.9, 0.75
@@ -130,7 +131,7 @@ class Impostors:
 
     def read(self, text: str) -> ReadText:
         words = self.words.read([self.masking.tokens(text)])
-        return ReadText(words, self.characters.read([characters(text)]), word_count(text))
+        return ReadText(words, self.characters.read([characters(text)]), count_words(text))
 
     def save(self, path: Path) -> None:
         """Write the figures: hashes of n-grams with their counts, and the words that are not masked."""

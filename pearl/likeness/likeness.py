@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from pearl.likeness.calibration import Calibrated, Evidence, calibration_for
 from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
-from pearl.likeness.masking import Tokens, characters, distinct, word_count
+from pearl.likeness.masking import Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, NgramModel
+from pearl.words import count_words
 
 LEAST_WORDS = 30  # of a text
 LEAST_TEXTS, LEAST_HISTORY_WORDS = 5, 300
@@ -56,7 +57,7 @@ class Likeness:
         if reference is None:
             reference = nearest_register(different)
         known = [text for text in different if reference.masking.known_share(text) >= LEAST_KNOWN]
-        words, left_out = sum(map(word_count, known)), len(different) - len(known)
+        words, left_out = sum(map(count_words, known)), len(different) - len(known)
         if len(known) < LEAST_TEXTS or words < LEAST_HISTORY_WORDS:
             return cls(reference, None, None, len(known), words, left_out, calibration_for(reference.calibrated_by))
         return cls(
@@ -70,7 +71,7 @@ class Likeness:
         )
 
     def score(self, text: str) -> LikenessScore:
-        words = word_count(text)
+        words = count_words(text)
         if words < LEAST_WORDS:
             return LikenessScore(None, TOO_SHORT, words)
         if not self.reads_language(text):

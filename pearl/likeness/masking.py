@@ -17,6 +17,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.words import composed, words_of
+
 Tokens = NDArray[np.uint64]
 
 TOKEN = re.compile(r"\n\s*\n|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_+")
@@ -37,7 +39,7 @@ class Masking:
         """The most frequent words of the texts by author that at least so many authors use."""
         used, texts_with, authors = Counter[str](), Counter[str](), Counter[str]()
         for theirs in texts.values():
-            words = [[token.lower() for token in TOKEN.findall(text) if token[0].isalpha()] for text in theirs]
+            words = [_words(text) for text in theirs]
             used.update(word for of_text in words for word in of_text)
             texts_with.update(word for of_text in words for word in set(of_text))
             authors.update({word for of_text in words for word in of_text})
@@ -50,11 +52,11 @@ class Masking:
 
     def tokens(self, text: str) -> Tokens:
         """The hash of each word, number, punctuation mark and paragraph break."""
-        return np.array([_hashed(self._masked(token)) for token in TOKEN.findall(text)], np.uint64)
+        return np.array([_hashed(self._masked(token)) for token in _tokens(text)], np.uint64)
 
     def known_share(self, text: str) -> float:
         """The share of the text's words that are not masked; 0 for a text without words."""
-        words = [token.lower() for token in TOKEN.findall(text) if token[0].isalpha()]
+        words = _words(text)
         return sum(word in self.vocabulary for word in words) / max(len(words), 1)
 
     def _masked(self, token: str) -> str:
@@ -68,6 +70,14 @@ class Masking:
         lower = token.lower()
         word = lower if lower in self.vocabulary else "<word>"
         return f"{word} {_capitals(token)}"
+
+
+def _tokens(text: str) -> list[str]:
+    return words_of(TOKEN, composed(text))
+
+
+def _words(text: str) -> list[str]:
+    return [token.lower() for token in _tokens(text) if token[0].isalpha()]
 
 
 def _capitals(token: str) -> str:
@@ -85,12 +95,8 @@ def _hashed(token: str) -> int:
 
 def characters(text: str) -> Tokens:
     """The code points, a line break within a paragraph as a blank: where lines are wrapped is no manner."""
-    joined = PARAGRAPH_BREAK.sub(PARAGRAPH, text).replace("\n", " ")
+    joined = PARAGRAPH_BREAK.sub(PARAGRAPH, composed(text)).replace("\n", " ")
     return np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32).astype(np.uint64)
-
-
-def word_count(text: str) -> int:
-    return len(text.split())
 
 
 def distinct(texts: Iterable[str]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pearl.manner.writing import Spot, Writing
-from pearl.words import character_start
+from pearl.manner.writing import Writing
+from pearl.words import Spot, character_start
 
 Find: TypeAlias = Callable[[Writing], Sequence[Spot]]
 

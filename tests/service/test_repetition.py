@@ -46,6 +46,21 @@ def test_sentences_that_repeat_an_instruction_are_cut(draft: str, left: str, cut
         assert ("".join(map(found.feed, pieces)) + found.finish(), found.cut) == (left, cut)
 
 
+@pytest.mark.parametrize(
+    ("told", "draft"),
+    [
+        ("कृपया हिन्दी में लिखें और छोटा लिखें।", "मैं हिन्दी में बहुत कुछ और छोटा लिखता हूँ। कल मिलते हैं।"),
+        ("Erwähne den Termin am Donnerstag um neun.", "Der Termin am Donnerstag um neun bleibt. Bis dann."),
+        ("请用中文写，结尾写上谢谢大家。", "明天见。谢谢大家。"),
+    ],
+)
+def test_following_an_instruction_in_another_language_repeats_nothing(told: str, draft: str) -> None:
+    found = RepetitionFilter(Repetitions(brief(told)))
+    assert "".join(map(found.feed, draft)) + found.finish() == draft
+    found = RepetitionFilter(Repetitions(brief("Erwähne den Termin am Donnerstag um neun.")))
+    assert found.feed("Ja. Erwähne den Termin am Donnerstag. Gut.") + found.finish() == "Ja. Gut."
+
+
 def test_what_the_request_or_a_document_says_may_be_said() -> None:
     draft = "It was written between two repairs."
     for given in (brief(TOLD, "say that it was written between two repairs"), brief(TOLD, "Ask", f"So: {draft}")):

@@ -71,6 +71,27 @@ def test_it_abstains_and_says_why(
     assert (score.probability, score.verdict, score.log_ratio) == (None, verdict, None)
 
 
+def test_words_are_counted_where_no_blanks_part_them(reference: Impostors) -> None:
+    score = Likeness.fit([], reference).score("星期四我要九点半才能到。" * 10)
+    assert (score.words, score.verdict) == (56, "other_language")
+
+
+def test_impostors_of_a_script_without_blanks_read_it() -> None:
+    def written(person: int, number: int) -> str:
+        particle = "呢啊吧嘛"[person]
+        return (
+            f"明天我们在图书馆见面{particle}，第{number}次了{particle}。请把会议室的钥匙带来{particle}，谢谢大家{particle}。"
+            * 3
+        )
+
+    others = Impostors.of("zh", {str(person): [written(person, n) for n in range(20)] for person in range(1, 4)})
+    person = Likeness.fit([written(0, number) for number in range(20)], others)
+    own, foreign = (person.score(written(who, 30)).probability for who in (0, 1))
+    assert own is not None
+    assert foreign is not None
+    assert own > foreign
+
+
 def test_a_text_that_is_repeated_counts_once(texts_by: TextsBy, reference: Impostors) -> None:
     same = Likeness.fit(texts_by(1, 1) * 40, reference)
     assert (same.texts, same.score(texts_by(1, 1)[0]).verdict) == (1, "history_too_small")

@@ -20,6 +20,10 @@ MASKING = Masking(frozenset({"the", "don't", "is", "so"}))
         ("so, is", "so; is", False),
         ("so\n\nis", "so\nis", False),  # a paragraph is manner
         ("so\nis", "so is", True),  # where lines are wrapped is not
+        ("für", "fu\u0308r", True),
+        ("हिन्दी", "उन्होंने", True),  # one word each, not scraps between its marks
+        ("今天好", "我们去", True),
+        ("今天好", "今天", False),
     ],
 )
 def test_masking_keeps_manner_and_takes_topic(one: str, other: str, same: bool) -> None:
