@@ -13,7 +13,7 @@ from pearl.marks import OPENING, unfenced
 from pearl.reasoning import without_reasoning
 from pearl.records import Document
 from pearl.templates import Template, fill, frame
-from pearl.words import characters, is_question
+from pearl.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
 LONGEST_WORD = 60  # characters; what is longer is no word but a script without spaces, or code
@@ -118,8 +118,9 @@ def questions_prompt(brief: Brief) -> Prompt:
 
 
 def fenced(text: str) -> str:
-    """The text with our own marks in it broken, so that it cannot end its fence."""
-    return FENCE.sub("< ", text.strip())
+    """The text with our own marks in it broken, so that it cannot end its fence, and composed (NFC): models know hardly
+    any decomposed letters."""
+    return FENCE.sub("< ", composed(text.strip()))
 
 
 def edited_draft(answer: str) -> str | None:

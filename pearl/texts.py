@@ -16,6 +16,9 @@ FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mist
 # Python reads more, among it quoted milliseconds as a moment of the 18th century
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
+# joiners within a Persian word, a Hindi one or an emoji; Python calls them not printable
+JOINED = re.compile(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
+
 
 def check_text(text: Any, *, param: str = "text") -> str:
     """The text itself if it can be stored and shown, else an error that names ``param``."""
@@ -62,7 +65,8 @@ def check_id(value: Any, *, param: str = "id") -> str:
         value = str(value)  # many exports number their messages
     if not isinstance(value, str):
         raise InputError(f"'{param}' must be a string, not {json_type(value)}.", param=param, code="wrong_type")
-    if not 1 <= len(value) <= MAX_ID_LENGTH or not value.isprintable() or value != value.strip():
+    printable = JOINED.sub("", value).isprintable()
+    if not 1 <= len(value) <= MAX_ID_LENGTH or not printable or value != value.strip():
         raise InputError(
             f"'{param}' must have 1 to {MAX_ID_LENGTH} printable characters and no space at its ends.",
             param=param,

@@ -75,13 +75,15 @@ def edit(
     from pearl.errors import InputError
     from pearl.settings import load_settings
     from pearl.texts import check_characters, check_text
+    from pearl.words import composed
     from retriever.reward.scores import load_scores
     from service.commands.common import read_text
 
     check_writable("--json", options.json)
     if options.candidates > 1 and options.model is None:
         raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
-    text = check_text(read_text("FILE", draft), param=f"FILE {draft}")
+    # composed, as the model will write its spans
+    text = composed(check_text(read_text("FILE", draft), param=f"FILE {draft}"))
     instructions = check_characters(options.instructions, param="instructions")
     rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
     settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls

@@ -86,6 +86,14 @@ def test_cutting_keeps_whole_words():
     assert cut("y " + "x" * 60, 10, len) == "y …"
 
 
+def test_the_model_reads_composed_letters():
+    shown = document("a", "Gro\u0308ße", "fu\u0308r")
+    asked = draft_prompt(Brief(FREE, "Bo\u0308", (shown,)), FakeChatModel(), 100)
+    text = "".join(message.content for message in asked.messages)
+    assert "\u0308" not in text
+    assert all(word in text for word in ("Größe", "für", "Bö"))
+
+
 def test_a_prompt_without_any_document():
     prompt = draft_prompt(Brief(FREE, "Ask Bo."), FakeChatModel(), 100)
     system, task = prompt.messages

@@ -66,7 +66,10 @@ def test_of_a_models_text_what_can_be_stored(text, kept):
     assert storable(text) == kept
 
 
-@pytest.mark.parametrize("name", ["a", "ann@example.org", "Zoë", "日本", "a b", "x" * MAX_ID_LENGTH, "../etc"])
+@pytest.mark.parametrize(
+    "name",
+    ["a", "ann@example.org", "Zoë", "日本", "a b", "x" * MAX_ID_LENGTH, "../etc", "نامه\u200cها", "👩🏾\u200d🚀"],
+)
 def test_usable_ids(name):
     assert check_id(name) == name
 
@@ -75,7 +78,10 @@ def test_numbers_are_ids_too():
     assert check_id(1234567890123456789) == "1234567890123456789"
 
 
-@pytest.mark.parametrize("name", ["", " a", "a ", "a\n", "a\0", "a\tb", "x" * (MAX_ID_LENGTH + 1), "\u200b", "\u202e"])
+@pytest.mark.parametrize(
+    "name",
+    ["", " a", "a ", "a\n", "a\0", "a\tb", "x" * (MAX_ID_LENGTH + 1), "\u200b", "\u202e", "a\u200cb", "نامه\u200c"],
+)
 def test_unusable_ids(name):
     assert code_of(check_id, name, param="user") == ("invalid_id", "user")
 

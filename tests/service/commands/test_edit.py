@@ -36,6 +36,12 @@ def test_the_edited_text_and_what_was_not_executed(edit, judge_endpoint):
     assert len(judge_endpoint.bodies) == 1  # the reply is kept
 
 
+def test_a_span_is_found_in_a_draft_of_decomposed_letters(edit):
+    reply = reply_of((SpanEdit("über", "auf", "Cliche"),), "...")
+    run = edit(text="Wir redeten u\u0308ber alles.", says=lambda body: reply)
+    assert run.out == "Wir redeten auf alles.\n"
+
+
 def test_an_empty_draft_is_named(edit, judge_endpoint, tmp_path):
     run = edit(text="  ")
     assert (run.status, run.out, judge_endpoint.bodies) == (2, "", [])
