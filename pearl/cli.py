@@ -27,6 +27,7 @@ except KeyboardInterrupt:  # a tenth of a second goes by before main() could say
 # name -> (module, one line of help)
 COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
+    "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
     "edit": ("service.commands.edit", "Edit a draft: find weak spans, rewrite each, execute; the best of several."),
     "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),

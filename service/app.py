@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,7 +13,6 @@ from fastapi.responses import Response
 from pearl import __version__
 from pearl.chat.base import ChatModel
 from pearl.editing.best_of import Rewards
-from pearl.errors import PearlError
 from pearl.settings import Settings, load_settings
 from retriever.models.encoder import Encoder
 from service.admission import Admission
@@ -38,13 +36,9 @@ from service.api.errors import ErrorBody, install_error_handlers
 from service.api.parameters import refuse_other_encodings, refuse_unknown_parameters
 from service.api.streaming import ClientLeft
 from service.logs import configure_logging
+from service.mcp import route
 from service.observe import Observe
 from service.services import THREADS, Services
-from service.threads import in_thread
-
-log = logging.getLogger("pearl.service")
-
-SWEEP_S = 10.0
 
 DESCRIPTION = """Drafts text the way *you* would have written it, from your own past writing.
 
@@ -79,7 +73,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         services.start()
-        sweeping = asyncio.create_task(_sweep(services))
+        sweeping = asyncio.create_task(services.keep_swept())
         yield
         sweeping.cancel()
         await asyncio.wait((sweeping,))  # a thread of its own may be at the database
@@ -107,7 +101,7 @@ def create_app(
         module.router
         for module in (
             *(drafts, documents, feedback, voices, profile, likeness),
-            *(chat_completions, responses, rerank, account),
+            *(chat_completions, responses, rerank, route, account),
         )
     ]
     app.state.routers = (*routers, health.router, site.router)
@@ -126,16 +120,6 @@ def create_app(
         )
     app.add_middleware(Observe, metrics=services.metrics)
     return app
-
-
-async def _sweep(services: Services) -> None:
-    """Sweep, at the start and now and then, what other processes deleted or could not erase."""
-    while True:
-        try:
-            await in_thread(services.sweep)
-        except PearlError as error:  # the store is busy or away: next time
-            log.warning("sweeping: %s", error.message)
-        await asyncio.sleep(SWEEP_S)
 
 
 async def _nobody_there(request: object, error: Exception) -> Response:

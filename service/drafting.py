@@ -30,7 +30,7 @@ from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.texts import counted, storable
 from retriever.base import Calibration, choose
 from service.deciding import DecisionPoint, decision_point
-from service.evidence import evidence
+from service.evidence import Shortlist, evidence
 from service.history_cache import HistoryCache
 from service.likeness import LikenessCache
 from service.polishing import Polisher, Wish, check_wish, likeness_scores
@@ -135,42 +135,27 @@ class Drafter:
         check_wish(commission.candidates, self._polisher)
         clock, draft_id = Clock(), new_id("draft")
         commission = replace(commission, decoding=replace(commission.decoding, began=time.monotonic()))
-        retrieving = Clock(self._budget_ms)
         with clock.stage("retrieve_ms"):
-            voice, point, request, ranking = await self._threads.run(
-                user.id, self._retrieve, user, commission, retrieving
-            )
-        clock.timings |= retrieving.timings
-        calibration, template = point.calibration, load_template(voice.template)
-        asked = commission.k or voice.k
-        most = choose(ranking, asked or template.k, calibration, so_many=True)
-        chosen = most if asked else choose(ranking, point.k or template.k, calibration)
+            shortlist = await self._select(user, commission)
+        clock.timings |= shortlist.clock.timings
+        ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
         brief = Brief(
-            template,
+            load_template(shortlist.voice.template),
             request,
-            tuple(shown.document for shown in chosen),
-            "\n".join(filter(None, (voice.instructions.strip(), commission.instructions.strip()))),
+            tuple(shown.document for shown in shortlist.chosen),
+            "\n".join(filter(None, (shortlist.voice.instructions.strip(), commission.instructions.strip()))),
             commission.before.exchanges,
             commission.request if request != commission.request else "",
         )
         with clock.stage("prompt_ms"):
             # in a thread: counting the tokens of a long request takes a while
             prompt = await in_thread(draft_prompt, brief, self.model, commission.decoding.max_tokens)
-        retrieval = evidence(
-            ranking,
-            chosen,
-            prompt,
-            calibration,
-            commission.voice,
-            left_out=[candidate for candidate in most if candidate not in chosen],
-            cut_short=retrieving.cut_short,
-            not_embedded=retrieving.not_embedded,
-        )
+        retrieval = evidence(shortlist, commission.voice, prompt)
         yield Retrieved(draft_id, retrieval)
 
         decision = decide(commission.revise, ranking, retrieval, calibration)
         wish = Wish(commission.candidates, brief.instructions, commission.decoding.began)
-        draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=point.decided_by)
+        draft = Draft(draft_id, "", "draft", retrieval, decision, decided_by=shortlist.point.decided_by)
         if decision.reason == NEEDS_INPUT:
             draft = await self._ask(brief, draft, commission, clock)
             decision = draft.revision
@@ -202,6 +187,19 @@ class Drafter:
         with clock.stage("record_ms"):
             await in_thread(self._record, user, replace(commission, request=request), draft, on_record)
         yield Finished(replace(draft, timings=clock.read()))
+
+    async def examples(self, user: User, commission: Commission) -> Retrieval:
+        """The documents that a draft would be written from; nothing is written or recorded. Raises NotFound (voice,
+        user), Overloaded, StoreError."""
+        return evidence(await self._select(user, commission), commission.voice)
+
+    async def _select(self, user: User, commission: Commission) -> Shortlist:
+        clock = Clock(self._budget_ms)
+        voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
+        asked, usual = commission.k or voice.k, load_template(voice.template).k
+        most = choose(ranking, asked or usual, point.calibration, so_many=True)
+        chosen = most if asked else choose(ranking, point.k or usual, point.calibration)
+        return Shortlist(voice, point, request, ranking, chosen, most, clock)
 
     def _likenesses_of(self, user: User, voice: str | None) -> Likenesses | None:
         if self._likenesses is None:

@@ -2,60 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from pearl.clock import Clock
 from pearl.prompts import Prompt
 from pearl.records import Note, Retrieval, ScoredDocument
 from pearl.texts import counted
-from retriever.base import MARGIN_FROM, Calibration
+from retriever.base import MARGIN_FROM
+from service.deciding import DecisionPoint
+from service.store.voices import Voice
 
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
 NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age alone. It goes on."
 
 
-def evidence(
-    ranking: Sequence[ScoredDocument],
-    chosen: Sequence[ScoredDocument],
-    prompt: Prompt,
-    calibration: Calibration,
-    voice: str | None,
-    *,
-    left_out: Sequence[ScoredDocument] = (),
-    cut_short: bool = False,
-    not_embedded: int = 0,
-) -> Retrieval:
-    """The answer's account of the retrieval: the documents that went into the prompt, and notes on them.
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """The ranking for a request as it follows from the conversation, and those chosen among ``most``, the documents
+    above the floor that had a place."""
 
-    ``left_out``: documents above the floor that had a place but for their distance from the best one or from the
-    request; ``not_embedded``: number of texts that had no embedding in time.
-    """
-    used = chosen[: len(prompt.used)]
+    voice: Voice
+    point: DecisionPoint
+    request: str
+    ranking: list[ScoredDocument]
+    chosen: list[ScoredDocument]
+    most: list[ScoredDocument]
+    clock: Clock
+
+
+def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = None) -> Retrieval:
+    """The answer's account of the retrieval: the documents that went into the prompt, all that were chosen where there
+    is none, and notes on them."""
+    ranking, chosen, calibration = shortlist.ranking, shortlist.chosen, shortlist.point.calibration
+    used = chosen if prompt is None else chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None
     below = calibration.is_below_threshold(top_score)
-    notes = (
-        *_notes(ranking, chosen, prompt, voice, left_out),
-        *((TIME_LIMIT,) if cut_short else ()),
-        *(
-            (
-                Note(
-                    "not_embedded",
-                    NOT_EMBEDDED.format(f"{counted(not_embedded, 'text')} {'is' if not_embedded == 1 else 'are'}"),
-                ),
-            )
-            if not_embedded
-            else ()
-        ),
-    )
-    return Retrieval(tuple(used), top_score, calibration.threshold, below, notes)
+    notes = list(_notes(shortlist, voice, prompt))
+    if shortlist.clock.cut_short:
+        notes.append(TIME_LIMIT)
+    if not_embedded := shortlist.clock.not_embedded:
+        texts = f"{counted(not_embedded, 'text')} {'is' if not_embedded == 1 else 'are'}"
+        notes.append(Note("not_embedded", NOT_EMBEDDED.format(texts)))
+    return Retrieval(tuple(used), top_score, calibration.threshold, below, tuple(notes))
 
 
-def _notes(
-    ranking: Sequence[ScoredDocument],
-    chosen: Sequence[ScoredDocument],
-    prompt: Prompt,
-    voice: str | None,
-    left_out: Sequence[ScoredDocument],
-) -> Iterator[Note]:
+def _notes(shortlist: Shortlist, voice: str | None, prompt: Prompt | None) -> Iterator[Note]:
+    ranking, chosen = shortlist.ranking, shortlist.chosen
+    left_out = [candidate for candidate in shortlist.most if candidate not in chosen]
     where = f"the voice '{voice}'" if voice else "the history"
     if not ranking:
         yield Note("generic", f"There are no documents in {where}: the draft is generic.")
@@ -67,6 +61,8 @@ def _notes(
         yield Note("unrelated", f"Left out {counted(len(left_out), 'document')} unrelated to the request.")
     elif left_out:
         yield Note("far_behind", f"Left out {counted(len(left_out), 'document')} far behind the best one.")
+    if prompt is None:
+        return
     if len(prompt.used) < len(chosen):
         missing = counted(len(chosen) - len(prompt.used), "document")
         yield Note("no_room", f"The model's context had no room for {missing}.")

@@ -34,6 +34,11 @@ class Polisher:
     budget_s: float
     balance: Balance
 
+    async def quality(self, text: str) -> float:
+        """The reward model's score of a text, from 1 to 10."""
+        (score,) = await in_thread(self.rewards, [text])
+        return float(score)
+
     async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
         """True when the text would win as the only candidate for the draft."""
         with clock.stage("score_ms"):
@@ -46,8 +51,7 @@ class Polisher:
         """The draft with its quality and, where candidates are wished for, the best of them in its place."""
         if not wish.candidates:
             with clock.stage("score_ms"):
-                scored = await in_thread(self.rewards, [draft.text])
-            return replace(draft, quality=float(scored[0]))
+                return replace(draft, quality=await self.quality(draft.text))
         with clock.stage("edit_ms"):
             candidates, usage = await write_candidates(
                 model, draft.text, wish.instructions, wish.candidates, self.budget_s, wish.began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from functools import cached_property
@@ -35,6 +36,7 @@ log = logging.getLogger("pearl.service")
 
 THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
 LOADING_ENDS_S = 10.0  # for the part that is being loaded when the service stops; a hub's weights may take minutes
+SWEEP_S = 10.0
 ALL = 10_000_000  # texts: more than any history has
 
 
@@ -68,6 +70,7 @@ class Services:
         self.likenesses = LikenessCache(self.database)
         self.ranking = FairThreads(settings.retrieval_queue)
         self.model = WatchedModel(model or make_chat_model(settings, self._precedence.of_request), self._count_failure)
+        self.polisher = make_polisher(settings, rewards)
         self.drafter = Drafter(
             self.database,
             self.histories,
@@ -75,7 +78,7 @@ class Services:
             self.ranking,
             retrieval_budget_ms=settings.retrieval_budget_ms,
             revise_below=settings.revise_below,
-            polisher=make_polisher(settings, rewards),
+            polisher=self.polisher,
             likenesses=self.likenesses,
             tells_likeness=settings.likeness,
         )
@@ -149,6 +152,15 @@ class Services:
         self.likenesses.sweep()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
+
+    async def keep_swept(self) -> None:
+        """Sweep at the start and now and then."""
+        while True:
+            try:
+                await in_thread(self.sweep)
+            except PearlError as error:  # the store is busy or away: next time
+                log.warning("sweeping: %s", error.message)
+            await asyncio.sleep(SWEEP_S)
 
     def _retriever_of(self, user_id: int, clock: Clock) -> Retriever:
         encoder = StoredEncoder(self.database, self.encoder, user_id, self._precedence, clock)

@@ -9,10 +9,12 @@ the sample user's, and made from their words; mails are those of tests/service/i
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import platform
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +25,9 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import numpy as np
+import uvicorn
 
 from pearl.records import Request
 from retriever.history.lexical import BM25Index, hashed_words, words
@@ -34,6 +38,7 @@ from service.importers.mails import parts
 from service.importers.mbox import MboxImporter
 from service.sample import sample_documents
 
+META: dict[str, Any] = {"protocolVersion": "2026-07-28", "clientCapabilities": {}}
 ROOT = Path(__file__).parents[2]
 OUT = Path(__file__).with_suffix(".json")
 DOCUMENTS, REQUESTS, RUNS = 5900, 20, 5
@@ -49,6 +54,7 @@ def main() -> None:
         "html": html(),
         "export": export(),
         "retries": retries(),
+        "mcp": protocol(),
     }
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
@@ -214,6 +220,77 @@ def retries() -> dict[str, Any]:
         "tenacity_import_ms": round((time.perf_counter() - started) * 1000, 1),
         "tenacity_mb": size_mb("tenacity"),
     }
+
+
+def protocol() -> dict[str, Any]:
+    """Both in processes of their own: the service alone, and with the library that it would take."""
+
+    def cost(modules: str) -> tuple[float, float]:
+        program = f"import {modules}, resource, time; used = resource.getrusage(resource.RUSAGE_SELF)"
+        program += "; print(time.process_time(), used.ru_maxrss)"
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, cwd=ROOT)
+        seconds, kilobytes = done.stdout.split()
+        return float(seconds), int(kilobytes) / 1024
+
+    alone, both = (min(cost(modules) for _ in range(RUNS)) for modules in ("service.app", "service.app, mcp.server"))
+    brings = (
+        *("mcp", "mcp-types", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs"),
+        *("pyjwt", "cryptography", "cffi", "pycparser", "python-multipart", "sse-starlette"),
+    )
+    return {
+        "lines": sum(code_lines(f"service/mcp/{name}.py") for name in ("protocol", "stdio", "route")),
+        "library": distribution("mcp").version,
+        "packages": len(brings),
+        "size_mb": size_mb(*brings),
+        "import_ms": round((both[0] - alone[0]) * 1000),
+        "memory_mb": round(both[1] - alone[1], 1),
+        "client_leaves": asyncio.run(client_leaves()),
+    }
+
+
+async def client_leaves() -> dict[str, str]:
+    """What becomes of a tool at work when the client of the library's server hangs up, by revision; it answers in
+    JSON, as ours does."""
+    from mcp.server import MCPServer
+
+    ended: asyncio.Queue[str] = asyncio.Queue()
+    begun = asyncio.Event()
+    library = MCPServer("slow")
+
+    @library.tool()
+    async def slow() -> str:
+        begun.set()
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            ended.put_nowait("is cancelled")
+            raise
+        ended.put_nowait("runs on")
+        return ""
+
+    config = uvicorn.Config(
+        library.streamable_http_app(json_response=True, stateless_http=True), port=0, log_level="critical"
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 - it has no event for that
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in META.items()}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "slow", "_meta": meta}}
+    answers = {}
+    for revision in ("2025-11-25", META["protocolVersion"]):
+        headers = {"mcp-protocol-version": revision, "mcp-method": "tools/call", "mcp-name": "slow"}
+        begun.clear()
+        async with httpx2.AsyncClient(headers={"accept": "application/json", **headers}) as client:
+            call = asyncio.create_task(client.post(f"http://127.0.0.1:{port}/mcp", json=body))
+            await begun.wait()
+            call.cancel()
+            await asyncio.wait((call,))
+        answers[revision] = await ended.get()
+    server.should_exit = True
+    await serving
+    return answers
 
 
 if __name__ == "__main__":

@@ -228,5 +228,5 @@ class RecordedDraftOut(DraftOut):
         )
 
 
-def excerpt(text: str) -> str:
-    return text if len(text) <= EXCERPT else text[: character_start(text, EXCERPT - 1)].rstrip() + "…"
+def excerpt(text: str, longest: int = EXCERPT) -> str:
+    return text if len(text) <= longest else text[: character_start(text, longest - 1)].rstrip() + "…"

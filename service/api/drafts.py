@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -35,7 +36,7 @@ from service.threads import in_thread
 router = APIRouter(prefix="/v1/drafts", tags=["drafts"], route_class=KeyedRoute)
 
 
-class DraftIn(KnownFields):
+class DraftOrder(KnownFields):
     """A draft to write."""
 
     request: Text = Field(
@@ -62,6 +63,22 @@ class DraftIn(KnownFields):
         description="`auto`: revise when the best document scored below the trained threshold.",
         examples=["auto"],
     )
+
+    def commission(self, longest: int) -> Commission:
+        """The order to the pipeline for a draft of at most ``longest`` tokens."""
+        return Commission(
+            self.request,
+            self.voice,
+            self.instructions,
+            self.k,
+            self.revise,
+            decoding=Decoding(longest, stop=(CLOSING,)),
+        )
+
+
+class DraftIn(DraftOrder):
+    """A draft to write."""
+
     candidates: int = Field(
         0,
         ge=0,
@@ -77,16 +94,7 @@ class DraftIn(KnownFields):
     )
 
     def commission(self, longest: int) -> Commission:
-        """The order to the pipeline for a draft of at most ``longest`` tokens."""
-        return Commission(
-            self.request,
-            self.voice,
-            self.instructions,
-            self.k,
-            self.revise,
-            self.candidates,
-            decoding=Decoding(longest, stop=(CLOSING,)),
-        )
+        return replace(super().commission(longest), candidates=self.candidates)
 
 
 @router.post(

@@ -77,16 +77,29 @@ class LikenessOut(BaseModel):
             }
         )
 
+    @property
+    def unsaid(self) -> str | None:
+        """The reason, in words, where no probability can be said."""
+        from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
+
+        return {
+            "too_short": f"{self.words} words are too few to say: {LEAST_WORDS} are needed.",
+            "history_too_small": f"{self.history.texts} texts with {self.history.words} words are too few to say: "
+            f"{LEAST_TEXTS} with {LEAST_HISTORY_WORDS} are needed.",
+            "other_language": f"The text is in a language that the impostors ({self.impostors}) do not write.",
+        }.get(self.verdict)
+
 
 @router.post("/likeness", summary="How much a text sounds like you")
 async def likeness(services: ServicesDep, caller: Caller, body: LikenessIn) -> LikenessOut:
     """Compare with the caller's own history alone; texts that are mostly the machine's do not count. Your models are
     fitted at the first call after a change and kept in memory."""
     voice = None if body.voice == WHOLE_HISTORY else body.voice
-    return await services.ranking.run(caller.user.id, _score, services, caller.user.id, voice, body.text)
+    return await services.ranking.run(caller.user.id, likeness_of, services, caller.user.id, voice, body.text)
 
 
-def _score(services: Services, user_id: int, voice: str | None, text: str) -> LikenessOut:
+def likeness_of(services: Services, user_id: int, voice: str | None, text: str) -> LikenessOut:
+    """Score how much a text sounds like the user. Raises NotFound for an unknown voice."""
     if voice is not None:
         with services.database.read() as connection:
             voices.get(connection, user_id, voice)  # an error where there is none

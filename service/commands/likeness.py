@@ -26,7 +26,6 @@ def likeness(
     Below 30 words, for a history of fewer than 5 texts or 300 words, and for another language it says nothing.
     """
     # only here: they come with the store, which help does without
-    from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
     from service.api.likeness import LikenessOut
     from service.commands.common import open_database, read_text
     from service.likeness import LikenessCache
@@ -41,14 +40,8 @@ def likeness(
             if voice is not None:
                 voices.get(connection, owner.id, check_id(voice, param="voice"))
         ours = LikenessCache(database).get(owner.id, voice)
-    score = ours.score(text)
+    answer = LikenessOut.of(ours.score(text), ours, voice)
     if json:
-        write_json(json, LikenessOut.of(score, ours, voice).model_dump())
+        write_json(json, answer.model_dump())
         return
-    silent = {
-        "too_short": f"{score.words} words are too few to say: {LEAST_WORDS} are needed.",
-        "history_too_small": f"{ours.texts} texts with {ours.words} words are too few to say: {LEAST_TEXTS} with "
-        f"{LEAST_HISTORY_WORDS} are needed.",
-        "other_language": f"The text is in a language that the impostors ({ours.reference.name}) do not write.",
-    }
-    typer.echo(silent.get(score.verdict) or f"{score.probability:.0%} ({score.verdict}), {score.words} words")
+    typer.echo(answer.unsaid or f"{answer.probability:.0%} ({answer.verdict}), {answer.words} words")

@@ -25,6 +25,7 @@ def test_its_order() -> None:
         "The same request, with and without the history",
         "Your history",
         "Your model",
+        "Where you write",
         "The API",
         "From history to draft",
         "Figures",

@@ -35,6 +35,7 @@ ROUTES = [
     ("DELETE", "/v1/profile/lines/a"),
     ("GET", "/v1/export"),
     ("DELETE", "/v1/me"),
+    ("POST", "/mcp"),
     ("GET", "/metrics"),
 ]
 

@@ -13,13 +13,14 @@ import pytest
 from service.api.bodies import LARGE, LIMITS, USUAL
 
 JSON = {"Content-Type": "application/json"}
-BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/responses", "/v1/rerank"]
+BODIES = ["/v1/documents", "/v1/drafts", "/v1/feedback", "/v1/chat/completions", "/v1/responses", "/v1/rerank", "/mcp"]
 FILLED: dict[str, Any] = {
     "/v1/documents": {"text": "a"},
     "/v1/drafts": {"request": "a"},
     "/v1/feedback": {"draft_id": "a", "outcome": "accepted"},
     "/v1/chat/completions": {"model": "pearl", "messages": [{"role": "user", "content": "a"}]},
     "/v1/responses": {"model": "pearl", "input": "a"},
+    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
     "/v1/rerank": {"query": "a", "documents": ["b"]},
 }
 

@@ -15,6 +15,8 @@ from service.embedding import AT_ONCE
 
 DRAFT = ("/v1/drafts", {"request": "write"})
 CHAT = ("/v1/chat/completions", {"model": "pearl", "messages": [{"role": "user", "content": "write"}]})
+TOOL = {"name": "draft", "arguments": {"request": "write"}}
+MCP = ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": TOOL})
 RESPONSE = ("/v1/responses", {"model": "pearl", "input": "write"})
 
 
@@ -31,7 +33,7 @@ def leave(served: Any, model: Any, path: str, body: Any) -> None:
         assert model.asked.wait(60)
 
 
-@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE])
+@pytest.mark.parametrize(("path", "body"), [DRAFT, CHAT, RESPONSE, MCP])
 def test_leaving_a_plain_request_stops_the_generation(
     listen: Any, silent_model: Any, until: Any, path: str, body: Any
 ) -> None:

@@ -60,7 +60,7 @@ def test_every_answer_is_described(document: Any) -> None:
         assert error == {"$ref": "#/components/schemas/ErrorBody"}, name
         assert "422" not in answers or "HTTPValidationError" not in str(answers["422"]), name
         for success in [code for code in answers if code.startswith("2") and code not in ("200",)] or ["200"]:
-            if success != "204" and not name.endswith(("/metrics", "/export")):
+            if success != "204" and not name.endswith(("/metrics", "/export", "/mcp")):
                 assert answers[success]["content"]["application/json"]["schema"], name
 
 
@@ -77,8 +77,9 @@ def test_the_examples_of_a_body_are_accepted(pearl: Any, document: Any) -> None:
     from service.api.rerank import RerankIn
     from service.api.responses import ResponseIn
     from service.api.voices import VoiceIn
+    from service.mcp.protocol import McpMessage
 
-    for model in (ChatIn, DocumentIn, DraftIn, FeedbackIn, RerankIn, ResponseIn, VoiceIn):
+    for model in (ChatIn, DocumentIn, DraftIn, FeedbackIn, McpMessage, RerankIn, ResponseIn, VoiceIn):
         examples = {
             name: field.examples[0]
             for name, field in model.model_fields.items()

@@ -1,0 +1,70 @@
+"""``pearl mcp``"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import typer
+
+from pearl.options import ENCODER_OPTION, LLM_OPTION, USER_OPTION
+from pearl.settings import Settings, load_settings
+from pearl.texts import check_id
+
+if TYPE_CHECKING:
+    from service.store.users import User
+
+EXAMPLES = """
+  pearl mcp --user me
+  pearl mcp --user me --voice email --llm embedded
+"""
+ABOUT = """Programs that speak the protocol start the command themselves; most read a file like this one:
+
+\b
+  {"mcpServers": {"pearl": {"command": "pearl", "args": ["mcp", "--user", "me"]}}}
+
+A running `pearl serve` has the same tools at /mcp, with a key of `pearl keys create`:
+
+\b
+  {"mcpServers": {"pearl": {"type": "http", "url": "http://127.0.0.1:8000/mcp",
+    "headers": {"Authorization": "Bearer KEY"}}}}"""
+
+
+def mcp(
+    user: str | None = USER_OPTION,
+    voice: str | None = typer.Option(None, "--voice", metavar="V", help="Voice of calls that name none."),
+    llm: str | None = LLM_OPTION,
+    encoder: str | None = ENCODER_OPTION,
+) -> None:
+    """Serve find_examples, draft, check and feedback to a model over standard input and output.
+
+    The messages are those of the Model Context Protocol, a line each. The command ends when the input ends.
+    """
+    # only here: they come with the store, which help does without
+    from service.commands.common import open_database
+    from service.store import users, voices
+
+    settings = load_settings(llm=llm, encoder=encoder)
+    with open_database(settings) as database, database.read() as connection:
+        owner = users.chosen(connection, user)
+        if voice is not None:
+            voices.get(connection, owner.id, check_id(voice, param="voice"))
+    asyncio.run(_serve(settings, owner, voice))
+
+
+async def _serve(settings: Settings, owner: User, voice: str | None) -> None:
+    from service.api.drafts import finished
+    from service.mcp.stdio import lines_of, serve, standard_input, wire
+    from service.mcp.tools import Toolbox
+    from service.services import Services
+
+    with wire() as write:
+        services = Services(settings)
+        services.start()
+        sweeping = asyncio.create_task(services.keep_swept())
+        try:
+            await serve(lines_of(standard_input()), Toolbox(services, owner, finished, voice), write)
+        finally:
+            sweeping.cancel()
+            await asyncio.wait((sweeping,))
+            await services.stop()

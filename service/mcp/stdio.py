@@ -1,0 +1,140 @@
+"""The Model Context Protocol over standard input and output: a message a line, until the input ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import orjson
+from pydantic import ValidationError
+
+from pearl.errors import Malformed, PearlError, TooLarge
+from service.api.errors import explain_validation, unexpected
+from service.mcp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    McpMessage,
+    McpReply,
+    error_message,
+    reply,
+)
+from service.mcp.tools import Toolbox
+
+LONGEST_LINE = 4_000_000  # bytes, as of a body over HTTP
+PIECE = 65_536
+
+Write = Callable[[McpReply], None]
+
+
+@contextmanager
+def wire() -> Iterator[Write]:
+    """A function that writes a reply to standard output. What anything else writes there, a library's own code as
+    well, goes to standard error meanwhile."""
+    output = os.dup(1)
+    os.dup2(2, 1)
+
+    def write(answer: McpReply) -> None:
+        left = memoryview(orjson.dumps(answer.body, option=orjson.OPT_APPEND_NEWLINE))
+        while left:
+            left = left[os.write(output, left) :]
+
+    try:
+        yield write
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
+
+
+async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, write: Write) -> None:
+    """Answer each line, several at once, and end when all are answered, or nobody reads the answers. None stands for a
+    line that was too long."""
+    under_way: set[asyncio.Task[None]] = set()
+    try:
+        async with asyncio.TaskGroup() as group:
+            async for line in lines:
+                try:
+                    message = _read(line)
+                except PearlError as error:
+                    code = PARSE_ERROR if isinstance(error, Malformed) else INVALID_REQUEST
+                    write(McpReply(error_message(code, error.message)))
+                    continue
+                if message is None:
+                    continue
+                if message.method == "notifications/cancelled":
+                    for task in under_way:
+                        if task.get_name() == repr(message.params.get("requestId")):
+                            task.cancel()
+                    continue
+                task = group.create_task(_answer(message, toolbox, write), name=repr(message.id))
+                under_way.add(task)
+                task.add_done_callback(under_way.discard)
+    except* BrokenPipeError:
+        pass
+
+
+def _read(line: bytes | None) -> McpMessage | None:
+    """The message in a line; None for an empty one. Raises PearlError for what is none."""
+    if line is None:
+        raise TooLarge(f"The line is over the limit of {LONGEST_LINE:,} bytes.")
+    if not line.strip():
+        return None
+    try:
+        return McpMessage.model_validate(orjson.loads(line))
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"The line is not JSON: {error.msg}.", code="invalid_json") from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise explain_validation({**problem, "loc": ("body", *problem["loc"])}) from None
+
+
+async def _answer(message: McpMessage, toolbox: Toolbox, write: Write) -> None:
+    try:
+        answer = await reply(message, toolbox.tools)
+    except Exception as error:
+        known = unexpected(error, "a message")
+        answer = McpReply(error_message(INTERNAL_ERROR, known.message, message))
+    if answer is not None:
+        write(answer)
+
+
+async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes | None, None]:
+    """The lines of an input that is read piece by piece, to its empty piece; None for each that is too long."""
+    line, skipping = b"", False
+    while piece := await read():
+        *ended, rest = (line + piece).split(b"\n")
+        for whole in ended:
+            if not skipping:
+                yield whole if len(whole) <= LONGEST_LINE else None
+            skipping = False
+        line = rest
+        if len(line) > LONGEST_LINE:
+            if not skipping:
+                yield None
+            line, skipping = b"", True
+    if line and not skipping:
+        yield line
+
+
+def standard_input() -> Callable[[], Awaitable[bytes]]:
+    """A function that waits for the next piece of standard input.
+
+    A thread reads, for files cannot be waited for; and below Python's buffers, whose locks a thread that still reads
+    at the end would hold."""
+    pieces: asyncio.Queue[bytes] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        piece = b"-"
+        while piece:
+            try:
+                piece = os.read(0, PIECE)
+            except OSError:  # closed
+                piece = b""
+            loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    return pieces.get
