@@ -7,6 +7,7 @@ id, so the same ones are always tested, whatever file they stand in.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from pearl.history import read_histories
 from pearl.likeness.masking import distinct
-from pearl.words import count_words
+from pearl.words import SIGN, characters, count_words
 
 IMPOSTORS, DEV, TEST = "impostors", "dev", "test"
 HISTORY_SHARE = 0.7
@@ -60,11 +61,16 @@ def _cut(texts: Sequence[str]) -> int:
 
 
 def passages(texts: Sequence[str], words: int) -> Iterator[str]:
-    """Yield texts of exactly ``words`` words: one after the other is added until they suffice, and the end is cut."""
+    """Yield texts of exactly ``words`` words: one after the other is added until they suffice, and the end is cut, in a
+    script without blanks behind any character."""
     parts: list[str] = []
     for text in texts:
         parts.append(text)
         if sum(map(count_words, parts)) >= words:
             joined = "\n\n".join(parts)
-            yield joined[: list(WORD.finditer(joined))[words - 1].end()]
+            runs = (run.span() for run in WORD.finditer(joined))
+            ends = [
+                end for run in runs for _, end in (characters(joined, *run) if SIGN.search(joined, *run) else (run,))
+            ]
+            yield joined[: ends[bisect_left(ends, words, key=lambda end: count_words(joined[:end]))]]
             parts = []

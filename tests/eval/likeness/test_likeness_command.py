@@ -127,3 +127,4 @@ def test_claims_are_divided_by_person_and_by_time(people: Path) -> None:
 def test_passages_are_cut_to_their_length() -> None:
     assert list(passages(["one two", "three four five", "six"], 3)) == ["one two\n\nthree"]
     assert list(passages(["one two three", "four five six seven"], 3)) == ["one two three", "four five six"]
+    assert list(passages(["明天见面吧。", "好的，谢谢你们。"], 5)) == ["明天见面吧。\n\n好"]
