@@ -108,7 +108,8 @@ class Settings(BaseSettings):
         default=EMBEDDED,
         min_length=1,
         description="Dense encoder: `embedded` (all-MiniLM-L6-v2 from a Python package), `mpnet` (all-mpnet-base-v2, "
-        "needs the extra `mpnet`), or a sentence-transformers model name or folder.",
+        "needs the extra `mpnet`), or a sentence-transformers model name or folder. The first two learned English; for "
+        "Chinese, Thai and the like name another (docs/drafting.md, Languages).",
     )
     retrieval_budget_ms: float = Field(
         default=1000.0,
@@ -136,8 +137,9 @@ class Settings(BaseSettings):
     reward_model: str | None = Field(
         default=None,
         min_length=1,
-        description="Reward model that scores the writing quality of every draft: `embedded`, or a folder that `pearl "
-        "train reward` wrote. Without it drafts have no `quality`, and `candidates` is an error.",
+        description="Reward model that scores the writing quality of every draft: `embedded`, which learned from "
+        "English, or a folder that `pearl train reward` wrote. Without it drafts have no `quality`, and `candidates` "
+        "is an error.",
     )
     candidates_budget_s: float = Field(
         default=30.0,
