@@ -3,11 +3,29 @@ where there is more to tell ``ABOUT``; a module of several has them in an ``app`
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
+
+from pearl.errors import InputError
+
+
+class FilesOnce(TyperCommand):
+    """A command that refuses a second path for an option that takes one: the first would go unread."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param in self.params:
+            takes_one = (
+                isinstance(param, TyperOption) and not param.multiple and param.type_descriptor.annotation is Path
+            )
+            if takes_one and given.count(param) > 1:
+                times = f"{'/'.join(param.opts)} is given {given.count(param)} times"
+                raise InputError(f"{times} and takes one path; give one.", param=param.name)
+        return super().parse_args(ctx, args)
 
 
 def group(help: str) -> typer.Typer:
@@ -15,7 +33,7 @@ def group(help: str) -> typer.Typer:
     return typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
-def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = TyperCommand) -> None:
+def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = FilesOnce) -> None:
     """Add each module's command; its help ends with what the module says ``ABOUT`` files and choices, and with its
     ``EXAMPLES``."""
     for module in modules:

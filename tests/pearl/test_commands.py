@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 import typer
 
 from pearl.commands import add_commands, click_command, epilog, group
+from pearl.errors import InputError
 
 
 def a_module(name: str, **more: object) -> ModuleType:
@@ -33,6 +35,19 @@ def test_a_module_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     command.main(["--count", "2"], standalone_mode=False)
     assert capsys.readouterr().out == "tea 2\n"
     assert command.epilog == "A line is a cup.\n\nExample:\n\n\b\n  pearl tea"
+
+
+def test_an_option_that_takes_one_path_is_given_once() -> None:
+    def tea(one: Path = typer.Option("a"), some: list[Path] = typer.Option([]), count: int = typer.Option(1)) -> None:
+        typer.echo(f"{one} {len(some)} {count}")
+
+    module = ModuleType("somewhere.tea")
+    module.__dict__.update({"tea": tea, "EXAMPLES": ""})
+    command = click_command(module)
+    command.main(["--some", "a", "--some", "b", "--count", "1", "--count", "2"], standalone_mode=False)
+    for words in (["--one", "a", "--one", "b"], ["--one=a", "--one=a", "--some", "c"]):
+        with pytest.raises(InputError, match="--one is given 2 times and takes one path"):
+            command.main(words, standalone_mode=False)
 
 
 def test_a_module_of_several_has_an_app() -> None:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperCommand
 
 from eval.asking.bench import bench
 from eval.asking.choices import TOP_P, Presets
@@ -24,14 +23,14 @@ from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_f
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
-from pearl.commands import epilog
+from pearl.commands import FilesOnce, epilog
 from pearl.errors import InputError
 from pearl.options import check_writable, parameter, parameters_of, write_json
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
 
 
-class GroupedCommand(TyperCommand):
+class GroupedCommand(FilesOnce):
     """A command whose help shows its options in groups, each under its title."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -31,8 +31,9 @@ LINES = [
 @pytest.fixture
 def authorship(run_pearl, write_lines, judge_endpoint, tmp_path):
     def run(*more, lines=LINES, systems=("ours", "bm25")):
-        named = ("--systems", *systems) if systems else ()
-        words = ("--items", write_lines(lines, "items.jsonl"), *named, "--replies", tmp_path / "r.sqlite")
+        words = ("--systems", *systems) if systems else ()
+        words += () if "--items" in more else ("--items", write_lines(lines, "items.jsonl"))
+        words += () if "--replies" in more else ("--replies", tmp_path / "r.sqlite")
         return run_pearl("judge", "authorship", *words, *more)
 
     return run
