@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from pearl.commands import epilog
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
@@ -27,10 +28,10 @@ PROBLEMS_SHOWN = 20
 def export_command() -> Any:
     """The subcommand; it brings more than documents, so it is no importer like the others."""
     reader = ExportReader()
-    examples = "\n".join(["\b", "Examples:", *(f"  {example}" for example in reader.examples)])
+    examples = "\n".join(f"  {example}" for example in reader.examples)
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    @single.command(name=EXPORT, help=reader.summary, epilog=examples)
+    @single.command(name=EXPORT, help=reader.summary, epilog=epilog(examples))
     def import_export(
         source: Path = typer.Argument(..., metavar="FILE", help="Export to import."),
         user: str = typer.Option(

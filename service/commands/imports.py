@@ -14,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
+from pearl.commands import epilog
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
@@ -112,11 +113,11 @@ def _summary_of(name: str) -> str:
 def _command(name: str) -> TyperCommand:
     """The subcommand of an importer. Raises InputError when it cannot be loaded."""
     importer = load_importer(name)
-    examples = "\n".join(["\b", "Examples:", *(f"  {example}" for example in importer.examples)])
+    examples = "\n".join(f"  {example}" for example in importer.examples)
     own_options = getattr(importer, "own_options", ())
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-    @single.command(name=name, help=importer.summary, epilog=examples)
+    @single.command(name=name, help=importer.summary, epilog=epilog(examples))
     def import_command(
         source: Path = SOURCE_ARGUMENT,
         user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
