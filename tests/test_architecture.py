@@ -167,6 +167,7 @@ HELP = [
     ["import", "jsonl"],
     ["draft"],
     ["serve"],
+    ["mcp"],
     ["keys"],
     ["documents"],
     ["imports"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from pearl.texts import counted
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text
@@ -83,9 +84,9 @@ class LikenessOut(BaseModel):
         from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
 
         return {
-            "too_short": f"{self.words} words are too few to say: {LEAST_WORDS} are needed.",
-            "history_too_small": f"{self.history.texts} texts with {self.history.words} words are too few to say: "
-            f"{LEAST_TEXTS} with {LEAST_HISTORY_WORDS} are needed.",
+            "too_short": f"Too short to say: {counted(self.words, 'word')}; {LEAST_WORDS} are needed.",
+            "history_too_small": f"Too small a history to say: {counted(self.history.texts, 'text')} with "
+            f"{counted(self.history.words, 'word')}; {LEAST_TEXTS} with {LEAST_HISTORY_WORDS} are needed.",
             "other_language": f"The text is in a language that the impostors ({self.impostors}) do not write.",
         }.get(self.verdict)
 

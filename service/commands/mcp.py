@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -49,6 +50,8 @@ def mcp(
         owner = users.chosen(connection, user)
         if voice is not None:
             voices.get(connection, owner.id, check_id(voice, param="voice"))
+    if sys.stdin.isatty():
+        typer.echo("Waiting for messages of the Model Context Protocol, which a program sends; see --help.", err=True)
     asyncio.run(_serve(settings, owner, voice))
 
 

@@ -31,7 +31,7 @@ def test_a_text_in_a_file(run_pearl: Any, history: None, tmp_path: Path) -> None
     assert found["history"] == {"texts": 6, "words": 444, "left_out": 0}
     assert run_pearl("likeness", file).out.endswith("% (yours), 48 words\n")
     file.write_text("Mind the tide.")
-    assert run_pearl("likeness", file).out == "3 words are too few to say: 30 are needed.\n"
+    assert run_pearl("likeness", file).out == "Too short to say: 3 words; 30 are needed.\n"
 
 
 def test_bad_input_is_one_line(run_pearl: Any, history: None, tmp_path: Path) -> None:

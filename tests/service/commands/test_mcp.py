@@ -49,14 +49,17 @@ def test_a_pipe_is_answered_to_its_end(process: Any, ann: None, endpoint: Any) -
     assert len(answers) == 3
 
 
-def test_ctrl_c_ends_it(process: Any, ann: None, endpoint: Any) -> None:
-    running = process("mcp", stdin=subprocess.PIPE)
-    running.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    running.stdin.flush()
+def test_at_a_terminal_it_says_what_it_waits_for_and_ctrl_c_ends_it(process: Any, ann: None, endpoint: Any) -> None:
+    terminal, keyboard = os.openpty()
+    running = process("mcp", stdin=keyboard)
+    os.write(terminal, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert json.loads(running.stdout.readline())["result"] == {}
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
-    assert (running.returncode, out, err) == (130, "", "")
+    os.close(terminal)
+    os.close(keyboard)
+    assert (running.returncode, out) == (130, "")
+    assert err == "Waiting for messages of the Model Context Protocol, which a program sends; see --help.\n"
 
 
 @pytest.mark.parametrize(

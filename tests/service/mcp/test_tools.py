@@ -103,7 +103,7 @@ def test_a_check_says_what_it_cannot_judge(house: Any) -> None:
         checked = good(pearl.as_user("ann"), "check", text="Kettle's on.")
         assert (checked["likeness"]["verdict"], checked["quality"]) == ("too_short", quality)
         reasons = checked["not_judged"]
-        assert reasons[0] == "2 words are too few to say: 30 are needed."
+        assert reasons[0] == "Too short to say: 2 words; 30 are needed."
         assert ("PEARL_REWARD_MODEL" in str(reasons)) == (quality is None)
         assert "true" in reasons[-1]
     few = good(pearl.as_user("ann"), "check", text="one word after another " * 10)
