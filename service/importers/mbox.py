@@ -38,7 +38,7 @@ class MboxImporter:
     unit = "bytes"
     needs_user = True
     needs_me = True
-    stable_ids = False
+    stable_ids = True  # its Message-ID; the few mails without one are called by their content
     template = "message"
 
     def size(self, source: Path) -> int | None:

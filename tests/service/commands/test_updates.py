@@ -102,7 +102,14 @@ def test_nothing_is_removed_while_something_cannot_be_read(command: Any, vault: 
     assert len(texts()) == 4
 
 
-def test_kinds_whose_ids_do_not_stay(command: Any, tmp_path: Path) -> None:
-    run = command("import", "mbox", tmp_path, "--user", "ann", "--me", "ann@example.org", "--update")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith("pearl: --update: a document of 'mbox' does not keep its id")
+def test_a_mail_keeps_its_id_when_its_text_is_cleaned_otherwise(command: Any, tmp_path: Path) -> None:
+    mail = "From: ann@example.org\nDate: Mon, 4 Mar 2024 10:00:00 +0000\nMessage-ID: <{id}@a>\n\n{text}\n"
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.eml").write_text(mail.format(id=name, text=f"Tea for {name}."))
+    words = ("import", "mbox", tmp_path, "--user", "ann", "--me", "ann@example.org", "--json", "-")
+    assert command(*words).json["imported"] == 2
+    (tmp_path / "one.eml").write_text(mail.format(id="one", text="Tea for none."))
+    (tmp_path / "two.eml").unlink()
+    run = command(*words, "--update")
+    assert (run.json["replaced"], run.json["gone"], run.json["conflicts"]) == (1, 1, 0)
+    assert sorted(texts()) == ["Tea for none.", "Tea for two."]
