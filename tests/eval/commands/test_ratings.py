@@ -151,6 +151,7 @@ def test_the_page_has_no_use_of_the_network(make_page):
     script = page.rpartition("<script>")[2].partition("</script>")[0]
     calls = r"fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import\b|https?:|eval\(|\.src\b"
     assert not re.search(f"{calls}|innerHTML|insertAdjacent|document.write", script)
+    assert "pre { font: inherit; white-space: pre-wrap; unicode-bidi: plaintext" in page  # Arabic from the right
     # one script, one block of data, and no text that could begin another
     assert page.count("<script") == page.count("</script>") == 2
     assert "<img" not in page
