@@ -26,6 +26,7 @@ from pearl.side_by_side import side_by_side
 from pearl.templates import fill
 from pearl.texts import storable
 from pearl.whole_files import opened
+from retriever.history.lexical import words
 from training.progress import Advance
 
 ASPECTS = ("Overview", "Names", "Contacts", "Links", "Knowledge", "Anecdotes")
@@ -67,12 +68,12 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
     """The prompt, with as much of the text as the model's context holds."""
 
     def messages(shown: str) -> tuple[Message, ...]:
-        words = prompt_texts()
+        texts = prompt_texts()
         return (
-            Message("system", words["system"]),
-            Message("user", fill(words["document"], text=words["example"])),
-            Message("assistant", words["answer"]),
-            Message("user", fill(words["document"], text=fenced(shown))),
+            Message("system", texts["system"]),
+            Message("user", fill(texts["document"], text=texts["example"])),
+            Message("assistant", texts["answer"]),
+            Message("user", fill(texts["document"], text=fenced(shown))),
         )
 
     def size(shown: str) -> int:
@@ -115,8 +116,8 @@ def _aspects(reply: str) -> dict[str, str]:
 
 def _runs(text: str) -> set[tuple[str, ...]]:
     """Its words in runs that are long enough to be called copied."""
-    words = re.findall(r"\w+", text.lower())
-    return {tuple(words[start : start + COPIED_WORDS]) for start in range(len(words) - COPIED_WORDS + 1)}
+    own = words(text)
+    return {tuple(own[start : start + COPIED_WORDS]) for start in range(len(own) - COPIED_WORDS + 1)}
 
 
 class RequestReplies:

@@ -35,6 +35,7 @@ from eval.report.tables import NOTHING, Columns, Json, Table
 from pearl.chat.base import Message
 from pearl.options import known
 from pearl.texts import check_text
+from pearl.words import count_words
 
 NAME, DEFINITION = "name", "definition"
 PRESETS = Presets(
@@ -216,7 +217,7 @@ def _written(judgements: Sequence[Judgement[WritingRequest]], options: WriteOpti
         "without_text": len(judgements) - len(texts),
         "different": len({text for text, _ in texts}),
         "naming_a_style": sum(names_style(text, styles) for text, styles in texts),
-        "mean_words": fmean(len(text.split()) for text, _ in texts) if texts else None,
+        "mean_words": fmean(count_words(text) for text, _ in texts) if texts else None,
     }
 
 

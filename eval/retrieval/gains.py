@@ -21,6 +21,7 @@ from pearl.errors import InputError
 from pearl.history import parse_lines
 from pearl.records import Document, Request
 from pearl.texts import check_characters, json_type
+from pearl.words import count_words
 from retriever.candidates_file import parse_candidates
 from retriever.history.lexical import words
 
@@ -134,7 +135,7 @@ class Clusters:
 def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
     """Slices by words of the request and by number of documents, a third of the requests each."""
     return [
-        *slices("request_words", [len(record.request.text.split()) for record in records]),
+        *slices("request_words", [count_words(record.request.text) for record in records]),
         *slices("documents", [len(record.documents) for record in records]),
     ]
 

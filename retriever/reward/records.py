@@ -20,6 +20,7 @@ from pearl.editing.edits import SpanEdit
 from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
 from pearl.texts import json_type
+from pearl.words import count_words
 from retriever.reward.record_files import parse_objects
 
 MAX_WORDS = 20_000  # the benchmark's longest text has 3,000; more is no paragraph
@@ -183,7 +184,7 @@ def _paragraph(value: Any, field: str) -> str:
         raise InputError("is missing.", param=field, code="missing_field")
     if not isinstance(value, str):
         raise InputError(f"must be a string, not {json_type(value)}.", param=field, code="wrong_type")
-    words = len(value.split())
+    words = count_words(value)
     if not words:
         raise InputError("is empty.", param=field, code="empty_text")
     if words > MAX_WORDS:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Document
 from pearl.records import Request as Asked
+from pearl.words import count_words
 from retriever.registry import SERVED
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep, add_headers
@@ -155,7 +156,7 @@ def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: st
         id=new_id("rerank"),
         model=retriever.name,
         results=results,
-        usage={"total_tokens": sum(len(text.split()) for text in [body.query, *texts])},
+        usage={"total_tokens": sum(count_words(text) for text in [body.query, *texts])},
         meta={
             "api_version": {"version": version},
             "billed_units": {"search_units": 0},

@@ -106,6 +106,23 @@ def test_replies_that_cannot_be_used_give_no_request(text: str, finish_reason: s
     assert (found.request, found.problem, found.reply) == (None, problem, text)
 
 
+@pytest.mark.parametrize(
+    ("written", "asked", "problem"),
+    [
+        (
+            "星期四我要九点半才能到，因为有轨电车又停运了。",
+            "说星期四我要九点半才能到，因为有轨电车停了。",
+            "copies_text",
+        ),
+        ("星期四我要九点半才能到，因为有轨电车又停运了。", "说我星期四会晚到。", None),
+        ("मैं गुरुवार को साढ़े नौ बजे आऊँगा।", "बताओ कि गुरुवार को साढ़े नौ बजे आऊँगा।", None),
+    ],
+)
+def test_copies_are_told_by_words_of_any_script(written: str, asked: str, problem: str | None) -> None:
+    aspect = f"<Instruction.Overview>{asked}</Instruction.Overview>"
+    assert read_reply(reply(aspect), written).problem == problem
+
+
 def test_a_reply_that_repeats_the_example_gives_no_request() -> None:
     assert read_reply(reply(prompt_texts()["answer"]), TEXT).problem == "repeats_example"
 

@@ -14,6 +14,7 @@ from eval.recorded.quality.checks import in_earlier_set, leaks, quality_findings
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
 from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
+from pearl.words import count_words
 from retriever.reward.originals import underlying
 from retriever.reward.records import QualityPair, QualityRecord, read_pairs, read_quality
 
@@ -113,7 +114,7 @@ def quality_report(
     baselines = [baseline.name for baseline in (*trivial, *others)]
     rivals = [rival.name for rival in trivial if rival.name != scorer.name]
     origins = sorted({pair.origin for pair in pairs})
-    lengths = np.array([[len(pair.first.split()), len(pair.second.split())] for pair in pairs])
+    lengths = np.array([[count_words(pair.first), count_words(pair.second)] for pair in pairs])
     equal = np.abs(lengths[:, 0] - lengths[:, 1]) <= EQUAL * lengths.max(axis=1)
     longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in pairs])
     return {

@@ -22,6 +22,7 @@ from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
 from pearl.texts import check_id, check_text, json_type
+from pearl.words import count_words
 from retriever.reward.record_files import parse_objects
 
 BOTH, ONE = "both", "one"
@@ -157,7 +158,7 @@ def compose(
         for place, (better, worse) in enumerate(decided)
         for swapped in ((False, True) if orders == BOTH else (place % 2 == 1,))
     ]
-    lengths = [len(pair[name].split()) for pair in pairs for name in ("paragraph1", "paragraph2")]
+    lengths = [count_words(pair[name]) for pair in pairs for name in ("paragraph1", "paragraph2")]
     origins = Counter(pair["origin"] for pair in pairs)
     return pairs, {
         "responses": len(responses),

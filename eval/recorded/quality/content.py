@@ -23,6 +23,7 @@ from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats, drawn
 from pearl.texts import check_id, check_text
+from pearl.words import count_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +80,7 @@ def content_report(
     if reference is not None and reference not in origins:
         raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
     scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
-    words = np.array([len(text.text.split()) for text in texts], float)
+    words = np.array([count_words(text.text) for text in texts], float)
     prompts = [prompt for prompt in (*PROMPTS, ANYHOW) if any(text.prompt == prompt for text in texts)]
     by_group = {
         (prompt, origin): _of_instructions(texts, scores, prompt, origin) for prompt in prompts for origin in origins

@@ -172,6 +172,12 @@ def test_slices_by_the_words_of_the_request_and_the_documents():
     assert gains == [1.0, 5.0, 9.0, 9.0, (1 + 5) / 2]
 
 
+def test_words_of_a_request_are_counted_where_no_blanks_part_them():
+    records = [record([1.0] * 3, request="好" * signs) for signs in (2, 8, 18)]
+    report = retrieval_report(choices(records, mine=[[1.0] * 3] * 3), [], OPTIONS)
+    assert [part["low"] for part in report["slices"] if part["by"] == "request_words"] == [2, 5, 10]
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_every_metric_says_what_it_is(metric: Metric[Any]):
     assert metric.title
