@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from pearl.texts import counted
+from pearl.words import folded
 from service.profile import Profile
 from service.store.profiles import STRUCK
 
+MARKS = re.compile("[\u0300-\u036f]+")
 FORMATS = ("json", "text", "prompt", "skill")
 
 
@@ -47,7 +50,8 @@ def as_prompt(profile: Profile) -> str:
 def as_skill(profile: Profile) -> str:
     """A SKILL.md: a header with name and description, then the instructions."""
     voice = profile.voice or "writing"
-    name = re.sub(r"[^a-z0-9]+", "-", f"{voice}-voice".lower()).strip("-") or "voice"
+    letters = MARKS.sub("", unicodedata.normalize("NFKD", folded(f"{voice}-voice")))  # "für" as "fur"
+    name = re.sub(r"[^a-z0-9]+", "-", letters).strip("-") or "voice"
     about = " ".join(
         f"Use when drafting {voice} for this person: their habits, measured over {profile.texts:,} texts.".split()
     )

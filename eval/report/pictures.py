@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import typer
 
 from eval.report.tables import Json
 from pearl.errors import InputError
@@ -27,6 +30,9 @@ ORANGE = "#d98c3f"
 BLUE, GREY = "#3b6ea5", "#c9c9c9"
 # the same file for the same figures, and text that stays text
 STYLE: dict[Any, str] = {"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.family": "sans-serif"}
+
+
+LACKING = re.compile(r"Glyph (\d+) .* missing from")
 
 
 def check_format(path: Path | None) -> None:
@@ -77,22 +83,36 @@ def panels(
 def draw(figure: Draw, result: Json, path: Path) -> None:
     """Raises InputError when the file cannot be written."""
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with _style(), writing(f"--picture {path}"):
+    with _style(path.suffix), writing(f"--picture {path}"):
         figure(result).savefig(path, metadata=metadata)
 
 
 def svg(figure: Draw, result: Json) -> str:
     """The picture as an element of a page."""
     buffer = StringIO()
-    with _style():
+    with _style(".svg"):
         figure(result).savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()[buffer.getvalue().index("<svg") :]
 
 
-def _style() -> AbstractContextManager[None]:
+@contextmanager
+def _style(suffix: str) -> Iterator[None]:
+    """Draw in our style. Says in one line for which letters, which the font lacks, a .png has boxes; an .svg has the
+    text itself."""
     import matplotlib
 
-    return matplotlib.rc_context(STYLE)
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        yield
+    lacking = [letter[1] for warning in warned if (letter := LACKING.match(str(warning.message)))]
+    if lacking and suffix == ".png":
+        letters = "".join(dict.fromkeys(chr(int(number)) for number in lacking))
+        typer.echo(
+            f"No font here has {letters}: the picture shows boxes instead; as .svg it has the text itself.", err=True
+        )
+    for warning in warned:
+        if not LACKING.match(str(warning.message)):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def agreement_figure(result: Json) -> Figure:

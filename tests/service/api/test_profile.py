@@ -167,6 +167,16 @@ def test_standing_instructions_reach_the_prompt_until_they_end(pearl: Any, ann: 
     assert "semicolons" not in asked()
 
 
+@pytest.mark.parametrize(
+    ("voice", "name"),
+    [("Notizen für später", "notizen-fur-spater-voice"), ("دفتر", "voice"), ("Größe", "grosse-voice")],
+)
+def test_a_skill_is_named_by_plain_letters(pearl: Any, voice: str, name: str) -> None:
+    pearl.voice("ann", voice)
+    answer = pearl.as_user("ann").get("/v1/profile", params={"voice": voice, "format": "skill"})
+    assert answer.text.splitlines()[1] == f"name: {name}"
+
+
 def test_a_skill_has_a_header_and_no_texts(ann: Any) -> None:
     answer = ann.get("/v1/profile", params={"voice": "email", "format": "skill"})
     assert answer.headers["content-type"].startswith("text/plain")

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.report.pictures import canvas, draw
+
+
+def titled(result: Any) -> Any:
+    figure, grid = canvas(1, 1, (2, 2))
+    grid[0, 0].set_title(result["title"])
+    return figure
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_letters_that_no_font_has_are_named(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"picture{suffix}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw(titled, {"title": "a \U000f0000"}, path)  # of private use
+    said = "No font here has \U000f0000: the picture shows boxes instead; as .svg it has the text itself.\n"
+    assert capsys.readouterr().err == (said if suffix == ".png" else "")
+    assert suffix == ".png" or "\U000f0000" in path.read_text(encoding="utf-8")
+
+
+def test_other_warnings_stay(tmp_path: Path) -> None:
+    def warned(result: Any) -> Any:
+        warnings.warn("flat", stacklevel=1)
+        return titled(result)
+
+    with pytest.warns(UserWarning, match="flat"):
+        draw(warned, {"title": "a"}, tmp_path / "picture.svg")
