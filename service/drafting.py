@@ -41,7 +41,7 @@ from service.store.calibrations import CalibrationKey
 from service.store.database import Database
 from service.store.ids import new_id
 from service.store.users import User
-from service.threads import FairThreads, in_thread
+from service.threads import FairThreads, in_thread, in_writing_thread
 from service.turns import NOTHING_BEFORE, Conversation, in_context
 
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
@@ -185,7 +185,7 @@ class Drafter:
             draft = _with_note(draft, Note("cut_off", f"The draft was cut off before its end; {message}"))
         draft = replace(draft, timings=clock.read())
         with clock.stage("record_ms"):
-            await in_thread(self._record, user, replace(commission, request=request), draft, on_record)
+            await in_writing_thread(self._record, user, replace(commission, request=request), draft, on_record)
         yield Finished(replace(draft, timings=clock.read()))
 
     async def examples(self, user: User, commission: Commission) -> Retrieval:

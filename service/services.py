@@ -26,7 +26,7 @@ from service.model_watch import WatchedModel
 from service.polishing import make_polisher
 from service.store import embeddings
 from service.store.database import Database
-from service.threads import FairThreads, in_thread
+from service.threads import WRITERS, FairThreads, in_thread
 
 if TYPE_CHECKING:
     from service.metrics import Metrics
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pearl.service")
 
-THREADS = 16  # for the store and for ranking, per process; each holds at most one connection
+THREADS = 16  # for reading the store and for ranking, per process; each holds at most one connection
 LOADING_ENDS_S = 10.0  # for the part that is being loaded when the service stops; a hub's weights may take minutes
 SWEEP_S = 10.0
 ALL = 10_000_000  # texts: more than any history has
@@ -55,7 +55,7 @@ class Services:
         """Put the parts together. Raises InputError for settings that cannot be used."""
         self.settings = settings
         self.database = Database(
-            settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS
+            settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS + WRITERS
         )
         self.encoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)

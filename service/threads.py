@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 
 from pearl.errors import Overloaded
 
@@ -17,11 +18,26 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MEAN_STEP = 0.05
+WRITERS = 8  # calls that write to the store at once, or wait for its lock
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run it in a worker thread and wait; the thread finishes even if the caller is cancelled."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs))
+
+
+async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that writes to the store as :func:`in_thread` does, in a thread that no reader needs: SQLite has
+    one lock for all writers, and who waits for it may wait for seconds."""
+    try:
+        writers = _writers.get()
+    except LookupError:
+        writers = anyio.CapacityLimiter(WRITERS)
+        _writers.set(writers)
+    return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=writers)
+
+
+_writers: RunVar[anyio.CapacityLimiter] = RunVar("writers")  # of the event loop
 
 
 class FairThreads:

@@ -19,7 +19,7 @@ from service.services import Services
 from service.store import users
 from service.store.idempotency import Answer
 from service.store.users import User
-from service.threads import in_thread
+from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1", tags=["account"], route_class=KeyedRoute)
 
@@ -73,7 +73,7 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")
 async def delete_me(services: ServicesDep, caller: Caller) -> Response:
     """History, voices, embeddings, drafts, feedback, jobs and keys, for good, from the files of the database too."""
-    return deletion_answer(await in_thread(_delete, services, caller.user.id))
+    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id))
 
 
 def _delete(services: Services, user_id: int) -> bool:

@@ -27,7 +27,7 @@ from service.store.ids import new_id
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
 from service.store.voices import WHOLE_HISTORY
-from service.threads import in_thread
+from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=KeyedRoute)
 
@@ -314,7 +314,7 @@ async def change_document(services: ServicesDep, caller: Caller, id: DocumentId,
         raise InputError(f"'{WHOLE_HISTORY}' is the model id of the whole history, no voice.", param="voice")
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
-    return await in_thread(_change, services, caller.user.id, id, body)
+    return await in_writing_thread(_change, services, caller.user.id, id, body)
 
 
 def _change(services: Services, user_id: int, document_id: str, body: DocumentChange) -> DocumentOut:
@@ -329,7 +329,7 @@ def _change(services: Services, user_id: int, document_id: str, body: DocumentCh
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
 async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
     """The document and its embedding are gone for good, from the files of the database too."""
-    return deletion_answer(await in_thread(_delete, services, caller.user.id, id))
+    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, id))
 
 
 def _delete(services: Services, user_id: int, document_id: str) -> bool:

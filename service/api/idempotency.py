@@ -23,7 +23,7 @@ from service.services import Services
 from service.store import idempotency
 from service.store.idempotency import Answer, Call
 from service.store.keys import Identity
-from service.threads import in_thread
+from service.threads import in_thread, in_writing_thread
 
 RENEWED_S = 5.0
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
@@ -41,7 +41,7 @@ async def once(
 ) -> Response:
     """The answer of ``work``, run as one transaction in a thread, or its earlier answer under this key."""
     call = None if key is None else await _call(services, caller, request, key)
-    return await in_thread(_once, services, call, work)
+    return await in_writing_thread(_once, services, call, work)
 
 
 def _once(services: Services, call: Call | None, work: Callable[[Connection], Answer]) -> Response:
@@ -70,7 +70,7 @@ async def once_long(
     way.
     """
     call = await _call(services, caller, request, key)
-    before = await in_thread(_claim, services, call)
+    before = await in_writing_thread(_claim, services, call)
     if before is not None:
         return _response(await in_thread(restored, before), replayed=True)
     renewing = asyncio.create_task(_renew(services, call))
@@ -78,7 +78,7 @@ async def once_long(
         return _response(await work(lambda connection, answer: idempotency.finish(connection, call, answer)))
     except BaseException:
         with anyio.CancelScope(shield=True):  # also when the client left: the key is free again
-            await in_thread(_abandon, services, call)
+            await in_writing_thread(_abandon, services, call)
         raise
     finally:
         renewing.cancel()
@@ -100,7 +100,7 @@ async def _renew(services: Services, call: Call) -> None:
     while True:
         await asyncio.sleep(RENEWED_S)
         with suppress(StoreError):  # the next time may do
-            await in_thread(_renew_once, services, call)
+            await in_writing_thread(_renew_once, services, call)
 
 
 def _renew_once(services: Services, call: Call) -> None:

@@ -16,7 +16,7 @@ from service.api.fields import KnownFields, MaybeEmptyText, Name
 from service.services import Services
 from service.store import calibrations, voices
 from service.store.voices import WHOLE_HISTORY, Voice
-from service.threads import in_thread
+from service.threads import in_thread, in_writing_thread
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 
@@ -126,7 +126,7 @@ async def put_voice(
         raise InputError(f"'{name}' is the model id of the whole history; choose another name.", param="name")
     load_template(body.template)
     values = body.model_dump(exclude_unset=True)
-    voice, made = await in_thread(_put, services, caller.user.id, name, values)
+    voice, made = await in_writing_thread(_put, services, caller.user.id, name, values)
     response.status_code = 201 if made else 200
     return _out(voice)
 
@@ -140,7 +140,7 @@ def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) ->
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
 async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
     """Its documents stay in the history, in no voice."""
-    return deletion_answer(await in_thread(_delete, services, caller.user.id, name))
+    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, name))
 
 
 def _delete(services: Services, user_id: int, name: str) -> bool:

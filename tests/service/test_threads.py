@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
 import pytest
 
 from pearl.errors import Overloaded
+from service.services import THREADS
 from service.threads import FairThreads
 
 
@@ -51,3 +55,20 @@ def test_a_failure_gives_its_place_back():
         assert await threads.run(1, lambda: 1) == 1
 
     anyio.run(main)
+
+
+def test_writers_that_wait_for_a_lock_hold_up_no_reader(house: Any) -> None:
+    pearl = house(database_timeout_s=1.0)
+    pearl.voice("ann", "email")
+    ann = pearl.as_user("ann")
+    lock = sqlite3.connect(pearl.database.engine.url.database, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(max_workers=THREADS + 1) as clients:
+        writers = [clients.submit(ann, "PUT", f"/v1/voices/v{number}", {}) for number in range(THREADS)]
+        time.sleep(0.3)  # each waits in its thread
+        started = time.monotonic()
+        assert clients.submit(ann.get, "/v1/voices").result().status_code == 200
+        assert time.monotonic() - started < 0.5
+        lock.execute("ROLLBACK")
+        assert {writer.result().status_code for writer in writers} == {201}
+    lock.close()
