@@ -83,14 +83,18 @@ class _Refusal(Exception):
 
 
 async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str] | None = None) -> McpReply | None:
-    """The answer to a message; None to a notification. ``headers`` are those of HTTP."""
+    """The answer to a message; None to a notification. ``headers`` are those of HTTP, their names in lower case."""
     meta = message.params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
+    if headers is not None:  # the server leaves blanks at a value's end
+        headers = {name: value.strip() for name, value in headers.items()}
     named = None if headers is None else headers.get(VERSION_HEADER)
+    version = meta.get(f"{META}protocolVersion", named)
     stateless = f"{META}protocolVersion" in meta or named not in (None, *HANDSHAKE)
     try:
         if stateless:
-            _check_version(meta.get(f"{META}protocolVersion", named))
+            _check_header(headers, VERSION_HEADER, version)
+            _check_version(version)
         if not message.is_request:
             return None
         if stateless:
@@ -125,14 +129,14 @@ def _check_stateless(message: McpMessage, meta: Mapping[str, Any], headers: Mapp
     for name, kind in (("protocolVersion", str), ("clientCapabilities", dict)):
         if not isinstance(meta.get(f"{META}{name}"), kind):
             raise _Refusal(INVALID_PARAMS, f"'params._meta' lacks '{META}{name}'.")
-    if headers is None:
-        return
-    expected = {VERSION_HEADER: meta[f"{META}protocolVersion"], "mcp-method": message.method}
+    _check_header(headers, "mcp-method", message.method)
     if message.method == "tools/call":
-        expected["mcp-name"] = message.params.get("name")
-    for header, value in expected.items():
-        if headers.get(header) != value:
-            raise _Refusal(HEADER_MISMATCH, f"The header '{header}' is not what the body says.")
+        _check_header(headers, "mcp-name", message.params.get("name"))
+
+
+def _check_header(headers: Mapping[str, str] | None, name: str, value: Any) -> None:
+    if headers is not None and headers.get(name) != value:
+        raise _Refusal(HEADER_MISMATCH, f"The header '{name}' is not what the body says.")
 
 
 async def _result(message: McpMessage, tools: McpTools, stateless: bool) -> dict[str, Any]:

@@ -48,6 +48,8 @@ def test_the_stateless_revision() -> None:
     listed = answer("tools/list", _meta=META).body["result"]
     assert (listed["tools"], listed["cacheScope"]) == ([{"name": "echo"}], "public")
     assert listed["ttlMs"] > 0
+    padded = {name: f"{value} \t" for name, value in HEADERS.items()}
+    assert answer("tools/call", padded, _meta=META, **ECHO).status == 200
     called = answer("tools/call", HEADERS, _meta=META, **ECHO).body["result"]
     assert called["structuredContent"] == {"echo": {"a": 1}}
     assert called["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "pearl"
@@ -81,6 +83,7 @@ def test_errors_of_the_protocol(method: str, params: Any, code: int) -> None:
         ("tools/list", {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}, {}, -32602, 400),
         ("tools/list", {"mcp-protocol-version": "2026-07-28", "mcp-method": "ping"}, {"_meta": META}, -32020, 400),
         ("tools/list", {}, {"_meta": META}, -32020, 400),
+        ("tools/list", {"mcp-protocol-version": "2030-01-01"}, {"_meta": META}, -32020, 400),
         ("tools/call", {**HEADERS, "mcp-name": "other"}, {"_meta": META, **ECHO}, -32020, 400),
         ("tools/call", {**HEADERS, "mcp-protocol-version": "2025-11-25"}, {"_meta": META, **ECHO}, -32020, 400),
     ],
@@ -95,6 +98,7 @@ def test_another_revision_is_told_which_there_are() -> None:
     odd = {**META, "io.modelcontextprotocol/protocolVersion": 5}
     for headers, params, wanted in (
         ({"mcp-protocol-version": "2030-01-01"}, {}, "2030-01-01"),
+        ({"mcp-protocol-version": "2030-01-01"}, {"_meta": later}, "2030-01-01"),
         (None, {"_meta": later}, "2030-01-01"),
         (None, {"_meta": odd}, "5"),
     ):
