@@ -35,7 +35,8 @@ class GainsRecord:
     """A request, at least one document, oldest first where none has a time, and each document's gain in nats.
 
     Where the file says so: ``target`` is what the user really wrote for the request, ``scores`` are those of the
-    retriever that chose the documents, and ``sets`` what several of them gain together, by their places.
+    retriever that chose the documents, of the fingerprint ``retriever``, and ``sets`` what several of them gain
+    together, by their places.
     """
 
     request: Request
@@ -46,6 +47,7 @@ class GainsRecord:
     gains: tuple[float, ...]
     scores: tuple[float, ...] | None = None
     sets: Mapping[frozenset[int], float] = field(default_factory=dict)
+    retriever: str | None = None
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
@@ -73,6 +75,7 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
         gains=_numbers(value.get("gain"), "gain", len(documents)),
         scores=None if value.get("score") is None else _numbers(value["score"], "score", len(documents)),
         sets=_sets(value.get("sets"), len(documents)),
+        retriever=optional_string(value, "retriever"),
     )
 
 

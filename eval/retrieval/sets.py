@@ -23,6 +23,19 @@ MARGINS = 10  # tried, at equal steps of the share of documents that they leave 
 MOST = 3  # documents that sets have at most
 
 
+def check_scored_by(retriever: str, files: Mapping[str, Sequence[GainsRecord]]) -> None:
+    """Raise InputError for a file that says its scores are of another retriever than the one of this fingerprint."""
+    for name, records in files.items():
+        other = next((record.retriever for record in records if record.retriever not in (None, retriever)), None)
+        if other is not None:
+            raise InputError(
+                f"{name}: has the scores of '{other}', and --model's are of '{retriever}'; name the retriever that "
+                "'pearl train sets' ranked with, with its encoder.",
+                param="model",
+                code="other_model",
+            )
+
+
 def leading(record: GainsRecord) -> tuple[Floats, Floats]:
     """The distances of the best documents' scores below the best one's, and the gain of as many of them together,
     (K,) each. Raises InputError for a record without scores or without such sets."""

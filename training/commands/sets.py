@@ -12,11 +12,13 @@ from training.choices import CORRECTED, choices_of
 from training.commands.options import AuxiliaryFlags, RunFlags, explain_split
 from training.progress import progress_of
 
-ABOUT = """A line of the file is a gains record with scores and sets; a set names places in 'documents', best first:
+ABOUT = """A line of the file is a gains record with scores and sets; a set names places in 'documents', best first;
+'retriever' says whose scores they are:
 
 \b
   {"request": "...", "documents": [{"text": "..."}, {"text": "..."}, {"text": "..."}], "gain": [2.9, 3.1, 0.2],
-   "score": [0.4, 0.9, 0.1], "sets": [{"documents": [1, 0], "gain": 3.4}, {"documents": [1, 2], "gain": 3.9}]}"""
+   "score": [0.4, 0.9, 0.1], "sets": [{"documents": [1, 0], "gain": 3.4}, {"documents": [1, 2], "gain": 3.9}],
+   "retriever": "bm25"}"""
 EXAMPLES = """
   pearl train sets --history history.jsonl.gz --template commit --split dev --users 30 --out work/sets.jsonl.gz
   pearl train sets --history history.jsonl.gz --retriever dense-sum --documents 5 --out sets.jsonl.gz
@@ -92,5 +94,5 @@ def sets(
     with alone_in(folder, "out"):
         with progress_of("measuring", sum(unit.size for unit in units), console) as advance:
             score_units(units, lambda: SetScorer(scorer), folder, description, advance)
-        written = write_sets(units, folder, out)
+        written = write_sets(units, folder, out, ranking.fingerprint)
     console.print(f"{written:,} sets of {len(units):,} requests in {out}")

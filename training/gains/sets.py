@@ -117,9 +117,9 @@ class SetScorer:
         return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def write_sets(units: Sequence[SetUnit], folder: Path, out: Path) -> int:
+def write_sets(units: Sequence[SetUnit], folder: Path, out: Path, retriever: str) -> int:
     """The gains file of the requests with their sets, as ``pearl eval`` reads it, whole or not at all; the number of
-    sets. Raises InputError for a broken part."""
+    sets. ``retriever`` is the fingerprint of the one whose scores they are. Raises InputError for a broken part."""
     sets = 0
     with opened(out) as file:
         for unit in units:
@@ -140,6 +140,7 @@ def write_sets(units: Sequence[SetUnit], folder: Path, out: Path) -> int:
                 "documents": [asdict(document) for document in documents],
                 "gain": [gains[document.id,] for document in documents],
                 "score": [round(unit.scores[place], 4) for place in order],
+                "retriever": retriever,
                 "sets": together,
             }
             file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())

@@ -72,3 +72,11 @@ def test_a_file_without_the_sets_that_a_prompt_shows(
     run = pearl_eval("sets", "--sets", write_lines([MAIL[0] | change]), "--model", "mine")
     assert run.status == 2
     assert said in run.err
+
+
+def test_the_scores_must_be_the_models(pearl_eval: Callable[..., Any], write_lines: Callable[..., Path]) -> None:
+    file = write_lines([{**row, "retriever": "bm25"} for row in CHAT], "chat.jsonl")
+    assert pearl_eval("sets", "--sets", file, "--model", "bm25").status == 0
+    run = pearl_eval("sets", "--sets", file, "--model", "recent")
+    assert (run.status, run.out) == (2, "")
+    assert "chat.jsonl: has the scores of 'bm25', and --model's are of 'recent'" in run.err

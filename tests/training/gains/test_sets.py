@@ -105,6 +105,7 @@ def test_the_file_is_what_eval_reads_and_what_is_done_stays(measure: Callable[..
         assert record.target
         assert record.scores is not None
         assert max(record.scores) == record.scores[best]
+        assert record.retriever == "bm25"
     before, parts = fingerprint(out), sorted((tmp_path / "sets.jsonl.parts").glob("*.parquet"))
     rows = pq.read_table(parts[0]).to_pylist()
     line = records[0]
