@@ -37,7 +37,8 @@ async def get_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     acting_for: Annotated[
-        str | None, Header(alias=ACTING_FOR, description="The user for whom a service key acts.")
+        str | None,
+        Header(alias=ACTING_FOR, description="The user for whom a service key acts, in UTF-8 or percent-encoded."),
     ] = None,
 ) -> Identity:
     """Authenticate, and count the call against the key's limit. Raises Unauthenticated, AccessError, RateLimited."""

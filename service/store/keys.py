@@ -8,14 +8,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, delete, exists, insert, select, update
 
 from pearl.errors import AccessError, NotFound, Unauthenticated
-from pearl.texts import format_timestamp
+from pearl.texts import format_timestamp, storable
 from service.store.ids import new_id
 from service.store.tables import grants, keys, users
-from service.store.users import User, ensure, get, tenant_id
+from service.store.users import User, ensure, get, spellings, tenant_id
 
 KEY_PREFIX = "pearl_"
 
@@ -100,7 +101,7 @@ def identify(connection: Connection, key: str, acting_for: str | None = None) ->
     """
     row = _in_force(connection, key)
     if row.user_id is not None:
-        if acting_for not in (None, row.name):
+        if acting_for is not None and row.name not in _names(acting_for):
             raise AccessError("Only a service key can act for another user through X-Pearl-User.", param="X-Pearl-User")
         return Identity(User(row.user_id, row.name), row.id)
     if acting_for is None:
@@ -133,13 +134,21 @@ def _in_force(connection: Connection, key: str) -> Any:
 
 
 def _granted(connection: Connection, key_id: str, all_users: bool, name: str) -> User:
-    wanted = select(users.c.id).where(users.c.name == name)
-    if not all_users:
-        wanted = wanted.where(exists().where(grants.c.key_id == key_id, grants.c.user_id == users.c.id))
-    user_id = connection.scalar(wanted)
-    if user_id is None:  # the same words for a user who is not there, so that names cannot be probed
-        raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
-    return User(int(user_id), name)
+    for spelling in _names(name):
+        wanted = select(users.c.id).where(users.c.name == spelling)
+        if not all_users:
+            wanted = wanted.where(exists().where(grants.c.key_id == key_id, grants.c.user_id == users.c.id))
+        user_id = connection.scalar(wanted)
+        if user_id is not None:
+            return User(int(user_id), spelling)
+    # the same words for a user who is not there, so that names cannot be probed
+    raise AccessError("This service key has no grant for that user.", param="X-Pearl-User")
+
+
+def _names(header: str) -> tuple[str, ...]:
+    """The names that X-Pearl-User may mean, as it stands first: many clients can send ASCII alone, so other letters may
+    be escaped as in a URL."""
+    return (*spellings(header), *spellings(storable(unquote(header))))
 
 
 def is_valid(connection: Connection, key: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select, update
 
 from pearl.errors import InputError, NotFound
+from pearl.words import composed
 from service.store import erasures
 from service.store.tables import tenants, users
 from service.store.upsert import upsert
@@ -37,18 +38,30 @@ def tenant_id(connection: Connection) -> int:
 
 
 def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
-    """The named users, those that are not there yet made."""
+    """The named users, those that are not there yet made, with composed letters."""
     owner = tenant_id(connection)
-    rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(names)]
+    known = set(connection.scalars(select(users.c.name).where(users.c.name.in_(names))))
+    stored = {name: name if name in known else composed(name) for name in names}
+    rows = [{"tenant_id": owner, "name": name, "created_at": time.time()} for name in sorted(set(stored.values()))]
     if rows:
         connection.execute(upsert(connection, users).on_conflict_do_nothing(), rows)
-    named = connection.execute(select(users.c.id, users.c.name).where(users.c.name.in_(names)))
-    return {name: User(id, name) for id, name in named}
+    named = connection.execute(select(users.c.id, users.c.name).where(users.c.name.in_(stored.values())))
+    ids = {name: row_id for row_id, name in named}
+    return {given: User(ids[name], name) for given, name in stored.items()}
 
 
 def find(connection: Connection, name: str) -> User | None:
-    row_id = connection.scalar(select(users.c.id).where(users.c.name == name))
-    return None if row_id is None else User(row_id, name)
+    """The user of this name, else of the same one with composed letters."""
+    for spelling in spellings(name):
+        row_id = connection.scalar(select(users.c.id).where(users.c.name == spelling))
+        if row_id is not None:
+            return User(row_id, spelling)
+    return None
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """The name as it is given, and with composed letters (NFC), if those are others: nobody sees the difference."""
+    return tuple(dict.fromkeys((name, composed(name))))
 
 
 def get(connection: Connection, name: str) -> User:

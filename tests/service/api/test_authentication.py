@@ -115,6 +115,22 @@ def test_names_in_the_header_are_utf_8(pearl: Any) -> None:
     assert pearl.client.get("/v1/documents", headers=latin).status_code == 403
 
 
+@pytest.mark.parametrize("sent", ["J%C3%BCrgen", "Ju%CC%88rgen", "Ju\u0308rgen".encode()])
+def test_a_name_may_be_escaped_or_decomposed(pearl: Any, sent: str | bytes) -> None:
+    pearl.add("Jürgen", "Seins.")
+    headers = {"Authorization": f"Bearer {pearl.service_key('Jürgen')}", "X-Pearl-User": sent}
+    assert pearl.client.get("/v1/documents", headers=headers).json()["data"][0]["text"] == "Seins."
+    for other in ("J%FCrgen", "J%00rgen", "%"):
+        assert pearl.client.get("/v1/documents", headers={**headers, "X-Pearl-User": other}).status_code == 403
+
+
+def test_a_name_with_a_percent_sign_is_itself_first(pearl: Any) -> None:
+    pearl.add("100%25", "Its.")
+    pearl.add("100%", "Another's.")
+    headers = {"Authorization": f"Bearer {pearl.service_key(all_users=True)}", "X-Pearl-User": "100%25"}
+    assert pearl.client.get("/v1/documents", headers=headers).json()["data"][0]["text"] == "Its."
+
+
 def test_a_users_key_acts_for_that_user_alone(pearl: Any) -> None:
     pearl.user("ben")
     ann = pearl.as_user("ann")
