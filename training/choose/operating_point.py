@@ -80,7 +80,7 @@ def set_margin(folder: Path, report: Path, metric: str) -> OperatingPoint:
     """
     check_metric(metric)
     artifact = read_whole(folder)
-    chosen = choose_margin(curve_of(folder, report, MARGIN), metric)
+    chosen = choose_margin(curve_of(folder, report, MARGIN)[0], metric)
     training = artifact.training | {MARGIN.name: {"metric": metric, "curve": chosen.curve}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen
@@ -98,8 +98,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
     if report is None:
         chat_model, account = _kept_curve(folder, artifact.training, chat_model)
     else:
-        curve = curve_of(folder, report, THETA)
-        content = json.loads(report.read_text(encoding="utf-8"))
+        curve, content = curve_of(folder, report, THETA)
         named = content.get("chat_model") or chat_model
         if chat_model not in (None, named):
             raise InputError(
@@ -150,7 +149,7 @@ def set_question_floor(folder: Path, report: Path) -> float:
     """
     artifact = read_whole(folder)
     try:
-        histories = json.loads(report.read_text(encoding="utf-8"))["histories"]
+        histories = _read_report(report)["histories"]
         floors = {str(history["history"]): float(history["ask_unrelated"]) for history in histories}
         floor = min(floors.values())
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -214,11 +213,18 @@ def _best(setting: Setting, curve: Curve, points: Curve, unchanged: dict[str, An
     )
 
 
-def curve_of(folder: Path, report: Path, setting: Setting) -> Curve:
-    """The artifact's curve in a report of the command that measures the setting; of a report of one model, wherever the
-    artifact stood then, that one's. Raises InputError, also where that model is known to be another one."""
+def _read_report(path: Path) -> Any:
+    """The content of a JSON file, in UTF-8 or as PowerShell's > writes it. Raises OSError and ValueError."""
+    return json.loads(path.read_bytes())
+
+
+def curve_of(folder: Path, report: Path, setting: Setting) -> tuple[Curve, dict[str, Any]]:
+    """The artifact's curve in a report of the command that measures the setting, and the report; of a report of one
+    model, wherever the artifact stood then, that one's. Raises InputError, also where that model is known to be another
+    one."""
     try:
-        models = json.loads(report.read_text(encoding="utf-8"))["models"]
+        content = _read_report(report)
+        models = content["models"]
         curves = {model["model"]: model["curve"] for model in models}
         mine = [curve for model, curve in curves.items() if Path(model).resolve() == folder.resolve()]
         curve: Curve = next(iter(mine or curves.values()))
@@ -231,7 +237,7 @@ def curve_of(folder: Path, report: Path, setting: Setting) -> Curve:
         ) from error
     if not mine and (len(curves) > 1 or _is_other(folder, next(iter(curves)))):
         raise InputError(f"{report}: is about {', '.join(curves)}, not about {folder}.", code="other_model")
-    return curve
+    return curve, content
 
 
 def _is_other(folder: Path, model: str) -> bool:

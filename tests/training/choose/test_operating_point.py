@@ -102,13 +102,13 @@ def test_the_command_writes_theta_into_the_artifact(
 
 
 def test_theta_is_that_of_the_chat_model_that_was_measured(
-    train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
+    train: Callable[..., Any], make_artifact: Callable[..., Path], piped: Any, tmp_path: Path
 ) -> None:
     folder = make_artifact()
     for chat_model, curve in (("small", HARMS), ("large", HELPS)):
         file = report(tmp_path / "r.json", elsewhere=curve)
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_model": chat_model}))
-        assert train("threshold", model=folder, revision=file).status == 0
+        content = json.dumps(json.loads(file.read_text()) | {"chat_model": chat_model})
+        assert train("threshold", model=folder, revision=piped(content.encode())).status == 0
     calibration = read_manifest(folder).calibration
     thetas = [calibration.with_model(name).threshold for name in ("small", "large", "never measured")]
     assert thetas == [None, -1.0, None]
@@ -265,7 +265,9 @@ def test_the_command_writes_the_margin_into_the_artifact(
     train: Callable[..., Any], make_artifact: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = make_artifact(training={"seed": 1})
-    ran = train("margin", model=folder, shown=report(tmp_path / "r.json", elsewhere=MARGIN_HELPS), json="-")
+    content = report(tmp_path / "r.json", elsewhere=MARGIN_HELPS).read_text()
+    (tmp_path / "r.json").write_text(content, encoding="utf-16")  # as PowerShell's > has it
+    ran = train("margin", model=folder, shown=tmp_path / "r.json", json="-")
     assert ran.status == 0
     assert ran.err == "margin 1.000: rouge2 0.3000 at best, 0.2500 with all documents; 3.0 shown\n"
     assert json.loads(ran.out) == {
