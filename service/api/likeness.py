@@ -79,14 +79,21 @@ class LikenessOut(BaseModel):
         )
 
     @property
+    def left_out(self) -> str:
+        """The texts of the history that do not count, in words."""
+        texts = counted(self.history.left_out, "text")
+        return f"{texts} in a language that the impostors ({self.impostors}) do not write"
+
+    @property
     def unsaid(self) -> str | None:
         """The reason, in words, where no probability can be said."""
         from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS
 
+        others = f" Left out: {self.left_out}." if self.history.left_out else ""
         return {
             "too_short": f"Too short to say: {counted(self.words, 'word')}; {LEAST_WORDS} are needed.",
             "history_too_small": f"Too small a history to say: {counted(self.history.texts, 'text')} with "
-            f"{counted(self.history.words, 'word')}; {LEAST_TEXTS} with {LEAST_HISTORY_WORDS} are needed.",
+            f"{counted(self.history.words, 'word')}; {LEAST_TEXTS} with {LEAST_HISTORY_WORDS} are needed.{others}",
             "other_language": f"The text is in a language that the impostors ({self.impostors}) do not write.",
         }.get(self.verdict)
 

@@ -45,3 +45,5 @@ def likeness(
         write_json(json, answer.model_dump())
         return
     typer.echo(answer.unsaid or f"{answer.probability:.0%} ({answer.verdict}), {answer.words} words")
+    if answer.unsaid is None and answer.history.left_out:
+        typer.echo(f"Left out of the history: {answer.left_out}.", err=True)
