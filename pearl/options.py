@@ -147,5 +147,10 @@ def check_writable(option: str, target: str | Path | None, inputs: Iterable[Path
         raise InputError(f"{option} {target}: that is a folder; name a file.", code="unwritable_file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"{option} {target}: you may not write to it; name another file.", code="unwritable_file")
-    if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
+    check_unread(option, path, inputs)
+
+
+def check_unread(option: str, target: Path, inputs: Iterable[Path]) -> None:
+    """Check that a file to write is none of those that are read. Raises InputError."""
+    if target.exists() and any(file.exists() and target.samefile(file) for file in inputs):
         raise InputError(f"{option} {target}: is a file that is read; name another one.", code="unwritable_file")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from pearl.errors import InputError
+from pearl.options import check_unread
 from retriever.calibrated.artifact import MANIFEST
 
 
@@ -77,11 +78,12 @@ def check_place(option: str, path: Path) -> None:
         raise InputError(f"--{option} {path}: nothing can be written in {there}; name another place.", param=option)
 
 
-def check_file(option: str, path: Path) -> None:
-    """The same for what is to be a file. Raises InputError for a folder, too."""
+def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """The same for what is to be a file. Raises InputError for a folder, too, and for one of the ``inputs``."""
     check_place(option, path)
     if path.is_dir():
         raise InputError(f"--{option} {path}: that is a folder; name a file.", param=option)
+    check_unread(f"--{option}", path, inputs)
 
 
 def check_replaceable(folder: Path, work: Path) -> None:

@@ -68,9 +68,9 @@ def compare(
     from pearl.options import check_writable, write_json
 
     outputs = Outputs(json, page=report)
-    outputs.check()
+    outputs.check([options.history])
     for option, target in (("--drafts", drafts), ("--judgements", judgements)):
-        check_writable(option, target)
+        check_writable(option, target, [options.history])
     if options.dry_run:
         write_json(json or "-", estimate(options))
         return

@@ -79,7 +79,7 @@ def edit(
     from retriever.reward.scores import load_scores
     from service.commands.common import read_text
 
-    check_writable("--json", options.json)
+    check_writable("--json", options.json, [Path(draft)])
     if options.candidates > 1 and options.model is None:
         raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
     # composed, as the model will write its spans

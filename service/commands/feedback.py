@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from pearl.errors import InputError
@@ -35,7 +37,7 @@ def feedback(
     outcomes = [outcome for outcome, chosen in chosen_outcomes.items() if chosen]
     if len(outcomes) != 1:
         raise InputError("Give one of --accepted, --edited FILE and --rejected.", param="outcome")
-    check_writable("--json", json)
+    check_writable("--json", json, [Path(edited)] if edited else ())
     check_id(id, param="id")
     sent = None if edited is None else read_text("--edited", edited)
     with open_database(load_settings()) as database, database.write() as connection:

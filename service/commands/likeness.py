@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
@@ -31,7 +33,7 @@ def likeness(
     from service.likeness import LikenessCache
     from service.store import users, voices
 
-    check_writable("--json", json)
+    check_writable("--json", json, [Path(file)])
     text = check_text(read_text("FILE", file))
     settings = load_settings()
     with open_database(settings) as database:

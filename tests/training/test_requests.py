@@ -336,7 +336,7 @@ def test_the_history_itself_is_not_written_over(write_lines: Callable[..., Path]
     run = train("requests", history=history, out=history, llm="embedded")
 
     assert run.status == 2
-    assert "is the history itself" in run.err
+    assert "is a file that is read; name another one" in run.err
     assert [path.name for path in history.parent.iterdir()] == ["lines.jsonl"]
 
 

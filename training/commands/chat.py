@@ -51,7 +51,7 @@ def chat(
     from training.chat import fit_chat, read_conversations
     from training.files import alone_in, check_place, replaced
 
-    check_writable("--json", json)
+    check_writable("--json", json, [*data, *dev])
     check_place("out", out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"--out {out}: there is something already; name another folder.", param="out")

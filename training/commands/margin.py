@@ -33,7 +33,7 @@ def margin(
     """
     from training.choose.operating_point import set_margin
 
-    check_writable("--json", json)
+    check_writable("--json", json, [shown])
     chosen = set_margin(model, shown, metric)
     choice = "no margin" if chosen.number is None else f"margin {chosen.number:.3f}"
     typer.echo(

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model
-from pearl.errors import InputError
 from pearl.options import IN_FLIGHT_OPTION, LLM_OPTION
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
@@ -40,10 +39,8 @@ def requests(
     from training.files import alone_with, check_file
     from training.requests import RequestReplies, texts_without_request, write_history
 
-    check_file("out", out)
+    check_file("out", out, [history])
     settings = load_settings(llm=llm)
-    if out.exists() and history.exists() and out.samefile(history):
-        raise InputError(f"--out {out}: is the history itself; name another file.", param="out")
     histories = read_histories(history)
     texts = texts_without_request(histories)
     console = Console(stderr=True)

@@ -111,7 +111,7 @@ def reward(
     from training.reward.options import RewardOptions
     from training.reward.recipe import train_reward
 
-    check_writable("--json", json)
+    check_writable("--json", json, [*data, *test])
     chosen = reward_choices_of(preset, asdict(choices))
     chosen["base"] = EMBEDDED if chosen["base"] == MINILM else chosen["base"]
     options = RewardOptions(

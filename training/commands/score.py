@@ -60,9 +60,9 @@ def score(
     from training.gains.units import ScoringOptions, plan_units, target_texts
     from training.templates import auxiliary_template
 
-    check_file("out", out)
+    check_file("out", out, [history])
     if gains is not None:
-        check_file("gains", gains)
+        check_file("gains", gains, [history, out])
     check_split(split)
     values = auxiliary.choices() | {"partition": partition, "targets": targets, "candidates": candidates}
     own = {} if preset else {"partition": LATEST, "targets": TARGETS_PER_USER}

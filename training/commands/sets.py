@@ -60,7 +60,7 @@ def sets(
     from training.gains.units import ScoringOptions
     from training.templates import auxiliary_template
 
-    check_file("out", out)
+    check_file("out", out, [history])
     check_split(split)
     chosen = choices_of(CORRECTED, auxiliary.choices())
     prompts = auxiliary_template(auxiliary.template)

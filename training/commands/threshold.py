@@ -36,7 +36,7 @@ def threshold(
     from pearl.theta import theta_words
     from training.choose.operating_point import set_threshold
 
-    check_writable("--json", json)
+    check_writable("--json", json, [revision] if revision else ())
     chosen = set_threshold(model, revision, metric, chat_model)
     choice = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     typer.echo(

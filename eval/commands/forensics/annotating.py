@@ -68,9 +68,9 @@ class Task:
 def run_task(task: Task) -> None:
     """Annotate, write the pairs and the figures. Raises InputError for options and files that cannot be used."""
     outputs = Outputs(task.asking.json)
-    outputs.check()
+    outputs.check([task.asking.items])
     check_out(task.out)
-    check_writable("--judgements", task.asking.judgements)
+    check_writable("--judgements", task.asking.judgements, [task.asking.items])
     if task.references and not task.targets:
         raise InputError("--reference-model needs --target-model.", param="reference_model")
     options = task.options()

@@ -43,11 +43,11 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
     """Ask for what is not kept, and write the candidates. Raises InputError for options and files that cannot be used,
     ChatError where no proposal could be read."""
     outputs, console = Outputs(asking.json), Console(stderr=True)
-    outputs.check()
+    outputs.check([asking.items])
     if options.out:
         check_out(options.out)
     for option, target in (("--traits", options.traits), ("--judgements", asking.judgements)):
-        check_writable(option, target)
+        check_writable(option, target, [asking.items])
     discovery = discovery_of(options, asking)
     data = read_pairs(asking.items)
     reference = named(data.annotators, options.reference, "--reference: ")

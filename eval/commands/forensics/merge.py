@@ -33,8 +33,8 @@ def merge(
     from pearl.options import write_json
 
     kind_of(out)
-    for option, target in (("--out", out), ("--json", json)):
-        check_writable(option, target)
+    check_writable("--out", out)
+    check_writable("--json", json, files)
     datasets = []
     taken: dict[str, Annotator] = {}
     for path in files:

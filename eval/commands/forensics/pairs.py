@@ -62,13 +62,14 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     from eval.recorded.forensics.pair_files import write_pairs
     from pearl.asking.cost import Prices
     from pearl.errors import ChatError
-    from pearl.options import write_json
+    from pearl.options import check_unread, write_json
     from pearl.prompts import Brief
     from pearl.templates import load_template
 
     outputs, console = Outputs(json), Console(stderr=True)
-    outputs.check()
+    outputs.check([options.history])
     check_out(options.out)
+    check_unread("--out", options.out, [options.history])
     plan, template = Plan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
     prices = Prices(options.price_in, options.price_out)

@@ -40,7 +40,7 @@ def report(
     from pearl.options import check_writable, write_json, writing
 
     for option, target in (("--html", html), ("--json", json)):
-        check_writable(option, target)
+        check_writable(option, target, pairs)
     asked = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
     head = Head.of("forensics", "report", pairs=pairs, html=html, **asked, examples=examples)
     options = ColumnOptions(reference, models, against, by, bootstrap.resampling())

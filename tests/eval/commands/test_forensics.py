@@ -81,6 +81,19 @@ def test_merge_puts_files_together_and_writes_other_forms(forensics, pairs_file,
     assert (refused.status, "ends in .json, .jsonl, .csv" in refused.err) == (2, True)
 
 
+def test_pairs_that_are_read_are_not_written_over(forensics, pairs_file):
+    path = pairs_file({"human": "aabb"})
+    before = path.read_bytes()
+    for words in (
+        ("report", "--pairs", path, "--html", path),
+        ("annotate", "--pairs", path, "--out", path, "--rules", "--judgements", path),
+        ("merge", path, "--out", path.with_name("whole.json"), "--json", path),
+    ):
+        run = forensics(*words)
+        assert (run.status, "is a file that is read; name another one" in run.err) == (2, True)
+    assert path.read_bytes() == before
+
+
 def test_compare_writes_json_csv_and_latex(forensics, pairs_file, tmp_path):
     path = pairs_file({"ann": "aabb" * 10, "ben": "abab" * 10, "is kind": "aabb" * 10})
     csv, latex = tmp_path / "out.csv", tmp_path / "out.tex"

@@ -83,9 +83,9 @@ def measure(
     history = write_lines(writings(users_in("dev", 3)), "history.jsonl")
     given = ("--aux", causal_folder, "--dtype", "float32", "--template", "commit", "--split", "dev")
 
-    def run(*more: object, retriever: str = "bm25", documents: int = 4) -> Any:
+    def run(*more: object, retriever: str = "bm25", documents: int = 4, out: Path = tmp_path / "sets.jsonl.gz") -> Any:
         chosen = ("--retriever", retriever, "--documents", documents)
-        return train("sets", "--history", history, *given, *chosen, "--out", tmp_path / "sets.jsonl.gz", *more)
+        return train("sets", "--history", history, *given, *chosen, "--out", out, *more)
 
     return run
 
@@ -122,11 +122,13 @@ def test_the_file_is_what_eval_reads_and_what_is_done_stays(measure: Callable[..
     assert [part for part in parts if part.stat().st_mtime_ns != stamps[part]] == [parts[1]]
 
 
-def test_bad_input_is_named(measure: Callable[..., Any]) -> None:
+def test_bad_input_is_named(measure: Callable[..., Any], tmp_path: Path) -> None:
     assert measure().status == 0
     other = measure(retriever="recent")
     assert (other.status, "made with another retriever" in other.err) == (2, True)
     assert "no model 'nonsense'" in measure(retriever="nonsense").err
+    read = tmp_path / "history.jsonl"
+    assert f"--out {read}: is a file that is read" in measure(out=read).err
     few = measure(documents=40)
     assert (few.status, "40 before it" in few.err) == (2, True)
     assert measure(documents=2).status == 2
