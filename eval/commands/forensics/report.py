@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from eval.commands.forensics.options import AGAINST_OPTION, ResamplingOptions
+from pearl.errors import InputError
 from pearl.options import JSON_OPTION, bundled
 
 ABOUT = """The page is one file: it opens from disk, needs no network, works on a phone and can be printed. It has
@@ -41,6 +42,10 @@ def report(
 
     for option, target in (("--html", html), ("--json", json)):
         check_writable(option, target, pairs)
+    if pipe := next((path for path in pairs if path.is_fifo()), None):  # its examples are read when the votes are known
+        raise InputError(
+            f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe"
+        )
     asked = {"reference": reference, "models": models, "against": against, "by": by, **asdict(bootstrap)}
     head = Head.of("forensics", "report", pairs=pairs, html=html, **asked, examples=examples)
     options = ColumnOptions(reference, models, against, by, bootstrap.resampling())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -92,6 +93,12 @@ def test_pairs_that_are_read_are_not_written_over(forensics, pairs_file):
         run = forensics(*words)
         assert (run.status, "is a file that is read; name another one" in run.err) == (2, True)
     assert path.read_bytes() == before
+
+
+def test_a_report_needs_pairs_that_can_be_read_again(forensics, tmp_path):
+    os.mkfifo(tmp_path / "pairs.jsonl")
+    run = forensics("report", "--pairs", tmp_path / "pairs.jsonl", "--html", tmp_path / "page.html")
+    assert (run.status, "is a pipe, which can be read only once" in run.err) == (2, True)
 
 
 def test_compare_writes_json_csv_and_latex(forensics, pairs_file, tmp_path):
