@@ -59,7 +59,7 @@ FORM = (
     Trait(
         "word_length",
         "word length",
-        "Letters and digits of a word.",
+        "Letters and digits of a word, where blanks part words.",
         LETTERS_PER_WORD,
         letters,
         "use longer|shorter words",

@@ -61,7 +61,9 @@ def wide_gaps(writing: Writing) -> Sequence[Spot]:
 
 
 def letters(writing: Writing) -> Sequence[Spot]:
-    return [(at, at + 1) for start, end in writing.words for at in range(start, end) if writing.text[at].isalnum()]
+    return [
+        (at, at + 1) for start, end in writing.spaced_words for at in range(start, end) if writing.text[at].isalnum()
+    ]
 
 
 def shouted(writing: Writing) -> Sequence[Spot]:

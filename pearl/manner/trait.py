@@ -44,7 +44,7 @@ PER_100_WORDS = Unit("per 100 words", lambda writing: len(writing.words), scale=
 WORDS_PER_TEXT = Unit("words per text", lambda writing: 1)
 WORDS_PER_SENTENCE = Unit("words per sentence", lambda writing: len(writing.sentences))
 SENTENCES_PER_PARAGRAPH = Unit("sentences per paragraph", lambda writing: len(writing.paragraphs))
-LETTERS_PER_WORD = Unit("letters per word", lambda writing: len(writing.words))
+LETTERS_PER_WORD = Unit("letters per word", lambda writing: len(writing.spaced_words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.words import GREEK, Spot, composed, word_spots
+from pearl.words import GREEK, SIGN, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -43,6 +43,11 @@ class Writing:
     @cached_property
     def words(self) -> Sequence[Spot]:
         return list(word_spots(WORD, self.prose))
+
+    @property
+    def spaced_words(self) -> Sequence[Spot]:
+        """The words without those that are one sign of a script without blanks."""
+        return [spot for spot in self.words if not SIGN.match(self.text, spot[0])]
 
     @cached_property
     def lower_words(self) -> Sequence[str]:
