@@ -564,13 +564,32 @@ def _chat_judge(result: dict[str, Any]) -> str:
 
 def _published(result: dict[str, Any]) -> str:
     """The paper's cross-encoder and its remedies, beside baselines."""
-    lines = ["| | top-1 gain | loss on dev, before and meanwhile |", "| --- | ---: | --- |"]
+    from results_page import SHOWN
+
+    lines = ["| | steps | loss on dev, before and least | gain, dev | gain, test | above the cosine, test | r, test |"]
+    lines.append("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
+
+    def cell(figure: dict[str, float] | None, digits: int = 1) -> str:
+        return (
+            f"{figure['value']:.{digits}f} [{figure['low']:.{digits}f}, {figure['high']:.{digits}f}]" if figure else "-"
+        )
+
     for row in result["rows"]:
-        gain, losses = row["top1_gain"], row.get("losses", [])
-        cell = f"{gain['value']:.1f} [{gain['low']:.1f}, {gain['high']:.1f}]"
-        lines.append(f"| {row['name']} | {cell} | {', '.join(f'{loss:.3f}' for loss in losses) or '-'} |")
-    asked, steps = result["requests"]["asked"], result["steps"]
-    return "\n".join(lines) + f"\n\n{asked} requests of dev, {steps} steps of 16 groups; `{result['command']}`."
+        dev, test = row["dev"], row["test"]
+        cells = [
+            str(row.get("steps", "-")),
+            f"{row['dev_loss_before']:.3f}, {min(row['dev_losses']):.3f}" if "steps" in row else "-",
+            cell(dev["top1_gain"]),
+            cell(test["top1_gain"]),
+            cell(test["above"].get("dense")),
+            cell(test["pearson_r"], 2),
+        ]
+        lines.append(f"| {SHOWN.get(row['name'], row['name'])} | {' | '.join(cells)} |")
+    counts = ", ".join(
+        f"{result['requests'][split]} requests of {result['users'][split]} users for {split}"
+        for split in ("train", "dev", "test")
+    )
+    return "\n".join(lines) + f"\n\n{counts}; steps of 16 groups; `{result['command']}`."
 
 
 def _questions(result: dict[str, Any]) -> str:

@@ -1,37 +1,49 @@
-"""What the paper's configuration, a cross-encoder alone, learns in few steps, and what three remedies add to it.
+"""What the paper's configuration, a cross-encoder alone, learns in the time that two cores have, and what remedies add.
 
     python docs/experiments/published.py DATA FOLDER     writes docs/experiments/published.json
 
-DATA holds commits/git.jsonl.gz and commits/coreboot.jsonl.gz, FOLDER the scores of their train and dev users, from
-`pearl train score`, as NAME-train.parquet and NAME-dev.parquet. Every run has the same number of steps over the same
-scored requests, so that what a machine does in a minute does not count. What a run has done is kept in FOLDER.
+DATA is as in ../shared/data/README.md; commits/git_gains.jsonl.gz in it holds gains that another script computed, so
+nothing has to be scored: its train users are learned from, dev's stop a training, and its test users are measured
+once. FOLDER holds scores of some train users of the other kinds of text, from `pearl train score`, as
+NAME-train.parquet; they say what a likeness is worth in nats. What a run has done is kept in FOLDER.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from pearl.split import TRAIN, users_of
+from pearl.split import DEV, SPLITS, TEST, TRAIN, split_of, users_of
 from pearl.stats import Bootstrap
-from retriever.baselines.bm25 import BM25Retriever
-from retriever.baselines.dense import DenseRetriever
+from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.calibrated.head import Floats
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
+from retriever.registry import make_retriever
 from training.choose.measure import best_of
 from training.data.records import Example, Group, clusters_of
 from training.data.selection import SelectionOptions, select, select_groups
 from training.data.split import BY_USERS
-from training.fit.cross_encoder import CrossEncoderOptions, fit_cross_encoder, logits_of, new_cross_encoder, restart
+from training.fit.cross_encoder import (
+    CrossEncoderOptions,
+    fit_cross_encoder,
+    logits_of,
+    new_cross_encoder,
+    restart,
+    save_trained,
+)
 from training.fit.embeddings import KeptEncoder
 from training.fit.features import texts_of
 from training.fit.head import calibrated, plain
@@ -39,131 +51,199 @@ from training.fit.relevance import TAU, relevance_groups
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.gains.scores import read_scores, scored_examples
+from training.recipes.domains import DOMAINS
 
 OUT = Path(__file__).with_suffix(".json")
-NAMES = ("git", "coreboot")
-STEPS = 24  # of 16 groups
-WARM_STEPS = 8
-ASKED = 60  # requests of dev, at random
-PROXIES = 2  # texts of each training user
+GAINS = "commits/git_gains.jsonl.gz"
+BASELINES = ("random", "bm25", "dense", "dense-requests", EMBEDDED)
+PUBLISHED_TAU = 5.0
+EPOCHS = 3  # of the true gains
+WATCHED = 60  # groups of dev that a training is stopped by
+PROXIES, CANDIDATES = 5, 12  # texts of a train user labelled by likeness, and documents of each
+OF_DOMAIN = 600  # groups by proxy
+RELEVANCE_STEPS = 100
+MEASURED = (DEV, TEST)
+BATCH = CrossEncoderOptions().batch
+R = TypeVar("R", Example, Group)
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The published configuration but for what a remedy changes: ``rate``, groups by proxy, a start from relevance."""
+    """The published configuration but for what a remedy changes. ``recipe``: all else as the recipe that ships has it,
+    documents with the requests that they answered, the head's anchor and temperature, a start from relevance."""
 
     name: str
-    rate: float = 2e-5
-    proxies: bool = False
-    warm_start: bool = False
+    rate: float = 2e-4
+    proxies: bool = True
+    recipe: bool = False
+
+    @property
+    def options(self) -> CrossEncoderOptions:
+        frozen = 1 if self.recipe else 0
+        return CrossEncoderOptions(rate=self.rate, frozen_layers=frozen, own_requests=self.recipe, patience=9)
 
 
 RUNS = (
-    Run("as published"),
-    Run("with a rate of 2e-4", rate=2e-4),
-    Run("and with labels by proxy, from relevance", rate=2e-4, proxies=True, warm_start=True),
+    Run("as published", rate=2e-5, proxies=False),
+    Run("with a rate of 2e-4", proxies=False),
+    Run("as the recipe reads, anchors and begins, with labels by proxy", recipe=True),
 )
+BESIDE = (0.25, 0.5)  # weights of the last one beside the head
 
 
-def examples_of(corpus: Corpus, file: Path) -> list[Example]:
+def published_gains(file: Path) -> dict[str, list[Example]]:
+    """The requests of git, by split, with gains that another script computed."""
+    examples: dict[str, list[Example]] = {split: [] for split in SPLITS}
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            documents = tuple(
+                Document(own["id"], own["text"], own["timestamp"], own["request"]) for own in line["documents"]
+            )
+            request, gains = Request(line["request"], line["timestamp"]), np.array(line["gain"], np.float32)
+            user = f"git:{line['user_id']}"
+            examples[split_of(line["user_id"])].append(
+                Example(user, line["id"], request, line["target"], documents, gains, domain="git")
+            )
+    return examples
+
+
+def scored(corpus: Corpus, file: Path) -> list[Example]:
     return [
-        replace(each, user_id=f"{corpus.name}:{each.user_id}", domain=corpus.name)
-        for each in scored_examples(corpus.histories, read_scores(file)[0])
+        replace(example, user_id=f"{corpus.name}:{example.user_id}", domain=corpus.name)
+        for example in scored_examples(corpus.histories, read_scores(file)[0])
     ]
 
 
-def proxy_groups(corpora: Sequence[Corpus], train: Sequence[Example], folder: Path) -> list[Group]:
-    """Groups of past texts, labelled by likeness to what was written."""
-    encoder = SentenceEncoder(EMBEDDED)
-    encoder.load()
-    kept = KeptEncoder(encoder, folder / "fit" / "embeddings", model_fingerprint(EMBEDDED))
+def proxy_groups(corpora: Sequence[Corpus], true: Sequence[Example], kept: KeptEncoder) -> list[Group]:
+    """Groups of past texts of train users, labelled by likeness to what was written; as many of each domain."""
     histories = histories_of(corpora, TRAIN, BY_USERS, 0)
-    weights = WordWeights.count(f"{each.request or ''} {each.text}" for own in histories.values() for each in own)
-    scales = ProxyScales.fit(train, kept, weights)
-    found = [
-        each
-        for corpus in corpora
-        for each in unlabelled_examples(
-            corpus.name, users_of(corpus.histories, TRAIN), targets=PROXIES, candidates=12, least=5, seed=0
-        )
+    words = WordWeights.count(f"{text.request or ''} {text.text}" for own in histories.values() for text in own)
+    kept.prepare(texts_of(true))
+    scales = ProxyScales.fit(true, kept, words)
+    groups: list[Group] = []
+    for corpus in corpora:
+        mine = users_of(corpus.histories, TRAIN)
+        targets = max(PROXIES, OF_DOMAIN // len(mine))
+        examples = unlabelled_examples(corpus.name, mine, targets=targets, candidates=CANDIDATES, least=5, seed=0)
+        some = random.Random(0).sample(examples, min(OF_DOMAIN, len(examples)))
+        kept.prepare(texts_of(some))
+        groups += shuffled(select([scales.label(example) for example in some], SelectionOptions()).groups)[:OF_DOMAIN]
+    return groups
+
+
+def relevance(corpora: Sequence[Corpus]) -> list[Group]:
+    """Groups of all domains in turns: the chat's would be most of them."""
+    of_each = [relevance_groups(users_of(corpus.histories, TRAIN), 0) for corpus in corpora]
+    return [group for turn in zip_longest(*of_each) for group in turn if group is not None]
+
+
+def bare(records: Sequence[R]) -> list[R]:
+    """The records with the texts of their documents alone."""
+    return [
+        replace(record, documents=tuple(replace(document, request=None) for document in record.documents))
+        for record in records
     ]
-    kept.prepare(texts_of(found))
-    return select([scales.label(each) for each in found], SelectionOptions()).groups
 
 
 def shuffled(groups: Sequence[Group]) -> list[Group]:
     return random.Random(0).sample(list(groups), len(groups))
 
 
-def train(run: Run, material: dict[str, list[Group]], y0: float, folder: Path) -> tuple[Any, dict[str, Any]]:
-    """The model after STEPS steps, and what its training says."""
-    options = CrossEncoderOptions(
-        max_tokens=128, rate=run.rate, epochs=1, frozen_layers=1 if run.warm_start else 0, evaluations=4, patience=9
-    )
-    model = new_cross_encoder(EMBEDDED, options)
-    if run.warm_start:
-        fit_cross_encoder(
-            model,
-            limited(material["relevance"], WARM_STEPS),
-            material["relevance"][-40:],
-            plain(TAU),
-            options,
-            folder / "relevance",
-        )
+def train(run: Run, material: Mapping[str, list[Group]], y0: float, folder: Path) -> tuple[Any, dict[str, Any]]:
+    """The model, and what its training says."""
+    model = new_cross_encoder(EMBEDDED, run.options)
+    shipped = read_manifest(SHIPPED)
+    loss = calibrated(shipped.y0, shipped.tau) if run.recipe else calibrated(y0, PUBLISHED_TAU)
+    if run.recipe:
+        first = material["relevance"]
+        warm = first[WATCHED : WATCHED + RELEVANCE_STEPS * BATCH]
+        fit_cross_encoder(model, warm, first[:WATCHED], plain(TAU), run.options, folder / "relevance")
         restart(model)
-    groups = material["proxy"] + material["true"] * 2 if run.proxies else material["true"] * 9
-    report = fit_cross_encoder(
-        model, limited(shuffled(groups)), material["dev"], calibrated(y0, 5.0), options, folder / "second"
-    )
-    return model, report
+    true = material["true"] * EPOCHS
+    groups, dev = shuffled(true + material["proxy"] if run.proxies else true), material["dev"]
+    if not run.recipe:
+        groups, dev = bare(groups), bare(dev)
+    report = fit_cross_encoder(model, groups, dev, loss, run.options, folder / "second")
+    return model, {name: report[name] for name in ("steps", "seconds", "dev_loss_before", "dev_losses")}
 
 
-def limited(groups: Sequence[Group], steps: int = STEPS) -> list[Group]:
-    return list(groups[: steps * CrossEncoderOptions().batch])
+def read(model: Any, examples: Sequence[Example]) -> list[list[float]]:
+    """The logits of each request's documents."""
+    return [logits_of(model, example.request, example.documents).tolist() for example in examples]
+
+
+def row(name: str, scores: Mapping[str, Mapping[str, Sequence[Floats]]], git: Mapping[str, list[Example]]) -> Json:
+    """The figures of a scorer on dev and test, ``above``: what it gains more than each baseline."""
+    told: Json = {"name": name}
+    for split in MEASURED:
+        gains, draws = [example.gains for example in git[split]], Bootstrap(clusters_of(git[split]))
+        top, gained = best_of(scores[name][split], gains)
+        told[split] = {
+            "top1_gain": draws.mean(gained).to_json(),
+            "pearson_r": draws.pearson(top, gained).to_json(),
+            "above": {
+                other: draws.mean(gained - best_of(scores[other][split], gains)[1]).to_json()
+                for other in BASELINES
+                if other != name
+            },
+        }
+    return told
 
 
 def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    corpora = [Corpus.read(data / "commits" / f"{name}.jsonl.gz") for name in NAMES]
-    scored = {
-        split: [each for corpus in corpora for each in examples_of(corpus, folder / f"{corpus.name}-{split}.parquet")]
-        for split in ("train", "dev")
-    }
-    chosen = select(scored["train"], SelectionOptions())
+    corpora = [Corpus.read(data / domain.file) for domain in DOMAINS]
+    git = published_gains(data / GAINS)
+    others = [scored(own, folder / f"{own.name}-{TRAIN}.parquet") for own in corpora if own.name != "git"]
+    chosen = select(git[TRAIN], SelectionOptions())
     y0 = float(np.median(chosen.positive_gains))
-    dev = random.Random(0).sample(scored["dev"], ASKED)
+    encoder = SentenceEncoder(EMBEDDED)
+    encoder.load()
+    kept = KeptEncoder(encoder, folder / "embeddings", model_fingerprint(EMBEDDED))
     material = {
         "true": chosen.groups,
-        "proxy": proxy_groups(corpora, scored["train"], folder),
-        "relevance": relevance_groups(histories_of(corpora, TRAIN, BY_USERS, 0), 0),
-        "dev": select_groups(dev, positives=1, negatives=5),
+        "proxy": proxy_groups(corpora, [*git[TRAIN], *chain.from_iterable(others)], kept),
+        "relevance": relevance(corpora),
+        "dev": shuffled(select_groups(git[DEV], positives=1, negatives=5))[:WATCHED],
     }
-    gains, draws = [each.gains for each in dev], Bootstrap(clusters_of(dev))
-
-    def row(name: str, scores: Sequence[Any], **more: Any) -> dict[str, Any]:
-        return {"name": name, "top1_gain": draws.mean(best_of(scores, gains)[1]).to_json(), **more}
-
-    rows = []
-    for retriever in (BM25Retriever(), DenseRetriever(SentenceEncoder(EMBEDDED))):
-        rows.append(row(retriever.name, [retriever.index(each.documents).scores(each.request) for each in dev]))
-    found = {
-        "command": "python docs/experiments/published.py DATA FOLDER",
-        "steps": STEPS,
-        "requests": {split: len(each) for split, each in scored.items()} | {"asked": len(dev)},
-        "groups": {name: len(groups) for name, groups in material.items()},
-        "rows": rows,
-    }
+    kept.prepare(texts_of([*git[DEV], *git[TEST]]))
+    scores: dict[str, dict[str, list[Floats]]] = {}
+    for name in BASELINES:
+        retriever = make_retriever(name, kept)
+        scores[name] = {
+            split: [retriever.index(own.documents).scores(own.request) for own in git[split]] for split in MEASURED
+        }
+    told: dict[str, Json] = {}
     for run in RUNS:
-        kept = folder / "published" / f"{run.name.replace(' ', '-')}.json"
-        if not kept.exists():
-            model, report = train(run, material, y0, kept.with_suffix(""))
-            losses = [report["dev_loss_before"], *report["dev_losses"]]
-            scores = [logits_of(model, each.request, each.documents) for each in dev]
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            told = {"run": asdict(run), "seconds": report["seconds"], "losses": [round(each, 4) for each in losses]}
-            kept.write_text(json.dumps(row(run.name, scores, **told)), encoding="utf-8")
-        rows.append(json.loads(kept.read_text(encoding="utf-8")))
-        OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")  # what there is, if this one was the last
+        own = folder / "published" / run.name.replace(" ", "-").replace(",", "")
+        done = own / "logits.json"
+        if not done.exists():
+            model, trained = train(run, material, y0, own)
+            save_trained(model, own)
+            texts = {split: git[split] if run.recipe else bare(git[split]) for split in MEASURED}
+            logits = {split: read(model, own_texts) for split, own_texts in texts.items()}
+            done.write_text(json.dumps({"run": asdict(run) | trained, **logits}), encoding="utf-8")
+        said = json.loads(done.read_text(encoding="utf-8"))
+        told[run.name] = said["run"]
+        scores[run.name] = {split: [np.array(logits, np.float32) for logits in said[split]] for split in MEASURED}
+    for weight in BESIDE:
+        scores[f"PEARL's head and {weight:g} of it"] = {
+            split: [
+                (1 - weight) * head + weight * logits
+                for head, logits in zip(scores[EMBEDDED][split], scores[RUNS[-1].name][split], strict=True)
+            ]
+            for split in MEASURED
+        }
+    report = {
+        "command": "python docs/experiments/published.py DATA FOLDER",
+        "requests": {split: len(own) for split, own in git.items()},
+        "users": {split: len(set(clusters_of(own))) for split, own in git.items()},
+        "groups": {name: len(groups) for name, groups in material.items()},
+        "y0": y0,
+        "rows": [told.get(name, {}) | row(name, scores, git) for name in scores],
+    }
+    OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
