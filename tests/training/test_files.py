@@ -98,15 +98,17 @@ def test_one_run_at_a_time_with_a_file(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    check_file("out", tmp_path / "not" / "there" / "yet.parquet")
-    check_file("out", tmp_path / "file")
+    check_file("out", tmp_path / "not" / "there" / "yet.parquet", ())
+    check_file("out", tmp_path / "file", ())
     for path, said in (
         (tmp_path, "that is a folder"),
         (tmp_path / "file" / "out.parquet", f"{tmp_path / 'file'} is a file"),
         (tmp_path / "file" / "deep" / "out.parquet", f"{tmp_path / 'file'} is a file"),
     ):
         with pytest.raises(InputError, match=said):
-            check_file("out", path)
+            check_file("out", path, ())
+    with pytest.raises(InputError, match="is a file that is read"):
+        check_file("out", tmp_path / "file", [tmp_path / "file"])
     with pytest.raises(InputError, match=r"--out .*model: .*file is a file"):
         check_replaceable(tmp_path / "file" / "model", tmp_path / "work")
 
