@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -14,26 +13,6 @@ from retriever.base import Calibration
 
 ASK = [{"role": "user", "content": "Tomas asks to swap"}]
 EDITED = "- lacks the day\nEDITED DRAFT\n<document>\nThe better text.\n</document>"
-
-
-@pytest.fixture
-def served(listen: Any) -> Any:
-    found = listen()
-    found.house.add("ann", "Kettle's on. Swap with Bea.", "The rear wheel is true again.")
-    return found
-
-
-@pytest.fixture
-def client(served: Any) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(
-        base_url=f"{served.address}/v1", api_key=served.house.key("ann"), max_retries=0, timeout=60
-    ) as made:
-        yield made
-
-
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
 
 
 def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:

@@ -30,11 +30,6 @@ def check_shape(answer: Any, status: int, code: str, kind: str = "invalid_reques
     return error
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 @pytest.mark.parametrize("path", ["/v1", "/v1/nothing", "/v2/drafts", "/v3"])
 def test_no_such_route(ann: Any, path: str) -> None:
     check_shape(ann.get(path), 404, "unknown_route", "not_found_error")

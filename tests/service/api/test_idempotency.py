@@ -14,11 +14,6 @@ from service.store.tables import idempotency as table
 KEY = {"Idempotency-Key": "call-1"}
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def test_the_same_call_is_answered_but_not_carried_out_again(pearl: Any, ann: Any) -> None:
     body = {"text": "No id: twice would be two documents."}
     first = ann.post("/v1/documents", body, headers=KEY)

@@ -11,11 +11,6 @@ from retriever.registry import SERVED
 TEXTS = ["The rear wheel is true.", "Reset the index after a failed merge.", "Mind the tide."]
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def test_scores_by_place(ann: Any) -> None:
     answer = ann.post("/v1/rerank", {"query": "reset the index", "documents": TEXTS}).json()
     assert answer["id"].startswith("rerank_")

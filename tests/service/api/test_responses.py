@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -26,26 +25,6 @@ ORDER = [
     "response.output_item.done",
     "response.completed",
 ]
-
-
-@pytest.fixture
-def served(listen: Any) -> Any:
-    listening = listen()
-    listening.house.add("ann", "Kettle's on. Swap with Bea.", "The rear wheel is true again.")
-    return listening
-
-
-@pytest.fixture
-def client(served: Any) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(
-        base_url=f"{served.address}/v1", api_key=served.house.key("ann"), max_retries=0, timeout=60
-    ) as made:
-        yield made
-
-
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
 
 
 def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:

@@ -9,11 +9,6 @@ from service.store import calibrations
 from service.store.calibrations import CalibrationKey, StoredCalibration
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def test_make_change_list_and_delete(pearl: Any, ann: Any) -> None:
     ann.post("/v1/documents", [{"id": "a", "text": "Mail.", "voice": "email"}, {"id": "b", "text": "Other."}])
     made = ann.put("/v1/voices/blog", {"template": "post", "k": 3})
