@@ -11,7 +11,6 @@ likeness. What is done is kept in FOLDER.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import sys
@@ -22,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from published import GAINS, published_gains, scored_of
 
-from pearl.records import Document, Request
+from pearl.records import Document
 from pearl.settings import EMBEDDED, MPNET
-from pearl.split import DEV, TRAIN, split_of, users_of
+from pearl.split import DEV, TRAIN, users_of
 from pearl.stats import Bootstrap
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED, artifact_retriever, read_manifest
 from retriever.history.word_weights import WordWeights
@@ -46,11 +46,9 @@ from training.fit.kept import save_cross_encoder
 from training.fit.relevance import TAU, relevance_groups
 from training.gains.corpus import Corpus, histories_of
 from training.gains.proxy import ProxyScales, unlabelled_examples
-from training.gains.scores import read_scores, scored_examples
 from training.recipes.domains import DOMAINS
 
 OUT = Path(__file__).with_suffix(".json")
-GIT_GAINS = "commits/git_gains.jsonl.gz"
 MINUTES = 7.0
 RELEVANCE_SHARE = 0.25
 USERS, PROXIES = 10, 3  # train users of a domain, and past texts of each that are labelled by likeness
@@ -84,28 +82,15 @@ ARMS = (
 )
 
 
-def examples_of(corpus: Corpus, file: Path) -> list[Example]:
-    return [
-        replace(example, user_id=f"{corpus.name}:{example.user_id}", domain=corpus.name)
-        for example in scored_examples(corpus.histories, read_scores(file)[0])
-    ]
-
-
 def other_gains(file: Path) -> list[Example]:
     """A request of each of git's dev users in gains that another script computed, with some of its candidates."""
     chosen: dict[str, Example] = {}
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            user = f"git:{line['user_id']}"
-            if split_of(line["user_id"]) != DEV or user in chosen:
-                continue
-            count = len(line["documents"])
-            places = sorted(random.Random(line["id"]).sample(range(count), min(CANDIDATES, count)))
-            told = [line["documents"][place] for place in places]
-            documents = tuple(Document(own["id"], own["text"], own["timestamp"], own["request"]) for own in told)
-            gains = np.array(line["gain"], np.float32)[places]
-            request = Request(line["request"], line["timestamp"])
-            chosen[user] = Example(user, line["id"], request, line["target"], documents, gains, domain="git")
+    for example in published_gains(file)[DEV]:
+        if example.user_id not in chosen:
+            count = len(example.documents)
+            places = sorted(random.Random(example.request_id).sample(range(count), min(CANDIDATES, count)))
+            documents = tuple(example.documents[place] for place in places)
+            chosen[example.user_id] = replace(example, documents=documents, gains=example.gains[places])
     return list(chosen.values())[:OF_GIT]
 
 
@@ -250,8 +235,8 @@ def at_random(dev: Sequence[Example]) -> dict[str, Any]:
 def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = [Corpus.read(data / domain.file) for domain in DOMAINS]
-    scored = [own for corpus in corpora for own in examples_of(corpus, folder / f"{corpus.name}-{TRAIN}.parquet")]
-    dev = [own for own in scored if own.domain != "git"] + other_gains(data / GIT_GAINS)
+    scored = [own for corpus in corpora for own in scored_of(corpus, folder / f"{corpus.name}-{TRAIN}.parquet")]
+    dev = [own for own in scored if own.domain != "git"] + other_gains(data / GAINS)
     gains = select(proxies(corpora, scored, folder), SelectionOptions()).groups
     watched = random.Random(0).sample(dev, WATCHED)
     material = {

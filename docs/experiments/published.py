@@ -108,7 +108,8 @@ def published_gains(file: Path) -> dict[str, list[Example]]:
     return examples
 
 
-def scored(corpus: Corpus, file: Path) -> list[Example]:
+def scored_of(corpus: Corpus, file: Path) -> list[Example]:
+    """Scored requests, named by their corpus."""
     return [
         replace(example, user_id=f"{corpus.name}:{example.user_id}", domain=corpus.name)
         for example in scored_examples(corpus.histories, read_scores(file)[0])
@@ -195,7 +196,7 @@ def main() -> None:
     data, folder = Path(sys.argv[1]), Path(sys.argv[2])
     corpora = [Corpus.read(data / domain.file) for domain in DOMAINS]
     git = published_gains(data / GAINS)
-    others = [scored(own, folder / f"{own.name}-{TRAIN}.parquet") for own in corpora if own.name != "git"]
+    others = [scored_of(own, folder / f"{own.name}-{TRAIN}.parquet") for own in corpora if own.name != "git"]
     chosen = select(git[TRAIN], SelectionOptions())
     y0 = float(np.median(chosen.positive_gains))
     encoder = SentenceEncoder(EMBEDDED)

@@ -249,8 +249,8 @@ def protocol() -> dict[str, Any]:
 
 
 async def client_leaves() -> dict[str, str]:
-    """What becomes of a tool at work when the client of the library's server hangs up, by revision; it answers in
-    JSON, as ours does."""
+    """Say how a tool at work ends when the client of the library's server hangs up, by revision; it answers in JSON, as
+    ours does."""
     from mcp.server import MCPServer
 
     ended: asyncio.Queue[str] = asyncio.Queue()
