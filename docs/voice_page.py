@@ -46,13 +46,13 @@ def card_picture() -> str:
         (document for document in sample_documents() if document.voice == "email"),
         key=lambda document: document.timestamp or 0.0,
     )
-    found = [habit for habit in habits(documents, Yardstick.of_authors(reference)) if habit.name in BY_NAME]
+    listed = habits(documents, Yardstick.of_authors(reference)).listed
 
     def unusual(habit: Habit) -> float:
         spread = reference.traits[habit.name]
         return -abs(habit.rate.value - spread.mean) / max(spread.sd, 1e-9)
 
-    shown = sorted(found, key=unusual)[:LINES]
+    shown = sorted((habit for habit in listed if habit.name in BY_NAME), key=unusual)[:LINES]
     title = f"The voice card of the sample user, from {len(documents)} mails, against {reference.authors} authors"
     parts = [f'<text class="strong" x="14" y="22">{escape(title)}</text>']
     said = "blue: Otti, with the 95% interval; grey: other authors on average"

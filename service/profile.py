@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from pearl.errors import NotFound
-from pearl.manner.habits import Habit, habits, lacking, occasions, readable
+from pearl.manner.habits import Habit, habits, occasions
 from pearl.manner.pushes import Push, pushes
 from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
@@ -107,17 +107,17 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
     yardstick = _yardstick(connection, user_id, own, template)
     stored = profiles.get(connection, user_id, voice)
     sent = sent_pairs(connection, user_id, voice)
-    shown = tuple(habits(own, yardstick))
+    shown = habits(own, yardstick)
     return Profile(
         voice,
         len(own),
         occasions(own),
-        len(own) - len(readable(own, yardstick)),
-        lacking(own, yardstick),
+        shown.left_out,
+        shown.needs,
         yardstick.source,
         stored.standing,
-        shown,
-        tuple(_lines(shown, stored)),
+        shown.listed,
+        tuple(_lines(shown.listed, stored)),
         outcomes_of(connection, user_id, voice),
         tuple(sent),
         tuple(pushes([(pair.draft, pair.sent) for pair in sent])),

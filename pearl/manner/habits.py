@@ -64,6 +64,16 @@ class Habit:
         return asdict(self) | {"rate": self.rate.to_json(), "examples": [asdict(example) for example in self.examples]}
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """The habits that texts show. ``needs`` says in words what the texts lack for a card, None where there is enough;
+    ``left_out`` of them are in a language that the yardstick does not read."""
+
+    listed: tuple[Habit, ...]
+    needs: str | None
+    left_out: int
+
+
 def occasions(documents: Sequence[Document]) -> int:
     """The number of days on which the texts were written; texts without a time are one day."""
     return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
@@ -75,9 +85,27 @@ def readable(documents: Sequence[Document], yardstick: Yardstick) -> list[Docume
     return [document for document, read in zip(documents, apart, strict=True) if read]
 
 
-def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
+def habits(documents: Sequence[Document], yardstick: Yardstick) -> Habits:
+    """The habits that texts show, oldest text first: traits in their declared order, then words by z-score."""
+    own = readable(documents, yardstick)
+    left_out = len(documents) - len(own)
+    if needs := _lacking(documents, own, yardstick):
+        return Habits((), needs, left_out)
+    writings = [Writing(document.text) for document in own]
+    texts = [document.text for document in own]
+    counts = Counts.of(texts)
+    newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
+    of_traits = [
+        _habit_of(trait, rate, recent, yardstick.traits[trait.name], own, writings)
+        for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
+        if rate is not None and trait.name in yardstick.traits
+    ]
+    return Habits((*filter(None, of_traits), *_word_habits(own, writings, yardstick)), None, left_out)
+
+
+def _lacking(documents: Sequence[Document], own: Sequence[Document], yardstick: Yardstick) -> str | None:
     """The lack of texts, days or a measure in their language that keeps a history from a card, in words; None where
-    there is enough."""
+    there is enough. ``own`` are the documents that the yardstick reads."""
     days = occasions(documents)
     if len(documents) < LEAST_TEXTS or days < LEAST_OCCASIONS:
         return (
@@ -85,7 +113,6 @@ def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
             f"{counted(len(documents), 'text')} from {counted(days, 'day')}. Import more of what you wrote, with its "
             "times."
         )
-    own = readable(documents, yardstick)
     enough = len(own) >= LEAST_TEXTS and occasions(own) >= LEAST_OCCASIONS
     sample = (document.text[:SAMPLED_CHARACTERS] for document in own[-SAMPLED:])
     if not enough or not yardstick.reads(word_counts(sample)):
@@ -94,24 +121,6 @@ def lacking(documents: Sequence[Document], yardstick: Yardstick) -> str | None:
             f"From {LEAST_DRAFTS} drafts on for requests that they answered, those drafts are the measure."
         )
     return None
-
-
-def habits(documents: Sequence[Document], yardstick: Yardstick) -> list[Habit]:
-    """The habits that those texts show which the yardstick reads, oldest text first: traits in their declared order,
-    then words by z-score."""
-    if lacking(documents, yardstick):
-        return []
-    documents = readable(documents, yardstick)
-    writings = [Writing(document.text) for document in documents]
-    texts = [document.text for document in documents]
-    counts = Counts.of(texts)
-    newest = Counts.of(texts[-NEWEST:]).intervals() if len(texts) > NEWEST else [None] * len(TRAITS)
-    trait_habits = [
-        _habit_of(trait, rate, recent, yardstick.traits[trait.name], documents, writings)
-        for trait, rate, recent in zip(TRAITS, counts.intervals(), newest, strict=True)
-        if rate is not None and trait.name in yardstick.traits
-    ]
-    return [*filter(None, trait_habits), *_word_habits(documents, writings, yardstick)]
 
 
 def _habit_of(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pearl.manner.habits import DAY_S, Habit, habits, lacking, readable
+from pearl.manner.habits import DAY_S, Habit, habits, readable
 from pearl.manner.reference import shipped
 from pearl.manner.writing import Writing
 from pearl.manner.yardstick import Yardstick
@@ -22,7 +22,7 @@ def history(*texts: str, every: float = DAY_S) -> list[Document]:
 
 
 def named(documents: list[Document], name: str) -> Habit | None:
-    return next((habit for habit in habits(documents, AUTHORS) if habit.name == name), None)
+    return next((habit for habit in habits(documents, AUTHORS).listed if habit.name == name), None)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def named(documents: list[Document], name: str) -> Habit | None:
 )
 def test_a_habit_needs_five_texts_of_three_days(texts: int, every: float, enough: bool) -> None:
     documents = history(*[DASHED] * texts, every=every)
-    assert (lacking(documents, AUTHORS) is None) is enough
-    assert bool(habits(documents, AUTHORS)) is enough
+    assert (habits(documents, AUTHORS).needs is None) is enough
+    assert bool(habits(documents, AUTHORS).listed) is enough
 
 
 GERMAN = "Wir haben uns am Schuppen getroffen und zwei Räder geflickt; sonst ist nichts passiert."
@@ -41,7 +41,7 @@ GERMAN = "Wir haben uns am Schuppen getroffen und zwei Räder geflickt; sonst is
 def test_texts_in_another_language_are_left_out_where_there_are_many() -> None:
     mixed = history(*[DASHED, GERMAN] * 6)
     assert [document.text for document in readable(mixed, AUTHORS)] == [DASHED] * 6
-    assert lacking(mixed, AUTHORS) is None
+    assert (habits(mixed, AUTHORS).needs, habits(mixed, AUTHORS).left_out) == (None, 6)
     assert named(mixed, "semicolons") is None
     found = named(mixed, "dashes")
     assert found is not None
@@ -56,16 +56,16 @@ def test_a_few_texts_of_uncommon_words_stay() -> None:
 
 def test_a_history_needs_enough_in_the_language_of_the_authors() -> None:
     documents = history(*[DASHED] * 4, *[GERMAN] * 8)
-    assert "these texts do not" in (lacking(documents, AUTHORS) or "")
-    assert habits(documents, AUTHORS) == []
+    assert "these texts do not" in (habits(documents, AUTHORS).needs or "")
+    assert habits(documents, AUTHORS).listed == ()
 
 
 def test_a_sign_is_no_word_of_the_card() -> None:
     own = history(*["我们明天见呢，好的呢，谢谢呢。"] * 8)
     drafts = Yardstick.of_drafts(["我们明天见。好的。谢谢。"] * 20)
-    assert lacking(own, drafts) is None
+    assert habits(own, drafts).needs is None
     assert named(own, "word:呢") is None
-    assert not [habit.name for habit in habits(own, drafts) if habit.name.startswith("word:")]
+    assert not [habit.name for habit in habits(own, drafts).listed if habit.name.startswith("word:")]
 
 
 def test_the_texts_that_show_it_must_be_five_of_three_days_too() -> None:
@@ -94,7 +94,7 @@ def test_a_word_is_of_the_common_ones_and_goes_with_the_newest_twenty() -> None:
     assert found is not None
     assert found.rate.value == pytest.approx(100 * 2 / 11)
     assert "until" in found.instruction
-    names = {habit.name for habit in habits(history(*["The shed rota of Otti, the shed rota."] * 9), AUTHORS)}
+    names = {habit.name for habit in habits(history(*["The shed rota of Otti, the shed rota."] * 9), AUTHORS).listed}
     assert not names & {"word:shed", "word:rota", "word:otti", "word:the"}
     gone = ["Until then we keep it. Until then it stays."] * 8 + [PLAIN] * 20
     assert named(history(*gone), "word:until") is None
@@ -102,7 +102,7 @@ def test_a_word_is_of_the_common_ones_and_goes_with_the_newest_twenty() -> None:
 
 def test_drafts_for_the_same_requests_compare_every_word() -> None:
     drafts = Yardstick.of_drafts([f"I would be happy to help you with the shed, number {n}." for n in range(20)])
-    names = [habit.name for habit in habits(history(*["Kettle on, rota moved, kettle on."] * 9), drafts)]
+    names = [habit.name for habit in habits(history(*["Kettle on, rota moved, kettle on."] * 9), drafts).listed]
     assert "word:kettle" in names
     assert "word:shed" not in names
 
@@ -118,22 +118,22 @@ FOREIGN = {
 @pytest.mark.parametrize("language", FOREIGN)
 def test_english_authors_are_no_measure_of_other_languages(language: str) -> None:
     documents = history(*[FOREIGN[language]] * 9)
-    assert habits(documents, AUTHORS) == []
-    assert (lacking(documents, AUTHORS) or "").startswith("The 201 authors write English, and these texts do not")
+    assert habits(documents, AUTHORS).listed == ()
+    assert (habits(documents, AUTHORS).needs or "").startswith("The 201 authors write English, and these texts do not")
 
 
 def test_drafts_are_a_measure_in_any_language() -> None:
     drafts = Yardstick.of_drafts([f"Sehr geehrter Herr Bob, anbei erhalten Sie Nachricht {n}!" for n in range(20)])
     documents = history(*[FOREIGN["German"]] * 9)
-    assert lacking(documents, drafts) is None
-    assert "exclamations" in {habit.name for habit in habits(documents, drafts)}
+    assert habits(documents, drafts).needs is None
+    assert "exclamations" in {habit.name for habit in habits(documents, drafts).listed}
 
 
 @pytest.mark.parametrize(
     "text", ["lol ok", "👍🎉", "no idea, late again", "Rebase kvm_vcpu_ioctl onto next, it is in the way."]
 )
 def test_terse_texts_are_no_other_language(text: str) -> None:
-    assert lacking(history(*[text] * 6), AUTHORS) is None
+    assert habits(history(*[text] * 6), AUTHORS).needs is None
 
 
 def test_json_is_plain() -> None:
