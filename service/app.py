@@ -104,10 +104,10 @@ def create_app(
             *(chat_completions, responses, rerank, route, account),
         )
     ]
-    app.state.routers = (*routers, health.router, site.router)
+    app.state.routers = (*routers, health.router, health.operator_router, site.router)
     for router in app.state.routers:
         app.include_router(router)
-    app.state.routes = site.names_of((*routers, health.router))
+    app.state.routes = site.names_of((*routers, health.router, health.operator_router))
     app.routes.append(site.assets())
     if settings.cors_origin_list:
         app.add_middleware(

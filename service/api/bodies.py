@@ -22,7 +22,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from pearl.errors import InputError, Malformed, Overloaded, PearlError, TooLarge
-from service.api.dependencies import authenticate, get_services
+from service.api.dependencies import authenticate, authenticate_operator, get_services
 from service.api.json_scan import JsonLimits, JsonScan
 from service.api.parameters import refuse_unknown_parameters
 from service.api.streaming import ClientLeft
@@ -60,14 +60,17 @@ class TimedOut(InputError):
 
 
 class KeyedRoute(APIRoute):
-    """A route that wants a key, and has it before it looks at parameters and reads the body."""
+    """A route that wants a key, and has it before it looks at parameters and reads the body. ``let_in`` raises an error
+    for a request without one."""
+
+    let_in: Callable[[Request], Coroutine[Any, Any, object]] = staticmethod(authenticate)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle, field = super().get_route_handler(), self.body_field
+        handle, field, let_in = super().get_route_handler(), self.body_field, self.let_in
         limits = LIMITS.get(self.path, USUAL)
 
         async def keyed(request: Request) -> Response:
-            await authenticate(request)
+            await let_in(request)
             if field is None:
                 return await handle(request)
             await refuse_unknown_parameters(request)
@@ -91,6 +94,12 @@ class KeyedRoute(APIRoute):
                 return await handle(Arrived(request, body, value))
 
         return keyed
+
+
+class OperatorRoute(KeyedRoute):
+    """A keyed route for programs that watch the service."""
+
+    let_in = staticmethod(authenticate_operator)
 
 
 class Arrived(Request):

@@ -11,11 +11,13 @@ from pydantic import BaseModel, Field
 
 from pearl import __version__
 from pearl.errors import PearlError
+from service.api.bodies import OperatorRoute
 from service.api.dependencies import Operator, ServicesDep
 from service.services import Services
 from service.threads import in_thread
 
 router = APIRouter(tags=["operation"])
+operator_router = APIRouter(tags=["operation"], route_class=OperatorRoute)
 
 
 class Health(BaseModel):
@@ -70,7 +72,7 @@ def _models(services: Services) -> str:
     return services.load_error or ("ok" if services.loaded.is_set() else "loading")
 
 
-@router.get(
+@operator_router.get(
     "/metrics",
     summary="Counts and times for Prometheus",
     response_class=Response,
