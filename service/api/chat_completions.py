@@ -67,7 +67,8 @@ class StreamOptions(BaseModel):
 
 class ChatIn(BaseModel):
     """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
-    would have changed the answer; what a text cannot answer is refused."""
+    would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
+    over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
 
     model_config = ConfigDict(extra="allow")
 

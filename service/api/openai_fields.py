@@ -22,8 +22,8 @@ PASSED_OVER = (
     "reasoning_effort",
     "seed",
     "verbosity",
-    "web_search_options",
 )
+SERVER_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generation", "mcp")  # beginnings of their types
 PARTS = {
     "image_url": "Images",
     "input_image": "Images",
@@ -32,6 +32,7 @@ PARTS = {
     "input_file": "Files",
 }
 OPTIONAL = (None, "auto", "none")  # of tools: the model may answer with a text
+NO_SERVER_TOOLS = "PEARL runs no tools, so the draft would lack its results. Leave it out."
 
 
 def passed_over(fields: dict[str, Any]) -> list[str]:
@@ -39,6 +40,13 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
     for name in ("tool_choice", "function_call"):
         if fields.get(name) not in OPTIONAL:
             raise _unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
+    tools = fields.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        kind = tool.get("type") if isinstance(tool, dict) else None
+        if isinstance(kind, str) and kind.startswith(SERVER_TOOLS):
+            raise _unsupported("tools", f"'tools' may not have {kind}: {NO_SERVER_TOOLS}")
+    if fields.get("web_search_options") is not None:
+        raise _unsupported("web_search_options", f"'web_search_options' is not supported: {NO_SERVER_TOOLS}")
     for name in ("logprobs", "top_logprobs", "audio"):
         if fields.get(name):
             raise _unsupported(name, f"'{name}' is not supported: a draft is plain text.")
@@ -55,8 +63,7 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
 
 
 def refuse_state(fields: dict[str, Any]) -> None:
-    """Refuse the fields of the Responses API that need a server with a memory, or one that runs tools. Raises
-    InputError."""
+    """Refuse the fields of the Responses API that need a server with a memory. Raises InputError."""
     for name in ("previous_response_id", "conversation"):
         if fields.get(name):
             raise _unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")
@@ -64,8 +71,6 @@ def refuse_state(fields: dict[str, Any]) -> None:
         raise _unsupported("prompt", "'prompt' is not supported: no prompts are kept here; use 'instructions'.")
     if fields.get("background"):
         raise _unsupported("background", "'background' must be false: an answer comes with its call, or not at all.")
-    if fields.get("tools"):
-        raise _unsupported("tools", "'tools' must be empty: a draft is a text and calls no tools.")
     include = fields.get("include")
     if isinstance(include, list) and "message.output_text.logprobs" in include:
         raise _unsupported("include", "'include' may not ask for logprobs: a draft is plain text.")

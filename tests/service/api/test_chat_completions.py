@@ -291,7 +291,13 @@ def test_only_the_revision_is_sent(pearl: Any, ann: Any, fixed_retriever: Any) -
     "fields",
     [
         {"user": "someone", "seed": 1, "presence_penalty": 0.1, "frequency_penalty": 0, "n": 1, "logit_bias": {}},
-        {"response_format": {"type": "text"}, "tools": [], "logprobs": False, "stream_options": None, "store": False},
+        {
+            "response_format": {"type": "text"},
+            "tools": [5, {"type": 5}, {}],
+            "logprobs": False,
+            "stream_options": None,
+            "store": False,
+        },
         dict.fromkeys(("stream", "stop", "temperature", "top_p", "max_tokens", "max_completion_tokens", "n")),
     ],
 )
@@ -305,6 +311,8 @@ def test_fields_that_do_not_matter_are_passed_over(ann: Any, fields: Any) -> Non
         ({"tools": [{"type": "function"}], "tool_choice": "required"}, "tool_choice"),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
         ({"functions": [{}], "function_call": {"name": "f"}}, "function_call"),
+        ({"tools": [{"type": "function"}, {"type": "file_search"}]}, "tools"),
+        ({"web_search_options": {}}, "web_search_options"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"top_logprobs": 3}, "top_logprobs"),
         ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -202,6 +203,25 @@ def test_what_is_passed_over_is_said(ann: Any) -> None:
         assert (answer.headers["x-pearl-ignored"], answer.headers["x-pearl-model"]) == ("reasoning, verbosity", "pearl")
 
 
+def test_tools_are_treated_alike_on_both_routes(served: Any, client: openai.OpenAI) -> None:
+    raw = client.responses.with_raw_response
+    function: Any = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
+    answer = raw.create(model="pearl", input=ASK, tools=[function, {"type": "local_shell"}], parallel_tool_calls=True)
+    assert answer.headers["x-pearl-ignored"] == "tools, parallel_tool_calls"
+    assert (answer.parse().output_text, answer.parse().tools) == ("A fake reply.", [])
+    chat: Any = client.chat.completions.with_raw_response
+    turns: Any = [{"role": "user", "content": ASK}]
+    answer = chat.create(model="pearl", messages=turns, tools=[{"type": "function", "function": {"name": "f"}}])
+    assert answer.headers["x-pearl-ignored"] == "tools"
+    assert answer.parse().choices[0].message.tool_calls is None
+    calls = len(served.house.model.calls)
+    for ask in (partial(raw.create, input=ASK), partial(chat.create, messages=turns)):
+        with pytest.raises(openai.UnprocessableEntityError, match="may not have web_search: PEARL runs no") as refused:
+            ask(model="pearl", tools=[{"type": "web_search"}])
+        assert (refused.value.code, refused.value.param) == ("unsupported", "tools")
+    assert len(served.house.model.calls) == calls
+
+
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
@@ -209,7 +229,8 @@ def test_what_is_passed_over_is_said(ann: Any) -> None:
         ({"conversation": {"id": "conv_1"}}, "conversation"),
         ({"prompt": {"id": "pmpt_1"}}, "prompt"),
         ({"background": True}, "background"),
-        ({"tools": [{"type": "web_search"}]}, "tools"),
+        ({"tools": [{"type": "function", "name": "f"}, {"type": "web_search_preview"}]}, "tools"),
+        ({"tools": [{"type": "mcp", "server_label": "a"}], "tool_choice": "auto"}, "tools"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"include": ["message.output_text.logprobs"]}, "include"),
         ({"top_logprobs": 3}, "top_logprobs"),
