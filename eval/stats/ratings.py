@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.history import decompressed, parse_numbered_lines, reading
+from pearl.history import decompressed, parse_numbered_lines, reading, why_not_csv
 from pearl.texts import check_id
 
 COLUMNS = ("item", "rater", "label")
@@ -125,13 +125,17 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
             f"{path}:{line}: is not UTF-8 (byte {error.start}); re-encode the file.", code="invalid_unicode"
         ) from None
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    before = 0
     try:
         places = _places(path, next(rows, []))
+        before = rows.line_num
         for row in rows:
+            begun, before = before + 1, rows.line_num
             if any(cell.strip() for cell in row):
-                yield rows.line_num, *_cells(path, rows.line_num, row, places)
+                yield begun, *_cells(path, begun, row, places)
     except csv.Error as error:
-        raise InputError(f"{path}:{rows.line_num}: is not CSV: {error}.", code="invalid_csv") from None
+        reason = why_not_csv(error, before + 1, rows.line_num)
+        raise InputError(f"{path}:{before + 1}: {reason}", code="invalid_csv") from None
 
 
 def _places(path: Path, header: Sequence[str]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from pearl.errors import InputError
+from pearl.history import why_not_csv
 
 MAX_FIELD_CHARACTERS = 4_000_000  # more than a text may have, so that a longer one is refused with its line
 
@@ -32,7 +33,7 @@ def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[CsvRow]:
     try:
         columns = next(reader, [])
     except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", code="invalid_csv") from error
+        raise InputError(why_not_csv(error, 1, reader.line_num), code="invalid_csv") from error
     missing = [name for name in required if name not in columns]
     if missing:
         raise InputError(
@@ -43,7 +44,7 @@ def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[CsvRow]:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            yield CsvRow(line, InputError(f"is not CSV: {error}", code="invalid_csv"))
+            yield CsvRow(line, InputError(why_not_csv(error, line, reader.line_num), code="invalid_csv"))
             continue
         if fields is None:
             return

@@ -23,7 +23,7 @@ from eval.recorded.forensics.pairs import (
     spelled_vote,
 )
 from pearl.errors import InputError
-from pearl.history import decompressed, reading
+from pearl.history import decompressed, reading, why_not_csv
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)
@@ -168,6 +168,7 @@ def _rows(path: Path) -> tuple[list[int], list[str], list[dict[str, str]]]:
     text = _content(path)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     csv.field_size_limit(2**31 - 1)
+    before = 0
     try:
         header = [name.strip() for name in next(reader, [])]
         _check_header(path, header)
@@ -184,7 +185,8 @@ def _rows(path: Path) -> tuple[list[int], list[str], list[dict[str, str]]]:
             lines.append(begun)
             rows.append(dict(zip(header, cells, strict=True)))
     except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: is not CSV: {error}.", code="invalid_csv") from None
+        reason = why_not_csv(error, before + 1, reader.line_num)
+        raise InputError(f"{path}:{before + 1}: {reason}", code="invalid_csv") from None
     return lines, header, rows
 
 

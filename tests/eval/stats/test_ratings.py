@@ -70,7 +70,13 @@ def test_labels_that_were_offered_and_not_given(csv_file):
         (HEAD + "1,a\n", ":2: label: is empty"),
         (HEAD + "1,a,A\n2,a,A\n1,a,B\n", ":4: rater: 'a' rated '1' already on line 2"),
         (HEAD.encode() + b"1,a,A\n2,a,\xff\n", ":3: is not UTF-8"),
-        (HEAD + '1,a,"A\n', ":2: is not CSV: unexpected end of data"),
+        (
+            HEAD + '1,a,"A\n',
+            ":2: is not CSV: a cell begins with a quote, and none closes it. Put a cell with quotes in",
+        ),
+        (HEAD + '1,a,"A\n2,b,B\n3,"a",A\n', ":2: is not CSV: on line 4, no comma follows the quote that closes a"),
+        (HEAD + '1,"a\nb",A\n1,"a" b,B\n', ":4: is not CSV: no comma follows the quote that closes a cell. Put a"),
+        (HEAD + '1,"a\nb",\n', ":2: label: is empty"),
     ],
 )
 def test_a_bad_file_is_named_with_line_and_column(csv_file, content, said):

@@ -45,4 +45,11 @@ def test_a_file_that_ends_within_quotes_gives_no_half_text():
     whole, cut = rows(b'id,body\n1,whole\n2,"half a te')
     assert whole.value == {"id": "1", "body": "whole"}
     assert isinstance(cut.value, InputError)
-    assert cut.value.message == "is not CSV: unexpected end of data"
+    assert cut.value.message.startswith("is not CSV: a cell begins with a quote, and none closes it. Put a cell with")
+
+
+def test_a_stray_quote_is_told_with_both_lines():
+    stray, whole = rows(b'id,body\n1,"She said\n"yes" and went"\n2,whole\n')
+    assert isinstance(stray.value, InputError)
+    assert (stray.line, whole.value) == (2, {"id": "2", "body": "whole"})
+    assert stray.value.message.startswith("is not CSV: on line 3, no comma follows the quote that closes a cell. Put")

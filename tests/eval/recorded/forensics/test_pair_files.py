@@ -214,6 +214,7 @@ def test_what_is_wrong_is_named(tmp_path, value, message):
         ("in.csv", "text_a,text_b,a,b,preferred_text,b,a\n", "in.csv:1: a: two columns have that name"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y\n", "in.csv:2: has 2 cells; the header has 3"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y,z\n", "in.csv:2: preferred_text: is 'z'; a vote is one of"),
+        ("in.csv", 'text_a,text_b,preferred_text\nx,"y\n"z",a\n', "in.csv:2: is not CSV: on line 3, no comma follows"),
         ("in.csv", "text_a,text_b,preferred_text\n", "in.csv: there is no pair in it"),
         ("in.txt", "", "in.txt: a file of pairs ends in .json, .jsonl, .csv, or one of these and .gz"),
     ],
