@@ -58,9 +58,9 @@ class Presets:
     def chosen(self, preset_name: str, overrides: Iterable[str] = ()) -> dict[str, str]:
         """The values of a preset with those given as NAME=VALUE instead. Raises InputError for unknown ones."""
         presets = {preset.name: preset for preset in self.presets}
-        values = dict(presets[known("preset", preset_name, presets)].values)
+        values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
-        overridden: set[str] = set()
+        overridden: dict[str, str] = {}
         for override in overrides:
             name, sign, value = (part.strip() for part in override.partition("="))
             if not sign:
@@ -70,10 +70,11 @@ class Presets:
             if value not in choices[name].values:
                 raise InputError(f"--choose {override}: there are {', '.join(choices[name].values)}.", param="choose")
             if name in overridden:
-                raise InputError(f"--choose {override}: {name} is chosen already; choose it once.", param="choose")
-            overridden.add(name)
-            values[name] = value
-        return values
+                raise InputError(
+                    f"--choose {override}: --choose {name}={overridden[name]} is given too; give one.", param="choose"
+                )
+            overridden[name] = value
+        return {**values, **overridden}
 
     def plus(self, choice: Choice, value: str) -> Presets:
         """These with one more choice, of which every preset takes the same value."""

@@ -47,22 +47,31 @@ def profile(
     if format not in FORMATS[1:]:
         raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.", param="format")
     check_writable("--json", json)
-    lines_by_state = {"listed": restore, "confirmed": confirm, "struck": strike, "deleted": delete}
-    choices = [
-        (name, checked_choice(name, {"state": state}))
-        for state, names in lines_by_state.items()
+    asked = [
+        (f"{flag} {name}", name, checked_choice(name, {"state": state}))
+        for flag, state, names in (
+            ("--restore", "listed", restore),
+            ("--confirm", "confirmed", confirm),
+            ("--strike", "struck", strike),
+            ("--delete", "deleted", delete),
+        )
         for name in names or ()
     ]
     for pair in correct or ():
         name, _, text = pair.partition("=")
         if not text.strip():
             raise InputError(f"--correct {pair}: give LINE=TEXT.", param="correct")
-        choices.append((name, checked_choice(name, {"state": CORRECTED, "text": text})))
+        asked.append((f"--correct {pair}", name, checked_choice(name, {"state": CORRECTED, "text": text})))
+    earlier: dict[str, str] = {}
+    for words, name, _ in asked:
+        if name in earlier:
+            raise InputError(f"{words}: {earlier[name]} is given too; give one for a line.", param="name")
+        earlier[name] = words
     chosen = None if voice == WHOLE_HISTORY else voice
     with open_database(load_settings()) as database:
         with database.write() as connection:
             owner = users.chosen(connection, user).id
-            for name, choice in choices:
+            for _, name, choice in asked:
                 choose_line(connection, owner, chosen, name, choice)
             if standing is not None:
                 use_as_instructions(connection, owner, chosen, standing)

@@ -29,7 +29,7 @@ def test_a_preset_with_its_overrides():
         ("corrected", ["order"], "--choose order: must be NAME=VALUE"),
         ("corrected", ["orders=both"], "--choose orders=both: there are order, unread"),
         ("corrected", ["order=none"], "--choose order=none: there are both, random"),
-        ("corrected", ["order=both", "order=random"], "order is chosen already"),
+        ("corrected", ["order=both", "order=random"], "--choose order=random: --choose order=both is given too"),
     ],
 )
 def test_unknown_ones_are_named(preset, overrides, complaint):

@@ -235,7 +235,7 @@ def without(name):
         (LINES, ("--choose", "order=AB"), "--choose order=AB: there are both, random"),
         (LINES, ("--choose", "orders=both"), "--choose orders=both: there are order, unparsed"),
         (LINES, ("--choose", "both"), "--choose both: must be NAME=VALUE"),
-        (LINES, ("--choose", "order=both", "--choose", "order=random"), "order is chosen already"),
+        (LINES, ("--choose", "order=both", "--choose", "order=random"), "--choose order=both is given too"),
         (LINES, ("--order", "both"), "--order is now --choose order=VALUE: write --choose order=both."),
         (LINES, ("--unparsed", "dropped"), "write --choose unparsed=dropped."),
         (LINES, ("--max-cost", "1"), "--max-cost needs --price-in and --price-out"),

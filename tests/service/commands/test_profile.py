@@ -61,6 +61,8 @@ def test_the_card_in_words_as_json_and_as_a_skill(run_pearl: Any, history: None)
         (["--format", "poem"], "--format must be one of text, prompt, skill"),
         (["--strike", "kettles"], "The card has no line 'kettles'; `pearl profile`"),
         (["--correct", "words"], "--correct words: give LINE=TEXT"),
+        (["--strike", "dashes", "--confirm", "dashes"], "--strike dashes: --confirm dashes is given too; give one"),
+        (["--correct", "words=A.", "--correct", "words=B."], "--correct words=B.: --correct words=A. is given too"),
         (["--correct", "words=\udcff"], "'text' contains half of a surrogate pair"),
         (["--user", "ben"], "ben"),
     ],
