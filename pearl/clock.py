@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Clock:
-    """Milliseconds by stage. ``limit_ms`` None: as long as it takes. ``cut_short`` says whether work was left out, and
-    ``not_embedded`` how many texts had no embedding in time."""
+    """Milliseconds by stage. ``limit_ms`` None: as long as it takes. ``cut_short`` says whether work was left out,
+    ``not_embedded`` how many texts had no embedding in time, and ``not_read`` whether the encoder knows no word of the
+    request."""
 
     limit_ms: float | None = None
     timings: dict[str, float] = field(default_factory=dict)
     cut_short: bool = False
     not_embedded: int = 0
+    not_read: bool = False
     started: float = field(default_factory=time.perf_counter)
 
     @contextmanager

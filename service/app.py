@@ -14,7 +14,7 @@ from pearl import __version__
 from pearl.chat.base import ChatModel
 from pearl.editing.best_of import Rewards
 from pearl.settings import Settings, load_settings
-from retriever.models.encoder import Encoder
+from retriever.models.encoder import ReadingEncoder
 from service.admission import Admission
 from service.api import (
     account,
@@ -59,7 +59,7 @@ def create_app(
     settings: Settings,
     *,
     model: ChatModel | None = None,
-    encoder: Encoder | None = None,
+    encoder: ReadingEncoder | None = None,
     rewards: Rewards | None = None,
 ) -> FastAPI:
     """The service as an ASGI application. The schema must be up to date (``pearl migrate``, or ``pearl serve``).

@@ -108,10 +108,12 @@ class Drafter:
         polisher: Polisher | None = None,
         likenesses: LikenessCache | None = None,
         tells_likeness: bool = False,
+        reads: Callable[[str], bool] | None = None,
     ) -> None:
         """``threads`` are those of retrieval, ``retrieval_budget_ms`` is the time that it has, waiting included.
         ``revise_below``: theta in words, in place of the retriever's. ``polisher`` scores drafts and chooses among
-        edits of them, by likeness, too, where there are ``likenesses``; ``tells_likeness``: every draft says it."""
+        edits of them, by likeness, too, where there are ``likenesses``; ``tells_likeness``: every draft says it;
+        ``reads`` tells whether the retriever's encoder, if it has one, knows a word of a request."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -120,6 +122,7 @@ class Drafter:
         self._polisher = polisher
         self._likenesses = likenesses
         self._tells_likeness = tells_likeness
+        self._reads = reads
         self._thinks_unmarked = False  # the model reasons without a mark where that begins
         self.model = model
 
@@ -248,8 +251,9 @@ class Drafter:
         def rank(text: str) -> list[ScoredDocument]:
             return history.rank(Request(text), clock)
 
-        asked = in_context(commission.before.asked, commission.request, rank, retriever.calibration)
-        return voice, point, *asked
+        request, ranking = in_context(commission.before.asked, commission.request, rank, retriever.calibration)
+        clock.not_read = self._reads is not None and bool(ranking) and not self._reads(request)
+        return voice, point, request, ranking
 
     async def _ask(self, brief: Brief, draft: Draft, commission: Commission, clock: Clock) -> Draft:
         """Ask the model for questions to the user; if it has none, the draft is written, and revised where the score

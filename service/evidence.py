@@ -14,6 +14,11 @@ from service.deciding import DecisionPoint
 from service.store.voices import Voice
 
 TIME_LIMIT = Note("time_limit", "Retrieval ran out of time: the documents are in the first stage's order.")
+NOT_READ = Note(
+    "not_read",
+    "The encoder knows no word of the request, so the documents' scores say little; PEARL_ENCODER can name one that "
+    "knows the language.",
+)
 NOT_EMBEDDED = "{} not embedded yet: their documents are ranked by words and age alone. It goes on."
 
 
@@ -41,6 +46,8 @@ def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = No
     notes = list(_notes(shortlist, voice, prompt))
     if shortlist.clock.cut_short:
         notes.append(TIME_LIMIT)
+    if shortlist.clock.not_read:
+        notes.append(NOT_READ)
     if not_embedded := shortlist.clock.not_embedded:
         texts = f"{counted(not_embedded, 'text')} {'is' if not_embedded == 1 else 'are'}"
         notes.append(Note("not_embedded", NOT_EMBEDDED.format(texts)))

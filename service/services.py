@@ -15,7 +15,7 @@ from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.settings import Settings
 from retriever.base import Retriever
-from retriever.models.encoder import Encoder, SentenceEncoder
+from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
 from retriever.registry import SERVED, Entry, find_entry, make_retriever
 from service.drafting import Drafter
 from service.embedding import BackgroundEmbedder, Precedence, StoredEncoder
@@ -49,7 +49,7 @@ class Services:
         settings: Settings,
         *,
         model: ChatModel | None = None,
-        encoder: Encoder | None = None,
+        encoder: ReadingEncoder | None = None,
         rewards: Rewards | None = None,
     ) -> None:
         """Put the parts together. Raises InputError for settings that cannot be used."""
@@ -57,7 +57,7 @@ class Services:
         self.database = Database(
             settings.resolved_database_url, timeout_s=settings.database_timeout_s, pool_size=THREADS + WRITERS
         )
-        self.encoder = encoder or SentenceEncoder(settings.encoder)
+        self.encoder: ReadingEncoder = encoder or SentenceEncoder(settings.encoder)
         check_retriever(settings, self.encoder)
         self._precedence = Precedence()
         self._embedder = BackgroundEmbedder(self.database, self.encoder, self._precedence)
@@ -81,6 +81,7 @@ class Services:
             polisher=self.polisher,
             likenesses=self.likenesses,
             tells_likeness=settings.likeness,
+            reads=self.encoder.reads if self.needs_encoder else None,
         )
         self.key_uses = KeyUses(self.database)
         self.loaded = threading.Event()

@@ -522,6 +522,9 @@ class WordEncoder:
     def encode_request(self, text: str) -> Vectors:
         return self._vector(text)[None]
 
+    def reads(self, text: str) -> bool:
+        return True
+
     def _vector(self, text: str) -> Vectors:
         vector = np.full(WORD_PLACES, 1e-3, np.float32)
         for word in re.findall(r"\w+", text.lower()):

@@ -40,6 +40,14 @@ class Encoder(Protocol):
         ...
 
 
+class ReadingEncoder(Encoder, Protocol):
+    """An encoder that tells which texts it knows words of."""
+
+    def reads(self, text: str) -> bool:
+        """False for a text of which no word is in the vocabulary: its vector is that of any such text."""
+        ...
+
+
 class SentenceEncoder:
     """A sentence-transformers bi-encoder, loaded on first use; any number of threads may use it at once."""
 
@@ -54,6 +62,9 @@ class SentenceEncoder:
 
     def encode_request(self, text: str) -> Vectors:
         return _of_unit_length(self._ready().request(text))
+
+    def reads(self, text: str) -> bool:
+        return self._ready().reads(text)
 
     def load(self) -> None:
         """Load the weights now, so that the first request does not wait for them. Raises InputError."""
@@ -98,6 +109,8 @@ class _TextEncoder(Protocol):
 
     def request(self, text: str) -> Vectors: ...
 
+    def reads(self, text: str) -> bool: ...
+
 
 class _RuntimeEncoder:
     """A model that runs without torch; models the runtime knows have no prompts to tell a request from a document."""
@@ -107,6 +120,7 @@ class _RuntimeEncoder:
         from retriever.models.runtime import TextModel
 
         self._model = TextModel(folder, mean_graph)
+        self.reads = folder.reads
 
     def documents(self, texts: Sequence[str]) -> Vectors:
         return self._model.outputs([(text,) for text in texts])

@@ -100,6 +100,13 @@ class BertFolder:
         behind is not looked at: to tokenize a megabyte takes seconds, in which no other thread runs."""
         return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
 
+    def reads(self, text: str) -> bool:
+        """False for a text of which no word, nor part of one, is in the vocabulary."""
+        tokens = self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).tokens
+        unknown = getattr(self.tokenizer.model, "unk_token", None)
+        words = (token for token in tokens if token != unknown and any(map(str.isalpha, token)))
+        return unknown not in tokens or any(words)
+
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
         """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""
         ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)

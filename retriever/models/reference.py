@@ -50,6 +50,10 @@ class SentenceModel:
         with self._lock, _one_core():
             return self._encoded(self._model.encode_query, [text])
 
+    def reads(self, text: str) -> bool:
+        """True, unasked: an encoder of another kind than the embedded ones was named for the texts that it gets."""
+        return True
+
     def _encoded(self, encode: Any, texts: Sequence[str]) -> Floats:
         vectors = encode(list(texts), batch_size=SENTENCES, convert_to_numpy=True, show_progress_bar=False)
         return np.asarray(vectors, np.float32)

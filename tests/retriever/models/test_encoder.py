@@ -57,6 +57,23 @@ def test_vectors_are_of_unit_length(encoder):
     assert np.linalg.norm(np.concatenate([documents, request]), axis=1).tolist() == pytest.approx([1] * 4, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Bread", True),
+        ("ขอบคุณมาก พรุ่งนี้เจอกัน", False),
+        ("ขอบคุณ, 10:30!", False),
+        ("ขอบคุณ Tomas", True),
+        ("Спасибо", True),
+        ("10:30", True),
+        ("👍", False),
+        ("", True),
+    ],
+)
+def test_a_text_is_read_if_one_word_of_it_is_known(encoder: SentenceEncoder, text: str, read: bool) -> None:
+    assert encoder.reads(text) is read
+
+
 def test_a_vector_does_not_depend_on_its_company(encoder):
     texts = ["Bread.", "Salt and a much longer text than the others have.", "Water?"]
     together = encoder.encode_documents(texts)

@@ -230,6 +230,9 @@ def test_the_embedded_models_know_what_a_few_texts_have_to_do_with_a_request(hou
     )
     assert near["documents"][0]["id"] == texts[0].id
     assert (far["documents"], [note["code"] for note in far["notes"]]) == ([], ["unrelated"])
+    thai = ann.post("/v1/drafts", {"request": "ขอบคุณมาก พรุ่งนี้เจอกัน 10:30"}).json()["retrieval"]
+    (note,) = (note for note in thai["notes"] if note["code"] == "not_read")
+    assert note["message"].startswith("The encoder knows no word of the request, so the documents' scores say little")
 
 
 def test_the_papers_underspecified_request_ends_in_a_question(house: Any) -> None:
