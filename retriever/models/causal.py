@@ -1,6 +1,7 @@
 """The auxiliary model when it is causal, such as SmolLM2: what prompts begin with is computed once.
 
-A Llama on a processor is run without padding (``packed``); every other model by transformers, in padded batches.
+A Llama on a processor is run without padding (``packed``), in bytes where asked (``rounded``); every other model by
+transformers, in padded batches.
 
 Dimensions in comments: D documents, B sequences of a batch, P prefix and S suffix tokens.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from pearl.chat.embedded import embedded_model_file
 from pearl.settings import EMBEDDED
 from retriever.models.auxiliary import (
     BATCH_TOKENS,
+    INT8,
     Group,
     Likelihood,
     Tokens,
@@ -29,6 +32,7 @@ from retriever.models.auxiliary import (
     sums,
 )
 from retriever.models.packed import Pack, PackedLlama
+from retriever.models.rounded import RoundedLlama
 from retriever.models.smollm2 import load_smollm2
 
 # what configurations call it when a causal model does more to its last layer's logits
@@ -40,18 +44,33 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     _first: Tokens = ()  # before every prompt
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str], rounded: bool = False
+    ) -> None:
+        """``rounded``: multiply bytes. Raises ValueError for a model that cannot."""
         super().__init__(name, model, tokenizer, fingerprint)
-        self._packed = PackedLlama(model) if PackedLlama.can_run(model) else None
+        self._rounded = rounded
+        if rounded:
+            if not RoundedLlama.can_run(model):
+                raise ValueError("only a Llama on a processor, its widths multiples of 64, can be computed in int8")
+            self.fingerprint["dtype"] = INT8
+
+    @cached_property
+    def _packed(self) -> PackedLlama | None:
+        if self._rounded:
+            return RoundedLlama(self._model)
+        return PackedLlama(self._model) if PackedLlama.can_run(self._model) else None
 
     @classmethod
-    def embedded(cls, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+    def embedded(cls, device: torch.device, dtype: torch.dtype, rounded: bool) -> CausalAuxiliary:
         file = embedded_model_file()
         model, tokenizer = load_smollm2(file, dtype)
-        return cls(EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)})
+        return cls(
+            EMBEDDED, model.to(device), tokenizer, {"file": file.name, "size": str(file.stat().st_size)}, rounded
+        )
 
     @classmethod
-    def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> CausalAuxiliary:
+    def load(cls, name: str, device: torch.device, dtype: torch.dtype, rounded: bool) -> CausalAuxiliary:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
@@ -60,7 +79,7 @@ class CausalAuxiliary(TransformersAuxiliary):
             raise ValueError(f"its logits are changed after the last layer, by {scaled[0]}, which is not done here")
         tokenizer = AutoTokenizer.from_pretrained(name)
         fingerprint = folder_fingerprint(name)
-        made = cls(name, model.to(device), tokenizer, fingerprint)
+        made = cls(name, model.to(device), tokenizer, fingerprint, rounded)
         # some were trained to see a mark at the beginning of every text, and are lost without it
         if tokenizer.bos_token_id is not None and tokenizer("")["input_ids"][:1] == [tokenizer.bos_token_id]:
             made._first = (tokenizer.bos_token_id,)
@@ -108,7 +127,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         rows = torch.tensor([row for row, target in enumerate(targets) for _ in target])
         wanted = torch.tensor([token for target in targets for token in target])
         hidden = packed.hidden(pack)[places]
-        totals = sums(log_probabilities(self._model.get_output_embeddings(), hidden, wanted), rows, len(targets))
+        totals = sums(log_probabilities(packed.head, hidden, wanted), rows, len(targets))
         likelihoods = iter(Likelihood(total, len(target)) for total, target in zip(totals, targets, strict=True))
         return [[next(likelihoods) for _ in group.targets] for group in groups]
 

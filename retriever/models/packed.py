@@ -8,9 +8,9 @@ heads, K heads of keys and of values, E entries of a head, P tokens shared by a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -61,9 +61,10 @@ class PackedLayer:
     mlp_norm: Tensor
     gate_up: Tensor
     down: Tensor
+    epsilon: float
 
     @classmethod
-    def of(cls, layer: Any) -> PackedLayer:
+    def of(cls, layer: Any, epsilon: float) -> PackedLayer:
         attention, mlp = layer.self_attn, layer.mlp
         return cls(
             layer.input_layernorm.weight.float(),
@@ -72,7 +73,28 @@ class PackedLayer:
             layer.post_attention_layernorm.weight.float(),
             _joined([mlp.gate_proj, mlp.up_proj]),
             mlp.down_proj.weight,
+            epsilon,
         )
+
+    def before(self, states: Tensor) -> Tensor:
+        """(N, (H + 2 K) E): queries, keys and values of the states, (N, hidden)."""
+        inputs = _normed(states, self.attention_norm, self.epsilon)
+        return linear(inputs.to(self.output.dtype), self.query_key_value)
+
+    def behind(self, states: Tensor, attended: Tensor) -> Tensor:
+        """The next layer's states, (N, hidden), from this one's and what its attention gave, (N, H E)."""
+        states += linear(attended, self.output)
+        inputs = _normed(states, self.mlp_norm, self.epsilon)
+        gate, up = linear(inputs.to(self.output.dtype), self.gate_up).chunk(2, dim=1)
+        states += linear(silu(gate).mul_(up), self.down)
+        return states
+
+
+def _normed(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
+    """Divided by the root of the mean square, (N, hidden)."""
+    squares = torch.linalg.vector_norm(states, dim=1, keepdim=True).square_().div_(states.shape[1])
+    normed: Tensor = states * squares.add_(epsilon).rsqrt_()
+    return normed.mul_(weight)
 
 
 def _joined(modules: Sequence[Any]) -> Tensor:
@@ -83,15 +105,24 @@ def _joined(modules: Sequence[Any]) -> Tensor:
     return joined
 
 
+class Layer(Protocol):
+    """A layer but for its attention."""
+
+    def before(self, states: Tensor) -> Tensor: ...
+
+    def behind(self, states: Tensor, attended: Tensor) -> Tensor: ...
+
+
 class PackedLlama:
     """The layers of a transformers Llama, run over packs."""
 
     def __init__(self, model: Any) -> None:
         config = model.config
+        self.head: Callable[[Tensor], Tensor] = model.get_output_embeddings()  # states to logits
         self._model = model.model
         self._heads, self._key_heads = config.num_attention_heads, config.num_key_value_heads
         self._epsilon = config.rms_norm_eps
-        self._layers = [PackedLayer.of(layer) for layer in self._model.layers]
+        self._layers = [self._layer(PackedLayer.of(layer, self._epsilon)) for layer in self._model.layers]
         self._last_norm = self._model.norm.weight.float()
 
     @staticmethod
@@ -105,34 +136,35 @@ class PackedLlama:
             and model.device.type == "cpu"
         )
 
+    def _layer(self, layer: PackedLayer) -> Layer:
+        return layer
+
     def hidden(self, pack: Pack) -> Tensor:
         """The states that the head takes, (N, hidden); between layers they are kept in float32."""
-        states = self._model.embed_tokens(pack.tokens)
-        dtype, states = states.dtype, states.float()
+        embedded = self._model.embed_tokens(pack.tokens)
+        dtype, states = embedded.dtype, self._begun(embedded.float())
         cosines, sines = (
             table[0, :, None, : table.shape[-1] // 2].to(dtype)
             for table in self._model.rotary_emb(states, pack.places.unsqueeze(0))
         )  # (N, 1, E / 2)
         masks: dict[tuple[int, int], Tensor] = {}
         for layer in self._layers:
-            inputs = self._normed(states, layer.attention_norm).to(dtype)
-            heads = linear(inputs, layer.query_key_value)
+            heads = layer.before(states)
             heads = heads.view(len(heads), self._heads + 2 * self._key_heads, -1)
             turned, values = torch.split(heads, [self._heads + self._key_heads, self._key_heads], dim=1)
             turned = _rotated(turned, cosines, sines)
             queries, keys = torch.split(turned, [self._heads, self._key_heads], dim=1)
             attended = _attended(queries, keys, values, pack.spans, masks)
-            states += linear(attended.flatten(1), layer.output)
-            inputs = self._normed(states, layer.mlp_norm).to(dtype)
-            gate, up = linear(inputs, layer.gate_up).chunk(2, dim=1)
-            states += linear(silu(gate).mul_(up), layer.down)
-        return self._normed(states, self._last_norm).to(dtype)
+            states = layer.behind(states, attended.flatten(1))
+        return self._ended(states).to(dtype)
 
-    def _normed(self, states: Tensor, weight: Tensor) -> Tensor:
-        """Divided by the root of the mean square, (N, hidden)."""
-        squares = torch.linalg.vector_norm(states, dim=1, keepdim=True).square_().div_(states.shape[1])
-        normed: Tensor = states * squares.add_(self._epsilon).rsqrt_()
-        return normed.mul_(weight)
+    def _begun(self, states: Tensor) -> Tensor:
+        """The first layer's states from the embeddings, (N, hidden)."""
+        return states
+
+    def _ended(self, states: Tensor) -> Tensor:
+        """The head's inputs from the last layer's states, (N, hidden)."""
+        return _normed(states, self._last_norm, self._epsilon)
 
 
 def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:

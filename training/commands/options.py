@@ -39,7 +39,7 @@ class AuxiliaryFlags:
     template: Annotated[str, Option(help="Prompts of the auxiliary model: comment, commit, post, or a TOML file.")] = (
         "post"
     )
-    dtype: Annotated[str, Option(help="Precision: auto (bfloat16 if it is fast), bfloat16 or float32.")] = "auto"
+    dtype: Annotated[str, Option(help="Precision: auto (the fastest that fits), bfloat16, int8 or float32.")] = "auto"
     target_tokens: Annotated[
         int | None,
         Option(min=1, help="Tokens of a target that count.", show_default=default_of("target_tokens")),

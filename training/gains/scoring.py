@@ -258,6 +258,9 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
             name = f"--{option.replace('_', '-')}"
+        if name == "fingerprint":  # of the model: auto means another precision on another processor
+            then = before[name].get("dtype")
+            name = f"precision (--dtype {then} goes on with them)" if then != now[name]["dtype"] else "model"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",

@@ -300,13 +300,15 @@ def test_parts_of_another_model_are_refused(
     causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
 ) -> None:
     options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
-    assert train("score", aux=causal_folder, **options).status == 0
+    assert train("score", aux=causal_folder, dtype="float32", **options).status == 0
 
     run = train("score", aux=narrow_folder, **options)
+    halves = train("score", aux=causal_folder, dtype="bfloat16", **options)
     shorter = train("score", aux=causal_folder, document_tokens=99, **options)
 
     assert run.status == 2
-    assert "s.parts: holds scores that were made with another" in run.err
+    assert "s.parts: holds scores that were made with another model" in run.err
+    assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
     assert "s.parts: holds scores that were made with another --document-tokens; delete it" in shorter.err
 
 
@@ -315,7 +317,7 @@ def test_parts_of_another_model_are_refused(
     [
         ({"device": "cuda"}, "pearl: --device cuda: there is no such GPU that torch can use; try cpu."),
         ({"device": "tpu"}, "pearl: --device tpu: there are cpu, cuda"),
-        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16."),
+        ({"dtype": "float8"}, "pearl: --dtype float8: there are auto, float32, bfloat16, int8."),
         ({"split": "tset"}, "pearl: There is no split 'tset'"),
         ({"partition": "newest"}, "pearl: There is no partition 'newest'"),
         ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
