@@ -29,6 +29,7 @@ COMMANDS = {
     "serve": ("service.commands.serve", "Serve the HTTP API."),
     "mcp": ("service.commands.mcp", "Serve drafts to a model over the Model Context Protocol, on standard input."),
     "draft": ("service.commands.draft", "Draft a text the way a user would have written it."),
+    "hook": ("service.commands.hook", "Draft commit messages where `git commit` opens the editor."),
     "edit": ("service.commands.edit", "Edit a draft: find weak spans, rewrite each, execute; the best of several."),
     "likeness": ("service.commands.likeness", "Say how likely it is that a user wrote a text."),
     "feedback": ("service.commands.feedback", "Say what became of a draft."),

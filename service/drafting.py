@@ -25,8 +25,8 @@ from pearl.prompts import (
     revision_decoding,
     revision_prompt,
 )
-from pearl.records import Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
-from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.records import Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage
+from pearl.templates import DEFAULT_TEMPLATE, Template, load_template
 from pearl.texts import counted, storable
 from retriever.base import Calibration, choose
 from service.deciding import DecisionPoint, decision_point
@@ -51,9 +51,10 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class Commission:
-    """An order to the pipeline. ``k`` None leaves the number of documents to the voice's template; the draft
-    ends before any of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is
-    the request's field for the most tokens, if it has one."""
+    """An order to the pipeline. ``k`` None leaves the number of documents to the template; the draft ends before any
+    of the texts in ``stop``, and is the best of ``candidates`` edits where there are any. ``limit`` is the request's
+    field for the most tokens, if it has one. ``template`` takes the place of the voice's, and ``shown_as`` gives the
+    form in which a document is shown for it."""
 
     request: str
     voice: str | None = None
@@ -65,6 +66,8 @@ class Commission:
     stop: tuple[str, ...] = ()
     decoding: Decoding = field(default_factory=lambda: Decoding(stop=(CLOSING,)))
     limit: str = "max_tokens"
+    template: Template | None = None
+    shown_as: Callable[[Document], Document] = lambda document: document
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +146,9 @@ class Drafter:
         clock.timings |= shortlist.clock.timings
         ranking, request, calibration = shortlist.ranking, shortlist.request, shortlist.point.calibration
         brief = Brief(
-            load_template(shortlist.voice.template),
+            commission.template or load_template(shortlist.voice.template),
             request,
-            tuple(shown.document for shown in shortlist.chosen),
+            tuple(commission.shown_as(shown.document) for shown in shortlist.chosen),
             "\n".join(filter(None, (shortlist.voice.instructions.strip(), commission.instructions.strip()))),
             commission.before.exchanges,
             commission.request if request != commission.request else "",
@@ -199,7 +202,7 @@ class Drafter:
     async def _select(self, user: User, commission: Commission) -> Shortlist:
         clock = Clock(self._budget_ms)
         voice, point, request, ranking = await self._threads.run(user.id, self._retrieve, user, commission, clock)
-        asked, usual = commission.k or voice.k, load_template(voice.template).k
+        asked, usual = commission.k or voice.k, (commission.template or load_template(voice.template)).k
         most = choose(ranking, asked or usual, point.calibration, so_many=True)
         chosen = most if asked else choose(ranking, point.k or usual, point.calibration)
         return Shortlist(voice, point, request, ranking, chosen, most, clock)

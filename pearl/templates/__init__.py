@@ -43,6 +43,12 @@ def load_template(name: str) -> Template:
 
 
 @cache
+def change_template() -> Template:
+    """The template of a whole commit message. No voice has it: the documents shown must be whole messages, too."""
+    return Template(name="change", **_read("_change"))
+
+
+@cache
 def frame() -> dict[str, str]:
     """The messages around a template's words, by name."""
     return {name: text.strip("\n") for name, text in _read("_frame").items()}

@@ -6,8 +6,8 @@ Most commits have no body; with ``subjects`` their subject is the text, and the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.errors import InputError
@@ -35,6 +35,7 @@ GENERATED_TEXT = re.compile(
     re.MULTILINE,
 )
 PATHS_SHOWN = 12
+PATHS = re.compile(r"\S+(?:, \S+)*(?: and [\d,]+ more)?")  # as a request; a subject has words with blanks between them
 
 
 class GitImporter:
@@ -103,7 +104,7 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
             return LeftOut(where, NO_BODY)
         if GENERATED_SUBJECT.match(commit.subject):
             return LeftOut(where, "generated subject")
-        text, request = commit.subject, _changes(commit.paths)
+        text, request = commit.subject, changed_paths(commit.paths)
     if not text.strip():
         return LeftOut(where, NO_TEXT)
     document = Document(
@@ -116,7 +117,15 @@ def _item(commit: Commit, me: Identities, options: Options, where: str) -> Sourc
     return SourceDocument(options.owner, document, where)
 
 
-def _changes(paths: tuple[str, ...]) -> str:
+def whole_message(document: Document) -> Document:
+    """The commit message that a document was imported from, its subject above its body; one of ``subjects``, whose
+    changed paths asked for it, stays as it is."""
+    if not document.request or ("\n" not in document.text and PATHS.fullmatch(document.request)):
+        return document
+    return replace(document, text=f"{document.request}\n\n{document.text}", request=None)
+
+
+def changed_paths(paths: Sequence[str]) -> str:
     """The changed paths in one line, the first of them where they are many."""
     more = len(paths) - PATHS_SHOWN
     return ", ".join(paths[:PATHS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

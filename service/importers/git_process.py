@@ -31,20 +31,22 @@ def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
             pieces, held_bytes = [following], len(following)
 
 
-def git_answer(source: Path, *arguments: str) -> str:
+def git_answer(source: Path, *arguments: str, in_hook: bool = False) -> str:
     """All that git writes. Raises InputError with git's own words if it fails."""
-    with run_git(source, *arguments) as output:
+    with run_git(source, *arguments, in_hook=in_hook) as output:
         return output.read().decode(errors="replace")
 
 
 @contextmanager
-def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
-    """Git's output; its process ends with the block. Raises InputError with git's own words if it fails."""
-    # a hook's GIT_DIR would send us to another repository
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
-    for name in ("GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        environment.pop(name, None)
-    environment["LC_ALL"] = "C"
+def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO[bytes]]:
+    """Git's output; its process ends with the block. Raises InputError with git's own words if it fails.
+
+    ``in_hook``: the variables that git sets for a hook count, for they name the index of the commit that is made.
+    """
+    environment = os.environ | {"LC_ALL": "C"}
+    if not in_hook:  # they would send us to another repository
+        for name in (*(name for name in environment if name.startswith("GIT_DIR")), "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+            environment.pop(name, None)
     # the repository may be anyone's: nothing in its configuration may start a program, and nothing is fetched
     safely = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
     command = ["git", "-C", str(source), "--no-pager", *safely, *arguments]
@@ -59,10 +61,12 @@ def run_git(source: Path, *arguments: str) -> Iterator[IO[bytes]]:
             assert process.stdout is not None
             try:
                 yield process.stdout
+                if read_in_part := bool(process.stdout.read(1)):
+                    process.kill()
             except BaseException:
                 process.kill()
                 raise
-        if process.returncode:
+        if process.returncode and not read_in_part:
             complaints.seek(0)
             complaint = complaints.read(2_000).decode(errors="replace").strip().splitlines() or [
                 "it failed without a word"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from pearl.templates import DEFAULT_TEMPLATE, SLOT, fill, frame, load_template, template_names
+from pearl.templates import DEFAULT_TEMPLATE, SLOT, change_template, fill, frame, load_template, template_names
 
 SLOTS = {
     "system": {"noun", "guidance"},
@@ -21,9 +21,9 @@ def test_the_four_kinds_of_text():
     assert DEFAULT_TEMPLATE in template_names()
 
 
-@pytest.mark.parametrize("name", ["commit", "free", "message", "post"])
+@pytest.mark.parametrize("name", ["commit", "free", "message", "post", "change"])
 def test_each_template_loads(name):
-    template = load_template(name)
+    template = change_template() if name == "change" else load_template(name)
     assert template.name == name
     assert 1 <= template.k <= 10
     for words in (template.description, template.noun, template.guidance, template.task):
@@ -35,7 +35,7 @@ def test_the_frame_has_the_slots_that_are_filled():
     assert {name: set(SLOT.findall(text)) for name, text in frame().items()} == SLOTS
 
 
-@pytest.mark.parametrize("name", ["letter", "_frame", "", "../free", "free.toml"])
+@pytest.mark.parametrize("name", ["letter", "_frame", "change", "_change", "", "../free", "free.toml"])
 def test_a_template_that_is_not_there(name):
     with pytest.raises(InputError, match="commit, free, message, post") as caught:
         load_template(name)

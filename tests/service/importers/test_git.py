@@ -6,7 +6,9 @@ import subprocess
 import pytest
 
 from pearl.errors import InputError
+from pearl.records import Document
 from service.importers.base import Options, load_importer
+from service.importers.git import whole_message
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin:/usr/local/bin",
@@ -84,6 +86,21 @@ def test_subjects_are_texts_on_request_and_their_paths_ask(read, repository):
     ]
     assert reading.reasons == ["not written by --me", "generated subject"]
     assert reading.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("request_text", "text", "whole"),
+    [
+        ("Boil less water", "Two cups will do.", "Boil less water\n\nTwo cups will do."),
+        ("Simplify", "Two cups.\nNo more.", "Simplify\n\nTwo cups.\nNo more."),
+        ("pot.c, src/lid.c and 1,204 more", "Boil less water", None),
+        ("Makefile", "Boil less water", None),
+        (None, "Release the kettle", None),
+    ],
+)
+def test_a_document_is_the_whole_message_again(request_text, text, whole):
+    document = Document("a", text, 1.0, request_text, "commits")
+    assert whole_message(document) == (document if whole is None else Document("a", whole, 1.0, None, "commits"))
 
 
 def test_how_few_commits_have_a_body_is_told(read, repository):

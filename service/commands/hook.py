@@ -1,0 +1,171 @@
+"""``pearl hook``"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pearl.commands import epilog, group
+from pearl.errors import InputError, PearlError
+from pearl.options import USER_OPTION, writing
+from pearl.settings import Settings, load_settings
+from pearl.texts import check_id, check_text
+
+if TYPE_CHECKING:
+    from service.store.users import User
+
+app = group("Draft the message of each commit from the staged change, before git opens the editor.")
+
+MOST_TOKENS = 300  # of a message; few are longer, and the commit waits
+HERE = Path()  # git runs a hook at the top of the working tree
+INSTALL_EXAMPLES = """
+  pearl hook install                              in the repository that you are in
+  pearl hook install --repo ~/src/kettle --user ann --voice commits
+  PEARL_NO_DRAFT=1 git commit                     without a draft, this time
+"""
+REPO_OPTION = typer.Option(Path(), "--repo", metavar="PATH", help="Repository; the one that you are in by default.")
+VOICE_OPTION = typer.Option(
+    None, "--voice", metavar="V", help="Voice to draft in; by default the only one of commit messages, if there is one."
+)
+LIMIT_OPTION = typer.Option(30.0, "--time-limit", metavar="S", min=1, help="Longest time a commit waits, seconds.")
+
+
+@app.command(epilog=epilog(INSTALL_EXAMPLES))
+def install(
+    repo: Path = REPO_OPTION,
+    user: str | None = USER_OPTION,
+    voice: str | None = VOICE_OPTION,
+    time_limit: float = LIMIT_OPTION,
+) -> None:
+    """Install the hook prepare-commit-msg, or renew it with other options.
+
+    Another program's hook stays as it is. The history is made ready, so that the first commit does not wait for it.
+    """
+    from service.commands.common import open_database
+    from service.hook.script import install as write_script
+    from service.hook.script import script_path
+    from service.store import users, voices
+
+    settings = load_settings()
+    path = script_path(repo)
+    with open_database(settings) as database:
+        with database.read() as connection:
+            owner = users.chosen(connection, user)
+            of_commits = [
+                listed.name for listed in voices.list_all(connection, owner.id) if listed.template == "commit"
+            ]
+            if voice is not None:
+                voices.get(connection, owner.id, check_id(voice, param="voice"))
+            elif len(of_commits) == 1:
+                (voice,) = of_commits
+        options = ["--user", owner.name, *(["--voice", voice] if voice else []), "--time-limit", f"{time_limit:g}"]
+        write_script(path, options)
+        where = f"the voice '{voice}'" if voice else "the whole history"
+        typer.echo(f"Installed {path}: drafts for {owner.name} from {where}.", err=True)
+        asyncio.run(_embed(settings, owner))
+
+
+async def _embed(settings: Settings, owner: User) -> None:
+    from service.services import Services
+
+    services = Services(settings)
+    try:
+        services.embed(owner.id)
+    finally:
+        await services.stop()
+
+
+@app.command(epilog=epilog("  pearl hook remove --repo ~/src/kettle"))
+def remove(repo: Path = REPO_OPTION) -> None:
+    """Remove the hook that `pearl hook install` wrote."""
+    from service.hook.script import remove as remove_script
+    from service.hook.script import script_path
+
+    path = script_path(repo)
+    typer.echo(f"Removed {path}." if remove_script(path) else f"No hook at {path}.", err=True)
+
+
+@app.command(epilog=epilog("  pearl hook run --user ann .git/COMMIT_EDITMSG"))
+def run(
+    file: Path = typer.Argument(metavar="FILE", help="Message file, as git names it to the hook."),
+    source: str | None = typer.Argument(None, metavar="[SOURCE]", help="Origin of git's message; with one, no draft."),
+    sha: str | None = typer.Argument(None, metavar="[SHA]", help="Commit that the message is from; not read."),
+    user: str | None = USER_OPTION,
+    voice: str | None = VOICE_OPTION,
+    time_limit: float = LIMIT_OPTION,
+) -> None:
+    """Put a draft into a message file that holds none; the hook calls it.
+
+    Whatever fails, the file stays as it was, one line says why, and the exit status is 0: the commit goes on.
+    """
+    complaint = f"it took longer than {time_limit:g} s; give `pearl hook install` a longer --time-limit"
+
+    def put() -> None:
+        nonlocal complaint
+        complaint = _put_draft(file, source, user, voice)
+
+    thread = threading.Thread(target=put, name="draft", daemon=True)
+    thread.start()
+    thread.join(time_limit)
+    if complaint:
+        typer.echo(f"pearl: no draft: {complaint.rstrip('.')}.", err=True)
+    if thread.is_alive():  # a model that is being loaded or writes cannot be stopped
+        from rich.console import Console
+
+        Console(stderr=True).show_cursor(True)
+        os._exit(0)
+
+
+def _put_draft(file: Path, source: str | None, user: str | None, voice: str | None) -> str:
+    """The reason why there is no draft in the file; empty where there is one, or where none is wanted."""
+    from pearl.whole_files import opened
+    from service.hook.message import comment_mark, has_text, is_unwanted, with_draft
+
+    try:
+        if is_unwanted(HERE, source):
+            return ""
+        with writing(str(file)):
+            content = file.read_bytes()
+        mark = comment_mark(HERE)
+        if not has_text(content, mark):
+            written = with_draft(content, mark, _draft(user, voice))
+            with writing(str(file)), opened(file) as target:
+                target.write(written)
+    except PearlError as error:
+        return error.message
+    except Exception as error:  # whatever a library raises: a commit is worth more than its draft
+        return f"{type(error).__name__}; `pearl draft` may say more"
+    return ""
+
+
+def _draft(user: str | None, voice: str | None) -> str:
+    """The text of a draft for the staged change. Raises PearlError."""
+    from pearl.chat.base import Decoding
+    from pearl.marks import CLOSING
+    from pearl.templates import change_template
+    from service.commands.common import open_database
+    from service.commands.writing import write
+    from service.drafting import NEVER, Commission
+    from service.hook.staged import staged_request
+    from service.importers.git import whole_message
+
+    request = check_text(staged_request(HERE), param="staged change")
+    settings = load_settings()
+    commission = Commission(
+        request,
+        voice,
+        revise=NEVER,  # a revision takes as long again, and nobody answers questions here
+        decoding=Decoding(min(MOST_TOKENS, settings.max_draft_tokens), stop=(CLOSING,)),
+        template=change_template(),
+        shown_as=whole_message,
+    )
+    with open_database(settings):
+        written = asyncio.run(write(settings, user, commission, silent=True))
+    if not written.text.strip():
+        raise InputError("the model wrote nothing.")
+    return written.text

@@ -1,0 +1,61 @@
+"""The message file that git gives its hook: whether a draft is wanted there, and the file with one."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from pearl.errors import InputError
+from service.importers.git_process import git_answer
+
+# what git keeps while it makes commits by itself, or goes on with one
+UNDER_WAY = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD")
+SETTINGS = r"^(core\.comment(char|string)|i18n\.commitencoding)$"
+SIGNED_OFF = re.compile(rb"[A-Z][A-Za-z-]*-[Bb]y: \S")  # git commit --signoff writes it before the hook runs
+CUT = b" ------------------------ >8 ------------------------"
+NOTE = " PEARL drafted this message from the staged change. Edit it, or delete it to abort the commit."
+
+
+def is_unwanted(repository: Path, source: str | None) -> bool:
+    """True when git has a message, opens no editor or is in a rebase, cherry-pick, revert or merge, and when the person
+    wants no draft this time."""
+    if source or os.environ.get("PEARL_NO_DRAFT") or os.environ.get("GIT_EDITOR") == ":":
+        return True
+    paths = [word for name in UNDER_WAY for word in ("--git-path", name)]
+    answer = git_answer(repository, "rev-parse", *paths, in_hook=True)
+    return any((repository / line).exists() for line in answer.splitlines())
+
+
+def comment_mark(repository: Path) -> bytes:
+    """The mark that begins git's comments, within a hook of git. Raises InputError where commits are not in UTF-8."""
+    mark = "#"
+    try:
+        answer = git_answer(repository, "config", "--get-regexp", SETTINGS, in_hook=True)
+    except InputError:  # none is set
+        return mark.encode()
+    for line in answer.splitlines():
+        name, _, value = line.partition(" ")
+        if name == "i18n.commitencoding" and value.lower() not in ("utf-8", "utf8"):
+            raise InputError(f"commits are in {value} here (i18n.commitEncoding), and drafts in UTF-8.")
+        if name != "i18n.commitencoding" and value != "auto":
+            mark = value
+    return mark.encode()
+
+
+def has_text(content: bytes, mark: bytes) -> bool:
+    """True when a person or a program wrote a message already: anything but comments and lines of --signoff."""
+    lines = content.partition(mark + CUT)[0].splitlines()  # below the cut stands the diff
+    return any(line.strip() and not line.startswith(mark) and not SIGNED_OFF.match(line) for line in lines)
+
+
+def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
+    """The content with the draft above it, and a note among git's comments, where there are any."""
+    # git would take a line that begins like a comment for one
+    text = re.sub(rb"^(?=" + re.escape(mark) + rb")", b" ", draft.strip().encode(), flags=re.MULTILINE)
+    first = re.search(rb"^" + re.escape(mark), content, re.MULTILINE)
+    at = first.start() if first else len(content)
+    written, comments = content[:at].lstrip(b"\r\n"), content[at:]
+    if comments and not comments.startswith(mark + CUT):  # above a cut everything is text
+        comments = mark + NOTE.encode() + b"\n" + mark + b"\n" + comments
+    return text + b"\n\n" + written + comments

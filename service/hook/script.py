@@ -1,0 +1,72 @@
+"""The hook's file in a repository: a few lines of shell that call `pearl hook run`."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pearl.errors import Conflict, InputError
+from pearl.options import writing
+from pearl.whole_files import opened
+from service.importers.git_process import git_answer
+
+NAME = "prepare-commit-msg"
+OURS = "# Written by `pearl hook install`, which renews it; `pearl hook remove` removes it."
+# git's second word says where it has a message from; python need not start to see that
+SCRIPT = """#!/bin/sh
+{ours}
+# PEARL_NO_DRAFT=1 git commit ... goes without a draft.
+if [ -z "$2" ] && [ -z "$PEARL_NO_DRAFT" ]; then
+  {line}
+fi
+exit 0
+"""
+
+
+def script_path(repository: Path) -> Path:
+    """The hook's path, wherever the repository's settings and worktrees put it. Raises InputError."""
+    top = Path(git_answer(repository, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    return top / git_answer(top, "rev-parse", "--git-path", "hooks").removesuffix("\n") / NAME
+
+
+def install(path: Path, options: Sequence[str]) -> None:
+    """Write or renew the hook, which gives `pearl hook run` these options. Raises Conflict for another's hook, and
+    InputError."""
+    beside = shutil.which("pearl", path=str(Path(sys.executable).parent))
+    pearl = beside or shutil.which(sys.argv[0])
+    if pearl is None:
+        raise InputError("the command pearl is not found; put its folder into PATH.", code="pearl_not_found")
+    line = f'{shlex.join([pearl, "hook", "run", *options])} "$@"'
+    if _exists(path) and not is_ours(path):
+        raise Conflict(f"{path}: another hook is there and stays as it is; add this line to it: {line}")
+    with writing(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with opened(path) as file:
+            file.write(SCRIPT.format(ours=OURS, line=line).encode())
+        path.chmod(0o755)
+
+
+def remove(path: Path) -> bool:
+    """Remove the hook; False when there is none. Raises Conflict for another's hook, and InputError."""
+    if not _exists(path):
+        return False
+    if not is_ours(path):
+        raise Conflict(
+            f"{path}: this hook is not PEARL's; if it has a line that calls `pearl hook run`, take that out."
+        )
+    with writing(str(path)):
+        path.unlink()
+    return True
+
+
+def is_ours(path: Path) -> bool:
+    """True for a hook that :func:`install` wrote. Raises InputError when it cannot be read."""
+    with writing(str(path)):
+        return path.is_file() and OURS.encode() in path.read_bytes()
+
+
+def _exists(path: Path) -> bool:
+    return path.exists() or path.is_symlink()  # a link that leads nowhere is another's, too
