@@ -182,25 +182,29 @@ def _attended(
 ) -> Tensor:
     """(N, H, E): each token looks at those before it in its own sequence."""
     attended = torch.empty_like(queries)
-    repeated = queries.shape[1] // keys.shape[1]
-    keys, values = (heads.repeat_interleave(repeated, dim=1) for heads in (keys, values))
     for span in spans:
         shared = span.shared
         if shared.stop > shared.start:
-            query, key, value = (heads[shared].transpose(0, 1).unsqueeze(0) for heads in (queries, keys, values))
-            attended[shared] = scaled_dot_product_attention(query, key, value, is_causal=True)[0].transpose(0, 1)
+            attended[shared] = _looked(queries[shared], keys[shared], values[shared], masks)
         for part in span.parts:
-            key, value = (torch.cat((heads[shared], heads[part])) for heads in (keys, values))  # (P + S, H, E)
-            query, key, value = (heads.transpose(0, 1).unsqueeze(0) for heads in (queries[part], key, value))
-            mask = _mask(query, key, masks)
-            attended[part] = scaled_dot_product_attention(query, key, value, attn_mask=mask)[0].transpose(0, 1)
+            key, value = (torch.cat((heads[shared], heads[part])) for heads in (keys, values))  # (P + S, K, E)
+            attended[part] = _looked(queries[part], key, value, masks)
     return attended
 
 
-def _mask(query: Tensor, key: Tensor, known: dict[tuple[int, int], Tensor]) -> Tensor:
-    """(S, P + S): minus infinity for what comes later; the same for all layers."""
-    size = query.shape[2], key.shape[2]
-    if size not in known:
+def _looked(query: Tensor, key: Tensor, value: Tensor, masks: dict[tuple[int, int], Tensor]) -> Tensor:
+    """(S, H, E) of the last S tokens of a sequence, whose keys and values are (P + S, K, E).
+
+    Queries that share keys stand below each other in one head: repeating the keys for each took a third longer.
+    """
+    (rows, heads, entries), key_heads = query.shape, key.shape[1]
+    sharing = heads // key_heads
+    together = query.view(rows, key_heads, sharing, entries).permute(1, 2, 0, 3)  # (K, H / K, S, E)
+    together = together.reshape(1, key_heads, sharing * rows, entries)
+    key, value = (part.transpose(0, 1).unsqueeze(0) for part in (key, value))
+    size = rows, key.shape[2]
+    if size not in masks:  # minus infinity for what comes later; the same for all layers
         later = torch.full(size, -torch.inf, dtype=query.dtype)
-        known[size] = later.triu_(1 + size[1] - size[0])
-    return known[size]
+        masks[size] = later.triu_(1 + size[1] - size[0]).repeat(sharing, 1)
+    seen = scaled_dot_product_attention(together, key, value, attn_mask=masks[size])
+    return seen.view(key_heads, sharing, rows, entries).permute(2, 0, 1, 3).reshape(rows, heads, entries)
