@@ -15,6 +15,7 @@ from pearl.errors import InputError, Interrupted, PearlError, StoreError
 from pearl.templates import DEFAULT_TEMPLATE
 from pearl.texts import check_characters, check_id, check_text, parse_timestamp
 from pearl.words import count_words
+from service.hook.drafted import REASON, DraftedMessages
 from service.import_record import Gone, ImportRecord
 from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
 from service.importers.identities import Identities, Sender
@@ -25,6 +26,7 @@ from service.store.documents import Outcome
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a batch is in memory whole, and a document may have a megabyte
 ERRORS_KEPT = 100
+COMMIT = "commit"  # the template of commit messages, which PEARL's hook drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,8 @@ def run_import(
     transactions = _one_transaction(database) if strict else nullcontext(database.write)
     try:
         with closing(importer.read(source, options)) as items, transactions as transaction:
-            for batch in _batches(_usable(items, tally, options.least_words), batch_documents):
+            drafted = _drafted_messages(database, options.user) if template == COMMIT else DraftedMessages({})
+            for batch in _batches(_usable(items, tally, options.least_words, drafted), batch_documents):
                 with transaction() as connection:
                     ids = known_users.of(connection, {item.user for item in batch})
                     outcomes = documents.add(connection, record.additions(batch, ids), template=template)
@@ -141,7 +144,13 @@ def _one_transaction(database: Database) -> Iterator[Callable[[], AbstractContex
         yield lambda: nullcontext(connection)
 
 
-def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[SourceDocument]:
+def _drafted_messages(database: Database, user: str | None) -> DraftedMessages:
+    with database.read() as connection:
+        known = users.find(connection, user) if user else None
+        return DraftedMessages.of_user(connection, known.id) if known else DraftedMessages({})
+
+
+def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessages) -> Iterator[SourceDocument]:
     for item in items:
         if isinstance(item, SourceDocument):
             try:
@@ -151,6 +160,8 @@ def _usable(items: Items, tally: _Tally, least_words: int) -> Iterator[SourceDoc
             else:
                 if least_words and count_words(item.document.text) < least_words:
                     item = LeftOut(item.where, f"fewer than {least_words:,} words")
+                elif item.document in drafted:
+                    item = LeftOut(item.where, REASON)
         if isinstance(item, LeftOut):
             tally.leave_out(item)
         elif isinstance(item, Remark):

@@ -141,6 +141,12 @@ def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "dr
     return _stored(row)
 
 
+def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
+    """The times and texts of the user's drafts."""
+    for row in connection.execute(select(drafts.c.created_at, drafts.c.text).where(drafts.c.user_id == user_id)):
+        yield row.created_at, row.text
+
+
 def owner(connection: Connection, draft_id: str) -> int:
     """The row id of the user whose draft this is. Raises NotFound."""
     user_id = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))

@@ -95,6 +95,22 @@ def test_git_commit_opens_with_a_draft_above_its_help(command: Any, ann: None, e
     assert f"<request>\n{facts}\n</request>" in task["content"]
 
 
+def test_a_draft_that_was_committed_is_no_sample_of_its_author(command: Any, ann: None, message: Path) -> None:
+    again = ("import", "git", ".", "--user", "ann", "--subjects", "--voice", "commits", "--json", "-")
+    git("commit", "-q", "--date", "2020-01-01T00:00:00Z", "-m", DRAFT)  # the draft may have copied it
+    Path("pot.c").write_text("int cups = 1;\n")
+    git("add", ".")
+    message.write_bytes(HELP)
+    assert command(*again).json["left_out"] == {}
+    assert command("hook", "run", message).err == ""
+    git("commit", "-q", "-m", DRAFT.replace("so two", "and two"))
+    git("commit", "-q", "--allow-empty", "-m", "Boil less water")
+    git("commit", "-q", "--allow-empty", "-m", "Boil less water\n\nMy own reasons are quite other ones.")
+    summary = command(*again).json
+    assert (summary["imported"], summary["already_there"]) == (1, 2)
+    assert summary["left_out"] == {"mostly a draft of PEARL's": 2}
+
+
 def test_a_model_that_does_not_answer_in_time_stops_no_commit(command: Any, ann: None, endpoint: Any) -> None:
     assert command("hook", "install", "--user", "ann", "--time-limit", "1").status == 0
     Path("../says").write_text("Mine\n")
