@@ -48,13 +48,11 @@ class RoundedLlama(PackedLlama):
     @staticmethod
     def can_run(model: Any) -> bool:
         """True for a Llama that can be packed, in float32, and whose matrices have whole groups."""
-        config = model.config
-        return (
-            PackedLlama.can_run(model)
-            and model.dtype == torch.float32
-            and not config.hidden_size % GROUP
-            and not config.intermediate_size % GROUP
-        )
+        if not PackedLlama.can_run(model) or model.dtype != torch.float32:
+            return False
+        layer = model.model.layers[0]
+        inputs = (layer.self_attn.q_proj, layer.self_attn.o_proj, layer.mlp.down_proj)
+        return not any(module.in_features % GROUP for module in inputs)
 
     def _layer(self, layer: PackedLayer) -> Layer:
         return RoundedLayer(layer)
@@ -75,7 +73,7 @@ class RoundedLayer:
         heads = _product(_even(states, layer.epsilon), _reading(layer.query_key_value, layer.attention_norm))
         self.before = Rows(heads, [states])
 
-        states, attended = (ops.parameter([ROWS, width], np.float32) for _ in range(2))
+        states, attended = (ops.parameter([ROWS, size], np.float32) for size in layer.output.shape)
         attending = ops.add(states, _product(attended, _writing(layer.output)))
         inner = _product(_even(attending, layer.epsilon), _reading(layer.gate_up, layer.mlp_norm))
         gate, up = ops.variadic_split(inner, integers(1), integers([between, between])).outputs()  # (N, F) each

@@ -20,13 +20,14 @@ WIDTH = 64
 LARGE = 40.0  # times the other entries of a state, as a few of a real Llama's are
 
 
-def llama(*, width: int = WIDTH, vocabulary: int = 512) -> LlamaForCausalLM:
+def llama(*, vocabulary: int = 512, head_size: int = 16) -> LlamaForCausalLM:
     """A tiny model, one entry of whose states stands out."""
     torch.manual_seed(1)
     config = LlamaConfig(
         vocab_size=vocabulary,
-        hidden_size=width,
-        intermediate_size=2 * width,
+        hidden_size=WIDTH,
+        head_dim=head_size,
+        intermediate_size=2 * WIDTH,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
@@ -38,17 +39,17 @@ def llama(*, width: int = WIDTH, vocabulary: int = 512) -> LlamaForCausalLM:
     with torch.no_grad():
         model.model.embed_tokens.weight[:, 5] *= LARGE
         for layer in model.model.layers:
-            layer.input_layernorm.weight.copy_(1 + torch.rand(width))
-            layer.post_attention_layernorm.weight.copy_(1 + torch.rand(width))
-        model.model.norm.weight.copy_(1 + torch.rand(width))
+            layer.input_layernorm.weight.copy_(1 + torch.rand(WIDTH))
+            layer.post_attention_layernorm.weight.copy_(1 + torch.rand(WIDTH))
+        model.model.norm.weight.copy_(1 + torch.rand(WIDTH))
     return model
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("length", [1, ROWS - 3, ROWS + 9])
-def test_states_and_logits_are_those_of_float32_but_for_rounding(length: int) -> None:
+@pytest.mark.parametrize(("length", "head_size"), [(1, 16), (ROWS - 3, 16), (ROWS + 9, 32)])
+def test_states_and_logits_are_those_of_float32_but_for_rounding(length: int, head_size: int) -> None:
     pack = Pack.of([((3, 5), [range(length), [7, 8]]), ((), [[9]])])
-    exact, bytes_ = (kind(llama()) for kind in (PackedLlama, RoundedLlama))
+    exact, bytes_ = (kind(llama(head_size=head_size)) for kind in (PackedLlama, RoundedLlama))
     expected, logits = (model.head(model.hidden(pack)) for model in (exact, bytes_))
     assert logits.shape == expected.shape == (len(pack.tokens), 512)
     assert (logits - expected).norm() < 0.03 * expected.norm()
@@ -74,6 +75,11 @@ def test_the_other_basis_keeps_large_entries_from_costing_the_others_their_steps
     turned = error()
     monkeypatch.setattr(rounded, "_basis", torch.eye)
     assert turned < 0.7 * error()
+
+
+@pytest.mark.parametrize(("head_size", "able"), [(16, True), (32, True), (8, False)])
+def test_a_llama_whose_matrices_have_whole_groups_can_run(head_size: int, able: bool) -> None:
+    assert RoundedLlama.can_run(llama(head_size=head_size)) is able
 
 
 def test_the_processors_flags_say_who_multiplies_bytes(tmp_path: Path) -> None:
