@@ -16,6 +16,7 @@ body { font: 15px/1.5 sans-serif; margin: 2rem auto; max-width: 72rem; padding: 
 table { border-collapse: collapse; margin: 1.5rem 0; display: block; overflow-x: auto; font-size: 13px; }
 caption { caption-side: bottom; text-align: left; color: #555; padding-top: .4rem; }
 th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: left; vertical-align: top; }
+th, td, caption { unicode-bidi: plaintext; }
 svg { max-width: 100%; height: auto; }
 code { font-size: 12px; }
 """

@@ -64,7 +64,7 @@ def sign_off(writing: Writing) -> Sequence[Spot]:
         if (formula or own) and all(SIGNED.fullmatch(name) for name in under):
             return [(start, tail[-1][1])]
     last = writing.paragraphs[-1] if len(writing.paragraphs) > 1 else (0, 0)
-    return [last] if NAMED.fullmatch(writing.text[slice(*last)]) else []
+    return [last] if NAMED.fullmatch(MARK.sub("x", writing.text[slice(*last)])) else []
 
 
 def closing_question(writing: Writing) -> Sequence[Spot]:

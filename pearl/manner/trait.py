@@ -99,7 +99,7 @@ def excerpt(text: str, start: int, end: int) -> str:
 def matches(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Find:
     """Every place of a pattern, outside of addresses of the web."""
     compiled = re.compile(pattern, flags)
-    return lambda writing: [match.span() for match in compiled.finditer(writing.prose)]
+    return lambda writing: [match.span() for match in compiled.finditer(writing.lettered)]
 
 
 def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1) -> Find:

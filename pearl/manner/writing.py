@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.words import GREEK, SIGN, Spot, composed, word_spots
+from pearl.words import GREEK, MARK, SIGN, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -39,6 +39,11 @@ class Writing:
     def prose(self) -> str:
         """The text with addresses of the web blanked out; every place in it is as in the text."""
         return URL.sub(lambda url: " " * len(url[0]), self.text)
+
+    @cached_property
+    def lettered(self) -> str:
+        """The prose with a letter in place of each combining mark: to ``re`` a vowel sign of Hindi ends the word."""
+        return self.prose if self.prose.isascii() else MARK.sub("x", self.prose)
 
     @cached_property
     def words(self) -> Sequence[Spot]:

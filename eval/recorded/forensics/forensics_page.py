@@ -63,11 +63,12 @@ def forensics_page(result: Json, examples: Examples, title: str) -> str:
 
 
 def _head(result: Json) -> str:
-    columns = ", ".join(
-        f"{column['name']} ({column['n']:,} of {column['pairs']:,} pairs)" for column in result["columns"]
+    columns = ", ".join(  # isolated, or a number beside an Arabic name would change sides with it
+        f"<bdi>{escape(column['name'])}</bdi> ({column['n']:,} of {column['pairs']:,} pairs)"
+        for column in result["columns"]
     )
     return (
-        f'<p class="note">{escape(columns)}. <code>{escape(result["command"])}</code></p>'
+        f'<p class="note">{columns}. <code>{escape(result["command"])}</code></p>'
         '<p class="note">Strength is how '
         "much the column encourages the annotator&#39;s trait, or how much the model shows it: from &minus;1 to 1, in "
         "brackets the 95% interval. Values that are not significant (p &ge; .05, one-tailed binomial, Bonferroni over "

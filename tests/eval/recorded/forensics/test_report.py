@@ -91,3 +91,10 @@ def test_examples_are_of_every_kind_and_no_more_than_asked_for(hostile):
     assert (len(few.shown), few.pairs) == (8, 80)
     kinds = {(pair["references"], pair["votes"][0]) for pair in examples_of(columns, ids, 80).shown}
     assert kinds == {("a", "a"), ("b", "b"), ("b", "-")}
+
+
+def test_a_number_beside_an_arabic_name_stays_on_its_side(run_pearl, pairs_file, tmp_path):
+    path, out = pairs_file({"سامي": "aabb" * 5, "is kind": "aab-" * 5}), tmp_path / "report.html"
+    words = ("forensics", "report", "--pairs", path, "--reference", "سامي", "--html", out)
+    assert run_pearl(*words, "--resamples", 100).status == 0
+    assert "<bdi>سامي</bdi> (20 of 20 pairs)" in out.read_text(encoding="utf-8")
