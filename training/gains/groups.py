@@ -90,6 +90,9 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
         same = first.setdefault(description.get("history_sha256"), (path, description))
         for name, (other, before) in {**dict.fromkeys(ALIKE, (paths[0], descriptions[0])), "template": same}.items():
             if description.get(name) != before.get(name):
+                if name == "fingerprint":  # of the model: auto means another precision on another processor
+                    precisions = {made.get(name, {}).get("dtype") for made in (description, before)}
+                    name = "precision (--dtype)" if len(precisions) > 1 else "model version"
                 raise InputError(
                     f"{path}: was scored with another {name} than {other}; score both with the same.",
                     param="scores",

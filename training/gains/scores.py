@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
     ]
 )
 METADATA = b"pearl"
-LIBRARIES = ("torch", "transformers", "pyarrow")
+LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
 def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: dict[str, object]) -> int:

@@ -260,7 +260,7 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
             name = f"--{option.replace('_', '-')}"
         if name == "fingerprint":  # of the model: auto means another precision on another processor
             then = before[name].get("dtype")
-            name = f"precision (--dtype {then} goes on with them)" if then != now[name]["dtype"] else "model"
+            name = f"precision (--dtype {then} goes on with them)" if then != now[name]["dtype"] else "model version"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",

@@ -68,7 +68,7 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
     assert rows == len(records) == 3 * 2 * 4  # users, targets, candidates
     assert len({(row["request_id"], row["document_id"]) for row in records}) == rows
     assert metadata["history_sha256"] == "digest"
-    assert set(metadata["versions"]) == {"torch", "transformers", "pyarrow"}
+    assert set(metadata["versions"]) == {"torch", "transformers", "openvino", "pyarrow"}
     row = next(row for row in records if (row["request_id"], row["document_id"]) == ("u1d5", "u1d2"))
     target = tuple(model.encode(found["user1"][5].text, 40))
     examples = tuple(
@@ -307,7 +307,7 @@ def test_parts_of_another_model_are_refused(
     shorter = train("score", aux=causal_folder, document_tokens=99, **options)
 
     assert run.status == 2
-    assert "s.parts: holds scores that were made with another model" in run.err
+    assert "s.parts: holds scores that were made with another model version" in run.err
     assert "made with another precision (--dtype float32 goes on with them); delete it" in halves.err
     assert "s.parts: holds scores that were made with another --document-tokens; delete it" in shorter.err
 
