@@ -43,15 +43,14 @@ def test_a_draft_with_the_real_models(process: Any, sample: None, monkeypatch: p
     assert "<document>" not in draft["text"]
 
 
-def test_an_unreachable_model_is_status_1(process: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_model_is_status_1(command: Any, sample: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEARL_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("PEARL_LLM_MODEL", "nothing")
     monkeypatch.setenv("PEARL_LLM_MAX_RETRIES", "0")
     monkeypatch.setenv("PEARL_RETRIEVER", "bm25")
-    running = process("draft", "write", "--user", "sample", "--json", "-")
-    out, err = running.communicate(timeout=180)
-    assert (running.returncode, out) == (1, "")
-    assert err == "pearl: The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.\n"
+    ran = command("draft", "write", "--user", "sample", "--json", "-")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == "pearl: The model's endpoint cannot be reached; check PEARL_LLM_BASE_URL.\n"
 
 
 @pytest.mark.parametrize(
