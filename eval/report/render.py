@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
@@ -11,6 +12,8 @@ from eval.report.tables import Table
 from pearl.options import writing
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+FROM_LEFT = "\u200e"  # behind an Arabic or Hebrew name: else a terminal that turns lines turns the row's numbers, too
 STYLE = """
 body { font: 15px/1.5 sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 1.5rem 0; display: block; overflow-x: auto; font-size: 13px; }
@@ -26,21 +29,25 @@ def show(tables: Iterable[Table]) -> None:
     """Print the tables on standard output, the first column to the left and the others to the right."""
     from rich import box, table
     from rich.console import Console
+    from rich.text import Text
 
     from pearl.texts import storable  # for paths that are not UTF-8
+
+    def whole(text: str) -> Text:
+        """The text as it stands: a name in square brackets is no markup."""
+        text = storable(text)
+        return Text(text + FROM_LEFT if RIGHT_TO_LEFT.search(text) else text)
 
     console = Console()
     if not console.is_terminal:
         console.width = FILE_WIDTH
     for shown in tables:
-        drawn = table.Table(
-            *map(storable, shown.columns), box=box.SIMPLE_HEAD, caption=storable(shown.caption), caption_justify="left"
-        )
-        for position, column in enumerate(drawn.columns):
-            column.justify = "right" if position else "left"
-            column.overflow = "fold"  # a narrow terminal breaks a word; an ellipsis would hide names and digits
+        drawn = table.Table(box=box.SIMPLE_HEAD, caption=whole(shown.caption), caption_justify="left")
+        for position, name in enumerate(shown.columns):
+            # a narrow terminal breaks a word; an ellipsis would hide names and digits
+            drawn.add_column(whole(name), justify="right" if position else "left", overflow="fold")
         for row in shown.rows:
-            drawn.add_row(*map(storable, row))
+            drawn.add_row(*map(whole, row))
         console.print(drawn)
 
 

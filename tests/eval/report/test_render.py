@@ -16,3 +16,11 @@ def test_a_narrow_terminal_hides_nothing(monkeypatch: Any, capsys: Any) -> None:
     pieces = [line.split() for line in shown.splitlines()]
     for value in ("reciprocal_rank_fusion", "1,020,304,050,607"):
         assert "".join(word for line in pieces for word in line if word in value).count(value) == 2
+
+
+def test_names_stand_as_they_are(capsys: Any) -> None:
+    """Square brackets and colons are no markup; a number beside an Arabic name keeps its place by a mark."""
+    show([Table("By [/b].", ("[name]", "n"), (("[ann]", "1"), ("[/b] :smile:", "2"), ("ليلى", "3")))])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in (["[name]", "n"], ["[ann]", "1"], ["[/b]", ":smile:", "2"], ["ليلى\u200e", "3"], ["By", "[/b]."]):
+        assert row in lines
