@@ -146,7 +146,7 @@ def _places(path: Path, header: Sequence[str]) -> tuple[int, ...]:
     if missing:
         raise InputError(
             f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}, and needs "
-            f"{', '.join(COLUMNS)}.",
+            f"{', '.join(COLUMNS)}, with commas between them.",
             param=missing[0],
             code="missing_column",
         )

@@ -196,7 +196,9 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
     missing = [name for name in NEEDED if name not in header]
     if missing:
         raise InputError(
-            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}.", code="missing_column"
+            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}, and needs "
+            f"{', '.join(NEEDED)}, with commas between them.",
+            code="missing_column",
         )
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:

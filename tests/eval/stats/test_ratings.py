@@ -64,7 +64,10 @@ def test_labels_that_were_offered_and_not_given(csv_file):
         ("\n\n", ": there is no rating in it"),
         (HEAD, ": there is no rating in it"),
         ("id,judge,label\n1,a,A\n", ":1: item: there is no such column; the file has id, judge, label, and needs item"),
-        ("item;rater;label\n1;a;A\n", ":1: item: there is no such column; the file has item;rater;label, and needs"),
+        (
+            "item;rater;label\n1;a;A\n",
+            ":1: item: there is no such column; the file has item;rater;label, and needs item, rater, label, with",
+        ),
         ("item,rater,label,label\n1,a,A,B\n", ":1: label: two columns have that name"),
         (HEAD + "1,a,A\n1,b,\n", ":3: label: is empty"),
         (HEAD + "1,a\n", ":2: label: is empty"),

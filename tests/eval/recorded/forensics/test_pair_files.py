@@ -211,6 +211,7 @@ def test_what_is_wrong_is_named(tmp_path, value, message):
         ("in.jsonl", '{"annotators": {}}\n{"id": 1,\n', "in.jsonl:2: is not JSON"),
         ("in.csv", "", "in.csv: is empty"),
         ("in.csv", "text_a,text_b\n", "in.csv:1: preferred_text: there is no such column"),
+        ("in.csv", "text_a;text_b;preferred_text\nx;y;a\n", "preferred_text, with commas between them."),
         ("in.csv", "text_a,text_b,a,b,preferred_text,b,a\n", "in.csv:1: a: two columns have that name"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y\n", "in.csv:2: has 2 cells; the header has 3"),
         ("in.csv", "text_a,text_b,preferred_text\nx,y,z\n", "in.csv:2: preferred_text: is 'z'; a vote is one of"),
