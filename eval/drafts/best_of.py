@@ -26,6 +26,7 @@ from pearl.errors import InputError
 from pearl.records import TextScores
 from pearl.stats import Bootstrap, Estimate, drawn
 from pearl.texts import check_text, json_type
+from pearl.words import count_words
 
 VERSIONS = ("draft", "choice", "random", "any")
 
@@ -71,7 +72,7 @@ class DraftChoice:
     def words(self, version: str) -> float:
         place = self.selection.best if version == "choice" else None
         text = self.item.text if place is None else self.candidates[place].text
-        return float(len((text or self.item.text).split()))
+        return float(count_words(text or self.item.text))
 
 
 def read_drafts(path: Path) -> list[DraftItem]:

@@ -13,6 +13,7 @@ from eval.recorded.forensics.comparison import VoteColumn
 from eval.recorded.forensics.pair_files import PAIRS, stream_pairs
 from eval.recorded.forensics.pairs import Pair
 from eval.recorded.forensics.votes import NO_VOTE, Codes, chooses
+from pearl.words import character_start
 
 OF_A_KIND = 2  # pairs of a kind, of every annotator in every column
 MARKS = "ab&0-! "  # by the place of a vote
@@ -108,4 +109,4 @@ def _shown(pair: Pair, references: str, votes: str) -> dict[str, Any]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
+    return text if len(text) <= LONGEST else f"{text[: character_start(text, LONGEST)]} […]"

@@ -8,6 +8,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
+from pearl.words import words_of
 from service.importers.html_text import html_to_text
 from service.importers.notes.markup import clean_inline
 from service.importers.quotes import split_quotes, tidy
@@ -63,7 +64,7 @@ def own_blocks(body: str) -> list[Block]:
         text = tidy([line for line in clean_inline(text).split("\n") if not EMPTY_ITEM.fullmatch(line)])
         if text.strip(" \t\n-*+|:="):
             heading = plain(tokens[position + 1].content) if token.type == "heading_open" else None
-            blocks.append(Block(text, heading, links + addresses, len(WORD.findall(rest))))
+            blocks.append(Block(text, heading, links + addresses, len(words_of(WORD, rest))))
     return blocks
 
 

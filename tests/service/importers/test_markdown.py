@@ -196,6 +196,11 @@ def test_another_authors_file_is_left_out(read, tmp_path):
     assert len(read("markdown", tmp_path).texts) == 3
 
 
+def test_a_sentence_without_blanks_is_more_than_a_link(read, tmp_path):
+    write(tmp_path, "a.md", "今天真开心，见到了老朋友。[相册](https://example.org/a)")
+    assert len(read("markdown", tmp_path).texts) == 1
+
+
 def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
     secret = write(tmp_path, "secret/passwd.md", "root:x:0:0")
     write(tmp_path, "vault/tea.md", "Tea.")
@@ -239,6 +244,8 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
         ),
         ("a.md", "![[Green]]\n![[cup.png]]", "no text"),
         ("a.md", "See [Green](green.md).", "only links"),
+        ("a.md", "详见[绿茶](green.md)。", "only links"),
+        ("a.md", "हाँ, यह [चाय](green.md)।", "only links"),
     ],
 )
 def test_what_is_no_finished_text_of_its_owner(read, tmp_path, name, text, reason):

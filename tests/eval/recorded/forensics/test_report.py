@@ -7,7 +7,7 @@ import json
 import pytest
 
 from eval.recorded.forensics.comparison import ColumnOptions, columns_of
-from eval.recorded.forensics.examples import examples_of
+from eval.recorded.forensics.examples import LONGEST, examples_of
 from eval.recorded.forensics.votes import read_votes
 
 HOSTILE = (
@@ -98,3 +98,14 @@ def test_a_number_beside_an_arabic_name_stays_on_its_side(run_pearl, pairs_file,
     words = ("forensics", "report", "--pairs", path, "--reference", "سامي", "--html", out)
     assert run_pearl(*words, "--resamples", 100).status == 0
     assert "<bdi>سامي</bdi> (20 of 20 pairs)" in out.read_text(encoding="utf-8")
+
+
+def test_a_long_text_is_cut_between_characters(pairs_file):
+    path = pairs_file({"ann": "ab", "is kind": "ab"})
+    value = json.loads(path.read_text())
+    value["comparisons"][0]["prompt"] = "x" + "नी" * LONGEST
+    path.write_text(json.dumps(value))
+    columns = columns_of([(str(path), read_votes(path))], ColumnOptions(["ann"]), least=1)
+    ids = [annotator.id for annotator in columns[0].table.annotators]
+    cut = next(pair["prompt"] for pair in examples_of(columns, ids, 2).shown if pair["prompt"].startswith("x"))
+    assert cut == "x" + "नी" * (LONGEST // 2 - 1) + " […]"
