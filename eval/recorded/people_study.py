@@ -27,6 +27,7 @@ from eval.stats.ratings import check_rater
 from pearl.errors import InputError
 from pearl.stats import Bootstrap
 from pearl.texts import check_id
+from pearl.words import composed
 
 DRAWS, DRAWN = 1000, 30  # the paper's: a thousand draws of thirty items
 PEOPLE, EVERY_RATING = "people, by majority", "people, each rating"
@@ -51,8 +52,8 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
 
     def parse(value: dict[str, Any], number: int) -> PersonRating:
         check_fields(value, "item", "rater", "label")
-        item, rater = check_id(value["item"], param="item"), check_id(value["rater"], param="rater")
-        check_rater(rater, raters)
+        item, rater = check_id(value["item"], param="item"), composed(check_id(value["rater"], param="rater"))
+        check_rater(rater, [*map(composed, raters)])
         what = f"'{rater}' rated '{item}'"
         check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")

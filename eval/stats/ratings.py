@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pearl.errors import InputError
 from pearl.history import decompressed, parse_numbered_lines, reading, why_not_csv
 from pearl.texts import check_id
+from pearl.words import composed
 
 COLUMNS = ("item", "rater", "label")
 NOT_RATED = -1
@@ -53,10 +54,13 @@ class Ratings:
 def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
     """``labels`` are all that could be given, where more were offered than used; ``raters`` all who were asked.
 
-    Raises InputError that names file, line and column.
+    Letters with accents are composed, since two machines write one name in two ways. Raises InputError that names file,
+    line and column.
     """
     rated: dict[tuple[str, str], tuple[int, str]] = {}
-    for line, item, rater, label in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
+    labels, raters = [*map(composed, labels)], [*map(composed, raters)]
+    for line, *cells in _json_lines(path) if ".jsonl" in path.suffixes else _rows(path):
+        item, rater, label = map(composed, cells)
         if (item, rater) in rated:
             raise InputError(
                 f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {rated[item, rater][0]}; "

@@ -15,6 +15,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.texts import json_type
+from pearl.words import composed
 
 TRAIT, HUMAN, MODEL_IDENTITY, NON_PREFERENCE = "principle", "human", "model_identity", "non_preference_principle"
 DEFAULT_DESCRIPTION = "Default annotator from original dataset (from column `preferred_text`)"
@@ -229,7 +230,7 @@ def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> An
     """The annotator of a name or id. Raises InputError if there is none, or several of the name."""
     if name in annotators:
         return annotators[name]
-    namesakes = [annotator for annotator in annotators.values() if annotator.name == name]
+    namesakes = [annotator for annotator in annotators.values() if composed(annotator.name) == composed(name)]
     if len(namesakes) == 1:
         return namesakes[0]
     if namesakes:

@@ -46,6 +46,12 @@ def test_only_line_ends_end_a_line(csv_file):
     assert ratings.items == ("1\u2028one", "2")
 
 
+def test_a_name_typed_on_two_machines_is_one(csv_file):
+    path = csv_file(HEAD + "1,Jürgen,süß\n2,Ju\u0308rgen,su\u0308ß\n")
+    ratings = read_ratings(path, ["su\u0308ß", "salzig"], ["Ju\u0308rgen"])
+    assert (ratings.raters, ratings.labels) == (("Jürgen",), ("salzig", "süß"))
+
+
 def test_numbers_are_sorted_as_numbers(csv_file):
     ratings = read_ratings(csv_file(HEAD + "1,a,10\n2,a,9\n3,a,-1.5\n"))
     assert ratings.numbers == (-1.5, 9.0, 10.0)

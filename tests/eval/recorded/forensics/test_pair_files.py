@@ -228,12 +228,12 @@ def test_bad_files_are_named(tmp_path, name, content, message):
 
 
 def test_annotators_of_one_name_need_an_id(tmp_path):
-    value = {**SECOND, "annotators": {"x": {"name": "Ann"}, "y": {"name": "Ann"}, "z": {"name": "Ben"}}}
+    value = {**SECOND, "annotators": {"x": {"name": "Ann"}, "y": {"name": "Ann"}, "z": {"name": "Bén"}}}
     annotators = read_pairs(write(tmp_path / "in.json", value)).annotators
-    assert (named(annotators, "y").id, named(annotators, "Ben").id) == ("y", "z")
+    assert (named(annotators, "y").id, named(annotators, "Be\u0301n").id) == ("y", "z")
     with pytest.raises(InputError, match="2 annotators are named 'Ann'; give the id of one: x, y"):
         named(annotators, "Ann")
-    with pytest.raises(InputError, match="there is no annotator 'Eve'; there are Ann, Ann, Ben"):
+    with pytest.raises(InputError, match="there is no annotator 'Eve'; there are Ann, Ann, Bén"):
         named(annotators, "Eve")
 
 
