@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,12 +113,15 @@ def run(
     thread = threading.Thread(target=put, name="draft", daemon=True)
     thread.start()
     thread.join(time_limit)
-    if complaint:
-        typer.echo(f"pearl: no draft: {complaint.rstrip('.')}.", err=True)
-    if thread.is_alive():  # a model that is being loaded or writes cannot be stopped
+    late = thread.is_alive()
+    if late and sys.stderr.isatty():  # the line that says what is going on would stay half written, without a cursor
         from rich.console import Console
 
         Console(stderr=True).show_cursor(True)
+        typer.echo("", err=True)
+    if complaint:
+        typer.echo(f"pearl: no draft: {complaint.rstrip('.')}.", err=True)
+    if late:  # a model that is being loaded or writes cannot be stopped
         os._exit(0)
 
 
