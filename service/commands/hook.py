@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pearl.chat.choose import EMBEDDED_ENGINE
 from pearl.commands import epilog, group
 from pearl.errors import InputError, PearlError
 from pearl.options import USER_OPTION, writing
@@ -68,6 +69,10 @@ def install(
         write_script(path, options)
         where = f"the voice '{voice}'" if voice else "the whole history"
         typer.echo(f"Installed {path}: drafts for {owner.name} from {where}.", err=True)
+        if settings.engine == EMBEDDED_ENGINE:
+            typer.echo(
+                "The embedded model is too small to read a change; PEARL_LLM_BASE_URL names a larger one.", err=True
+            )
         asyncio.run(_embed(settings, owner))
 
 
@@ -170,6 +175,7 @@ def _draft(user: str | None, voice: str | None) -> str:
     )
     with open_database(settings):
         written = asyncio.run(write(settings, user, commission, silent=True))
-    if not written.text.strip():
-        raise InputError("the model wrote nothing.")
-    return written.text
+    text = written.text.strip()
+    if not text or ("\n" not in text and text.endswith(":")):  # a small model announces a message and stops
+        raise InputError("the model wrote no message.")
+    return text

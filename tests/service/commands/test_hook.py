@@ -205,6 +205,10 @@ def _silent(endpoint: Any) -> None:
     endpoint.text = " "
 
 
+def _announcing(endpoint: Any) -> None:
+    endpoint.text = "The author's commit message is:"
+
+
 def _breaking_off(endpoint: Any) -> None:
     endpoint.cut = True
 
@@ -220,6 +224,7 @@ def _damaged(endpoint: Any) -> None:
         (_other_encoding, (), "commits are in ISO-8859-1 here"),
         (_refusing, (), "answered"),
         (_silent, (), "answered nothing"),
+        (_announcing, (), "the model wrote no message"),
         (_breaking_off, (), "broke off"),
         (_damaged, (), "git diff"),
         (lambda endpoint: None, ("--user", "bob"), "There is no user 'bob'"),
@@ -313,3 +318,12 @@ def test_what_cannot_be_installed(command: Any, ann: None, words: tuple[str, ...
     assert (ran.status, ran.out) == (2, "")
     assert said in ran.err
     assert not Path(".git/hooks/prepare-commit-msg").exists()
+
+
+def test_the_embedded_model_is_said_to_be_too_small(command: Any, ann: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PEARL_LLM", "embedded")
+    ran = command("hook", "install")
+    assert ran.status == 0
+    assert ran.err.endswith(
+        "\nThe embedded model is too small to read a change; PEARL_LLM_BASE_URL names a larger one.\n"
+    )
