@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-
-from sentence_transformers import SentenceTransformer
+from typing import Any
 
 from benchmarks.corpus import find_corpus
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
@@ -73,11 +72,11 @@ def figures(sizes: Sequence[int], here: Sequence[Times], avx2: Sequence[Times]) 
         yield over_repetitions(f"{size}_ratio", f"{what}: ours by `SentenceTransformer`'s", "times", ratios)
 
 
-def timed(sizes: Sequence[int], requests: int) -> tuple[str, Times]:
-    """The corpus, and the times of this process."""
+def timed(sizes: Sequence[int], requests: int, beside_plain: bool) -> tuple[str, Times]:
+    """The corpus, and the times of this process, of the plain way only ``beside_plain``."""
     encoder = KnownTexts(SentenceEncoder())
     retriever = artifact_retriever(SHIPPED, encoder)
-    dense = SentenceTransformer(str(embedded_encoder_folder()), device="cpu")
+    dense = _plain_encoder() if beside_plain else None
     with TemporaryDirectory(prefix="pearl-bench-") as folder:
         corpus = find_corpus(Path(folder))
         documents, asked = material(corpus.lines(), max(sizes), requests)
@@ -85,19 +84,25 @@ def timed(sizes: Sequence[int], requests: int) -> tuple[str, Times]:
     for size in sizes:
         index = retriever.index(documents[:size])
         vectors = encoder.encode_documents([document.text for document in documents[:size]])
-        ways: dict[str, Callable[[Request], object]] = {
-            "ours": index.scores,
-            "plain": lambda request, vectors=vectors: vectors @ dense.encode(request.text),  # type: ignore[misc]
-        }
+        ways: dict[str, Callable[[Request], object]] = {"ours": index.scores}
+        if dense is not None:
+            ways["plain"] = lambda request, vectors=vectors: vectors @ dense.encode(request.text)  # type: ignore[misc]
         for way, work in ways.items():
             work(asked[0])  # threads and allocators are set up before the clock runs
             times[f"{way} {size}"] = [milliseconds(work, request) for request in asked]
     return corpus.source, times
 
 
+def _plain_encoder() -> Any:
+    from sentence_transformers import SentenceTransformer  # whose import takes seconds
+
+    return SentenceTransformer(str(embedded_encoder_folder()), device="cpu")
+
+
 if __name__ == "__main__":
     if FLOAT32 in sys.argv:
         # OpenVINO names bfloat16 among a processor's capabilities whatever its oneDNN may use
         runtime.fastest = lambda: Arithmetic.FLOAT32
-    source, ms = timed(*json.loads(sys.argv[1]))
+    some_sizes, some_requests = json.loads(sys.argv[1])
+    source, ms = timed(some_sizes, some_requests, beside_plain=FLOAT32 not in sys.argv)
     print(json.dumps({"corpus": source, "ms": ms}))

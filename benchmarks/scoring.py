@@ -40,7 +40,7 @@ QUICK_OPTIONS = replace(
     OPTIONS, targets=1, candidates=3, users=1, target_tokens=12, document_tokens=16, request_tokens=12
 )
 REPETITIONS, QUICK_REPETITIONS = 3, 1
-SIZES, QUICK_SIZES = (8, 32, 128), (1, 2)  # documents of a history
+SIZES, QUICK_SIZES = (8, 32, 128), (1,)  # documents of a history
 PLAIN_BATCH = 8
 
 Pair = tuple[str, str]  # ids of request and document
