@@ -52,7 +52,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         self._rounded = rounded
         if rounded:
             if not RoundedLlama.can_run(model):
-                raise ValueError("only a Llama on a processor, its widths multiples of 64, can be computed in int8")
+                raise ValueError("only a Llama on a processor, its widths multiples of 32, can be computed in int8")
             self.fingerprint["dtype"] = INT8
 
     @cached_property
