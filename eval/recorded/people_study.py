@@ -49,11 +49,12 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
     """``raters`` are all who were asked. Raises InputError that names file, line and field of the first bad rating; two
     by one rater of an item are, and one by nobody who was asked."""
     lines: dict[tuple[str, str], int] = {}
+    asked = [*map(composed, raters)]
 
     def parse(value: dict[str, Any], number: int) -> PersonRating:
         check_fields(value, "item", "rater", "label")
         item, rater = check_id(value["item"], param="item"), composed(check_id(value["rater"], param="rater"))
-        check_rater(rater, [*map(composed, raters)])
+        check_rater(rater, asked)
         what = f"'{rater}' rated '{item}'"
         check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
         right = optional_string(value, "ground_truth")

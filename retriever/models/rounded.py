@@ -1,6 +1,6 @@
 """The packed Llama with its matrices and their inputs in 8 bits, by OpenVINO's kernels.
 
-Where a processor adds up products of bytes (VNNI) this takes about half of float32's time. Inputs are rounded in groups
+Where a processor adds up products of bytes (VNNI) this takes two thirds of float32's time. Inputs are rounded in groups
 of 32, each row by itself, when they are known; matrices in groups of 32 along their rows, once. A few entries of a
 Llama's states are ten times as large as the others and would cost a whole group its steps, so all layers work in
 another basis, the discrete cosine transform's, in which no entry stands out: norms do not change under it, and the

@@ -17,7 +17,7 @@ from pearl.records import Document, Request
 from pearl.whole_files import replaced_file
 from training.data.records import Example, Group
 from training.data.selection import Selection, SelectionOptions, select
-from training.gains.scores import METADATA, read_scores, read_table, scored_requests
+from training.gains.scores import METADATA, other_precision, read_scores, read_table, scored_requests
 
 SCHEMA = pa.schema(
     [
@@ -90,9 +90,8 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
         same = first.setdefault(description.get("history_sha256"), (path, description))
         for name, (other, before) in {**dict.fromkeys(ALIKE, (paths[0], descriptions[0])), "template": same}.items():
             if description.get(name) != before.get(name):
-                if name == "fingerprint":  # of the model: auto means another precision on another processor
-                    precisions = {made.get(name, {}).get("dtype") for made in (description, before)}
-                    name = "precision (--dtype)" if len(precisions) > 1 else "model version"
+                if name == "fingerprint":
+                    name = "precision (--dtype)" if other_precision(before, description) else "model version"
                 raise InputError(
                     f"{path}: was scored with another {name} than {other}; score both with the same.",
                     param="scores",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,12 @@ def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
         raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
     return table, json.loads(metadata)
+
+
+def other_precision(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """True when two descriptions name different precisions: ``--dtype auto`` is another on another processor."""
+    first, second = (description.get("fingerprint", {}).get("dtype") for description in (before, now))
+    return bool(first != second)
 
 
 def read_table(path: Path) -> pa.Table:

@@ -26,7 +26,7 @@ from pearl.split import TRAIN
 from pearl.whole_files import replaced_file
 from retriever.models.auxiliary import AuxiliaryModel, Group, Likelihood, Tokens
 from training.data.split import BY_USERS, written_in
-from training.gains.scores import SCHEMA
+from training.gains.scores import SCHEMA, other_precision
 from training.gains.units import ScoringOptions, Unit
 from training.templates import AuxiliaryTemplate
 
@@ -258,9 +258,11 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
             name = f"--{option.replace('_', '-')}"
-        if name == "fingerprint":  # of the model: auto means another precision on another processor
-            then = before[name].get("dtype")
-            name = f"precision (--dtype {then} goes on with them)" if then != now[name]["dtype"] else "model version"
+        if name == "fingerprint":
+            then = before.get(name, {}).get("dtype")
+            name = "model version"
+            if then and other_precision(before, now):
+                name = f"precision (--dtype {then} goes on with them)"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
             "elsewhere.",
