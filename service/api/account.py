@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from typing import IO
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from service.api.bodies import KeyedRoute
 from service.api.deletion import ANSWERS, deletion_answer
@@ -48,12 +48,24 @@ async def export(
         recognised = await once(services, caller, request, idempotency_key, lambda connection: Answer(200, "{}"))
         headers |= {name: value for name, value in recognised.headers.items() if name == "idempotent-replayed"}
     written = await in_thread(_write_export, services, caller.user)
-    return StreamingResponse(_pieces(written), media_type="application/json", headers=headers)
+    return WrittenExport(written, headers)
+
+
+class WrittenExport(StreamingResponse):
+    """An export on its way; its file is closed at the end, also when the client left before the first piece."""
+
+    def __init__(self, file: IO[bytes], headers: dict[str, str]) -> None:
+        super().__init__(iter(lambda: file.read(PIECE), b""), media_type="application/json", headers=headers)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _write_export(services: Services, user: User) -> IO[bytes]:
     """The export, ready to be sent: a slow client must not hold a transaction open, and an error gets its status."""
-    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - _pieces closes it
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - WrittenExport closes it
     try:
         with services.database.read() as connection:
             file.writelines(export_pieces(connection, user))
@@ -62,12 +74,6 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
         file.close()
         raise
     return file
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(PIECE):
-            yield piece
 
 
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")

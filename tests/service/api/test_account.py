@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+import io
 from typing import Any
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from pearl.records import Document
+from service.api.account import WrittenExport
 
 SECRET = "the heron ate my brake cable"
 
@@ -130,3 +134,17 @@ def test_a_user_made_next_does_not_inherit_another_process_cache(pearl: Any, ann
     ben = pearl.user("ben").id
     assert ben != first
     assert other.get(ben, None).documents == ()
+
+
+def test_the_file_of_an_export_is_closed_when_the_client_leaves_before_its_first_piece() -> None:
+    file = io.BytesIO(b"{}")
+
+    async def gone(message: Any) -> None:
+        raise OSError("the client is gone")
+
+    async def silent() -> Any:
+        await asyncio.Event().wait()
+
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(WrittenExport(file, {})({"type": "http", "asgi": {"spec_version": "2.4"}}, silent, gone))
+    assert file.closed
