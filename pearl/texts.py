@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mist
 # Python reads more, among it quoted milliseconds as a moment of the 18th century
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # marks that set a direction
 # joiners within a Persian word, a Hindi one or an emoji; Python calls them not printable
 JOINED = re.compile(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 
@@ -59,14 +61,29 @@ def storable(text: str) -> str:
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
+def printable(text: str) -> str:
+    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal.
+
+    Joiners within emojis, hard spaces and characters younger than Python's tables, which it calls not printable, stay.
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _obeyed(character) else character for character in text)
+
+
+def _obeyed(character: str) -> bool:
+    """True for control characters, ends of lines, half surrogates and marks that turn the direction of what follows."""
+    return (
+        unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or unicodedata.bidirectional(character) in TURNING
+    )
+
+
 def check_id(value: Any, *, param: str = "id") -> str:
     """A document's, user's or voice's name: 1 to 200 printable characters."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # many exports number their messages
     if not isinstance(value, str):
         raise InputError(f"'{param}' must be a string, not {json_type(value)}.", param=param, code="wrong_type")
-    printable = JOINED.sub("", value).isprintable()
-    if not 1 <= len(value) <= MAX_ID_LENGTH or not printable or value != value.strip():
+    readable = JOINED.sub("", value).isprintable()
+    if not 1 <= len(value) <= MAX_ID_LENGTH or not readable or value != value.strip():
         raise InputError(
             f"'{param}' must have 1 to {MAX_ID_LENGTH} printable characters and no space at its ends.",
             param=param,

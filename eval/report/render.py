@@ -31,11 +31,11 @@ def show(tables: Iterable[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from pearl.texts import storable  # for paths that are not UTF-8
+    from pearl.texts import printable
 
     def whole(text: str) -> Text:
         """The text as it stands: a name in square brackets is no markup."""
-        text = storable(text)
+        text = printable(text)
         return Text(text + FROM_LEFT if RIGHT_TO_LEFT.search(text) else text)
 
     console = Console()

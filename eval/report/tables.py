@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from eval.report.metric import Metric
+from pearl.texts import counted
 
 Json = Mapping[str, Any]  # of a result file
 Cell: TypeAlias = str | Callable[[Json], str]  # a field of the row, or what is made of the row
@@ -122,7 +123,8 @@ def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
 def caption_of(result: Json, part: Json | None = None) -> str:
     """The number of requests and users of a result, or of a part of it, and what the part is."""
     of = part or result
-    sentences = [f"{of['n']:,} requests of {of['users']:,} users; 95% intervals by bootstrap over {of['resampled']}."]
+    counts = f"{counted(of['n'], 'request')} of {counted(of['users'], 'user')}"
+    sentences = [f"{counts}; 95% intervals by bootstrap over {of['resampled']}."]
     if part is not None and "threshold" in part:
         sentences.append(
             f"Near-duplicates set aside ({part['documents_set_aside']:,}): documents that contain at least "

@@ -18,6 +18,7 @@ from eval.report.tables import Json, Table, shown
 from eval.retrieval.gains import GainsRecord, clusters
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Estimate, Floats
+from pearl.texts import counted
 
 MARGINS = 10  # tried, at equal steps of the share of documents that they leave out
 MOST = 3  # documents that sets have at most
@@ -129,7 +130,7 @@ def sets_tables(result: Json) -> Iterator[Table]:
         )
         for point in figures["curve"]
     )
-    counted = ", ".join(f"{file['n']} requests of {file['file']}" for file in figures["files"])
+    counted = ", ".join(f"{counted(file['n'], 'request')} of {file['file']}" for file in figures["files"])
     caption = f"{figures['model']}: gain of the documents that score at most the margin below the best; {counted}."
     yield Table(caption, ("margin", "documents", "gain", "less all's", *names), rows, result["command"])
     by_count = tuple((f"the best {row['count']}", shown(row["gain"], 1)) for row in figures["by_count"])

@@ -12,10 +12,9 @@ from pearl.commands import epilog
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
-from pearl.texts import check_id
+from pearl.texts import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_report import show_summary
-from service.commands.shown import printable
 from service.importers.base import Options
 from service.importing import run_import
 from service.restore import ExportReader, restore

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from pearl.errors import InputError
 from pearl.options import write_json
-from pearl.texts import counted
-from service.commands.shown import printable
+from pearl.texts import counted, printable
 from service.importing import ImportSummary
 
 PROBLEMS_SHOWN = 20

@@ -18,11 +18,10 @@ from pearl.commands import epilog
 from pearl.errors import InputError
 from pearl.options import JSON_OPTION, check_writable
 from pearl.settings import load_settings
-from pearl.texts import check_id
+from pearl.texts import check_id, printable
 from service.commands.common import open_database
 from service.commands.import_export import EXPORT, EXPORT_SUMMARY, export_command
 from service.commands.import_report import report
-from service.commands.shown import printable
 from service.commands.updates import settle_gone
 from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importers.guessing.guess import guess_importer

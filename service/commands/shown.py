@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import typer
 
 from pearl.errors import InputError
+from pearl.texts import printable
 from pearl.words import SIGN, character_start
 
 EXCERPT = 70  # characters
 PIPED_WIDTH = 160  # characters a line where no terminal sets the width
 GAP = 2  # blanks between columns
 WHOLE = 16  # characters of a cell that is never broken: a date with its time, the beginning of a key
-TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -70,21 +69,6 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
     for name, value in fields:
         if value is not None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
-
-
-def printable(text: str) -> str:
-    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal.
-
-    Joiners within emojis, hard spaces and characters younger than Python's tables, which it calls not printable, stay.
-    """
-    return "".join("\N{REPLACEMENT CHARACTER}" if _obeyed(character) else character for character in text)
-
-
-def _obeyed(character: str) -> bool:
-    """True for control characters, ends of lines, half surrogates and marks that turn the direction of what follows."""
-    return (
-        unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} or unicodedata.bidirectional(character) in TURNING
-    )
 
 
 def moment(seconds: float | None) -> str:

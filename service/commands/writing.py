@@ -13,8 +13,9 @@ from pearl.editing.shown import editing_lines
 from pearl.errors import PearlError
 from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
+from pearl.texts import printable
 from retriever.models.encoder import SentenceEncoder
-from service.commands.shown import excerpt, moment, printable
+from service.commands.shown import excerpt, moment
 from service.drafting import Commission, Delta, Event, Finished
 from service.services import Services, retriever_entry
 from service.store import users

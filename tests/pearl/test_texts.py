@@ -16,6 +16,7 @@ from pearl.texts import (
     format_timestamp,
     json_type,
     parse_timestamp,
+    printable,
     storable,
 )
 
@@ -64,6 +65,31 @@ def test_a_text_of_exactly_the_limit():
 )
 def test_of_a_models_text_what_can_be_stored(text, kept):
     assert storable(text) == kept
+
+
+def test_nothing_of_a_source_controls_the_terminal():
+    assert printable("a\x1b[31mb\nc") == "a\N{REPLACEMENT CHARACTER}[31mb\N{REPLACEMENT CHARACTER}c"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467",  # a family: three people, joined
+        "\U0001f3f4\U000e0067\U000e0062\U000e007f",  # a flag, spelt with tags
+        "Bonjour\xa0!",
+        "10\u202f000",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a joiner that keeps letters apart
+        "\u3000\u4f60\u597d",  # a paragraph's indent
+        "\U0001f6d8",  # of Unicode 17
+    ],
+)
+def test_hard_spaces_joiners_and_new_emojis_reach_it(text):
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize("character", ["\x7f", "\x9b", "\u2028", "\u2029", "\ud800", "\u202e", "\u2066"])
+def test_what_a_terminal_would_obey_does_not(character):
+    assert printable(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
 
 
 @pytest.mark.parametrize(

@@ -24,3 +24,10 @@ def test_names_stand_as_they_are(capsys: Any) -> None:
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     for row in (["[name]", "n"], ["[ann]", "1"], ["[/b]", ":smile:", "2"], ["ليلى\u200e", "3"], ["By", "[/b]."]):
         assert row in lines
+
+
+def test_names_do_not_control_the_terminal(capsys: Any) -> None:
+    show([Table("By \x1b[31mann.", ("name\x07", "n"), (("a\x1b[2Jnn", "1"),))])
+    shown = capsys.readouterr().out
+    assert "a\N{REPLACEMENT CHARACTER}[2Jnn" in shown
+    assert not {"\x1b", "\x07"} & set(shown)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pearl.errors import InputError
-from service.commands.shown import confirm, excerpt, moment, printable, show_table
+from service.commands.shown import confirm, excerpt, moment, show_table
 
 
 @pytest.mark.parametrize(
@@ -40,31 +40,6 @@ def test_moments_are_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     time.tzset()
     assert moment(None) == "-"
-
-
-def test_nothing_of_a_source_controls_the_terminal() -> None:
-    assert printable("a\x1b[31mb\nc") == "a\N{REPLACEMENT CHARACTER}[31mb\N{REPLACEMENT CHARACTER}c"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467",  # a family: three people, joined
-        "\U0001f3f4\U000e0067\U000e0062\U000e007f",  # a flag, spelt with tags
-        "Bonjour\xa0!",
-        "10\u202f000",
-        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a joiner that keeps letters apart
-        "\u3000\u4f60\u597d",  # a paragraph's indent
-        "\U0001f6d8",  # of Unicode 17
-    ],
-)
-def test_hard_spaces_joiners_and_new_emojis_reach_it(text: str) -> None:
-    assert printable(text) == text
-
-
-@pytest.mark.parametrize("character", ["\x7f", "\x9b", "\u2028", "\u2029", "\ud800", "\u202e", "\u2066"])
-def test_what_a_terminal_would_obey_does_not(character: str) -> None:
-    assert printable(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
 
 
 def test_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
