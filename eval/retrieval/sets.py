@@ -130,8 +130,8 @@ def sets_tables(result: Json) -> Iterator[Table]:
         )
         for point in figures["curve"]
     )
-    counted = ", ".join(f"{counted(file['n'], 'request')} of {file['file']}" for file in figures["files"])
-    caption = f"{figures['model']}: gain of the documents that score at most the margin below the best; {counted}."
+    requests = ", ".join(f"{counted(file['n'], 'request')} of {file['file']}" for file in figures["files"])
+    caption = f"{figures['model']}: gain of the documents that score at most the margin below the best; {requests}."
     yield Table(caption, ("margin", "documents", "gain", "less all's", *names), rows, result["command"])
     by_count = tuple((f"the best {row['count']}", shown(row["gain"], 1)) for row in figures["by_count"])
     yield Table(f"{figures['model']}: by count.", ("shown", "gain"), by_count)
