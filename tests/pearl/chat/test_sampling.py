@@ -104,3 +104,29 @@ def told(stops: tuple[str, ...], *pieces: bytes) -> tuple[list[str], bool]:
 )
 def test_bytes_become_text_up_to_a_stop_text(stops, pieces, texts, stopped):
     assert told(stops, *pieces) == (texts, stopped)
+
+
+@pytest.mark.parametrize(
+    ("written", "following", "ends"),
+    [
+        ("The kettle is on.", b" And", True),
+        ("The kettle is on.", b"\n", True),
+        ("(Mind the tide!)", b" And", True),
+        ("Mind the tide,\n", b"Otti", True),
+        ("\u6f6e\u6c34\u6765\u4e86\u3002", "\u6211".encode(), True),
+        ("\u300c\u6f6e\u6c34\u6765\u4e86\u3002", "\u300d".encode(), False),
+        ("The kettle is on", b" and", False),
+        ("The kettle is", b" on.", False),
+        ("It costs 3.", b"50", False),
+        ("It costs 3.", b" Or", False),  # may as well be the mark of a list
+        ("A bicycle, e.g.", b" one", False),
+        ("Write to J.", b" Pellow", False),
+        ("See otti.", b"example", False),
+        ("", b" ", False),
+    ],
+)
+def test_where_a_sentence_or_a_line_ends(written, following, ends):
+    answer = AnswerText([])
+    for character in written:
+        answer.add(character.encode())
+    assert answer.ends_before(following) is ends
