@@ -536,12 +536,13 @@ def _drafts_of_kinds_picture() -> str:
 
 def _drafts_of_kinds_page() -> str:
     """The page that has the drafts of all kinds of text side by side."""
-    kinds = _read("drafts-kinds")["kinds"]
+    result = _read("drafts-kinds")
+    kinds = result["kinds"]
     titles = tuple(DOMAINS[kind["kind"]] for kind in kinds)
     counts = ", ".join(f"{kind['n']} requests of {kind['users']} users" for kind in kinds)
     lines = [
         "# Drafts of every kind of text\n",
-        f"Drafts by {kinds[0]['llm']}, of at most {kinds[0]['max_tokens']} tokens (a little over 300 words), compared "
+        f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
         "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
         "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
         "figures explained](figures.md). `python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts` "

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kept import FINE, rounded
+from kept import DIGITS, rounded
 
 from pearl.options import write_json
 
@@ -26,7 +26,7 @@ KINDS = {  # the history, its template, and texts of each user: few people write
     "git": ("commits/git.jsonl.gz", "commit", 1),
     "coreboot": ("commits/coreboot.jsonl.gz", "commit", 1),
 }
-MODELS = ("embedded", "bm25", "dense-requests", "recent")
+MODELS = ("embedded", "bm25", "dense-requests", "recent", "random")
 SHOWN = ("model", "rouge1", "rouge2", "bertscore", "likeness")
 COMPARED = ("zero-shot", "embedded", "copy of embedded")  # with the best baseline
 
@@ -65,9 +65,10 @@ def main() -> None:
             for part in ("models", "baselines")
         }
         differences = [row for row in figures["differences"] if row["model"] in COMPARED]
-        head = {name: figures[name] for name in ("command", "llm", "k", "max_tokens", "n", "users")}
-        kinds.append({"kind": kind, **head, **rows, "differences": differences})
-    write_json(str(RESULTS / "drafts-kinds.json"), rounded({"kinds": kinds}, FINE))
+        own = {name: figures[name] for name in ("command", "n", "users")}
+        kinds.append({"kind": kind, **own, **rows, "differences": differences})
+    head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
+    write_json(str(RESULTS / "drafts-kinds.json"), rounded({**head, "kinds": kinds}, DIGITS))
 
 
 if __name__ == "__main__":
