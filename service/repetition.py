@@ -10,7 +10,7 @@ import regex
 from pearl.manner.reference import common_words
 from pearl.prompts import Brief
 from pearl.templates import frame
-from pearl.words import composed
+from pearl.words import CLOSERS, FULL_STOPS, composed
 
 RUN = 4  # words in a row that are a repetition; of a shorter instruction all, at least LEAST
 LEAST = 3
@@ -23,7 +23,7 @@ SAYS = re.compile(
 )
 ENGLISH = 0.2  # of a sentence's words are common in English; of seven German ones one may be, such as "am"
 WORD = regex.compile(r"\w+(?:['’]\w+)?")  # with combining marks
-SENTENCE = re.compile(r"[.!?:;]+[\"'”’)\]*_]*\s+|[。！？।؟]+[\"'”’」』）]*\s*|\n+")
+SENTENCE = re.compile(rf"[.!?:;]+[{CLOSERS}]*\s+|[{FULL_STOPS}]+[{CLOSERS}]*\s*|\n+")
 
 Words = tuple[str, ...]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.chat.base import Decoding
+from pearl.words import CLOSERS, FULL_STOPS
 
 if TYPE_CHECKING:
     from pearl.chat.vocabulary import Vocabulary
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 TOP_K, MIN_P = 40, 0.05
 # the end of a line or a sentence; that of "e.g.", of "J." and of "1." is none
 SENTENCE = re.compile(
-    r"(?:(?<!\d)(?<!\b[A-Za-z])[.!?\u2026\u061f\u06d4\u0964][\"'\u2019\u201d\xbb)\]]*\s"
-    r"|[\u3002\uff01\uff1f][\u300d\u300f\u201d\uff09]*[^\u300d\u300f\u201d\uff09]|\n\S?)\Z"
+    rf"(?:(?<!\d)(?<!\b[A-Za-z])[.!?…][{CLOSERS}]*\s|[{FULL_STOPS}][{CLOSERS}]*[^{FULL_STOPS}{CLOSERS}]|\n\S?)\Z"
 )
 LAST = 8  # characters that tell whether a sentence has ended
 

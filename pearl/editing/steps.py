@@ -16,12 +16,12 @@ from pearl.editing.edits import NO_REWRITE, OTHER_WORDS, RefusedEdit, SpanEdit, 
 from pearl.editing.prompt import CATEGORIES, INSTRUCTIONS, SYSTEM, TEMPERATURE
 from pearl.prompts import fenced
 from pearl.texts import storable
-from pearl.words import count_words, words_of
+from pearl.words import CLOSERS, FULL_STOPS, count_words, words_of
 
 Say = Callable[[Sequence[Message], Decoding], Awaitable[Reply | Failed]]
 
 SENTENCE_END = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[^\Wa-z_])|(?<=[。！？।؟])(?![」』”）])\s*|\n\s*\n"
+    rf"(?:(?<=[.!?])|(?<=[.!?][{CLOSERS}]))\s+(?=[\"'(\[]?[^\Wa-z_])|(?<=[{FULL_STOPS}])(?![{CLOSERS}])\s*|\n\s*\n"
 )
 LEAST_WORDS, MOST_WORDS = 4, 60  # of a sentence to rewrite: less is a greeting, more is a list or code
 MOST_SENTENCES = 40

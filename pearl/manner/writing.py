@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from pearl.words import GREEK, MARK, SIGN, Spot, composed, word_spots
+from pearl.words import CLOSERS, FULL_STOPS, GREEK, MARK, SIGN, Spot, composed, word_spots
 
 URL = re.compile(r"\b(?:https?|ftp)://[^\s<>]+|\bwww\.[^\s<>]+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -20,7 +20,7 @@ NUMBERED_ITEM = re.compile(r"^[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]+(?=\S)", re.MU
 # a sentence ends at its mark before a blank, with those of other scripts before anything, at an empty line, and before
 # a list item
 END = re.compile(
-    rf"(?:(?<![.!?])[.!?]++|…|(?<=[{GREEK}]{{2}});)[\"'”’)\]*_]*+(?=\s)|[。！？।॥؟۔։።။៕]++[\"'”’」』）】》*_]*+"
+    rf"(?:(?<![.!?])[.!?]++|…|(?<=[{GREEK}]{{2}});)[{CLOSERS}]*+(?=\s)|[{FULL_STOPS}]++[{CLOSERS}]*+"
     r"|\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t])"
 )
 # marks that abbreviate or number and seldom end a sentence

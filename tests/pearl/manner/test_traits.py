@@ -169,6 +169,8 @@ def test_sentences_end_at_marks_not_at_abbreviations():
     text = "See e.g. Dr. No in 1.5. Then go!\n1. One item\n2. Another\n\nLast"
     parts = [text[start:end] for start, end in Writing(text).sentences]
     assert parts == ["See e.g. Dr. No in 1.5.", "Then go!", "1. One item", "2. Another", "Last"]
+    text = "«Прилив пришёл.» Да."
+    assert [text[start:end] for start, end in Writing(text).sentences] == ["«Прилив пришёл.»", "Да."]
 
 
 @pytest.mark.parametrize("piece", ["e.g. ", "Mr. ", "1. ", ".", "!)", " ", "\n ", "“", '"a\n', "(a\n", "*a", "`", "1:"])
