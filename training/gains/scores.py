@@ -59,9 +59,10 @@ def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
 
 
 def other_precision(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """True when two descriptions name different precisions: ``--dtype auto`` is another on another processor."""
-    first, second = (description.get("fingerprint", {}).get("dtype") for description in (before, now))
-    return bool(first != second)
+    """True when two descriptions name one model in different precisions: ``--dtype auto`` is another on another
+    processor."""
+    first, second = (dict(description.get("fingerprint", {})) for description in (before, now))
+    return bool(first.pop("dtype", None) != second.pop("dtype", None) and first == second)
 
 
 def read_table(path: Path) -> pa.Table:

@@ -133,7 +133,10 @@ def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) 
     [
         ({"model": "other"}, "ben.parquet: was scored with another model than"),
         ({"fingerprint": {"file": "b"}}, "ben.parquet: was scored with another model version than"),
-        ({"fingerprint": {"dtype": "int8"}}, r"ben.parquet: was scored with another precision \(--dtype\) than"),
+        (
+            {"fingerprint": {"file": "a", "dtype": "int8"}},
+            r"ben.parquet: was scored with another precision \(--dtype\) than",
+        ),
         ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),
         ({"users": {"ann": 1}}, "ben.parquet: holds user 'ann', and so does"),
     ],

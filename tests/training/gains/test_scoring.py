@@ -302,9 +302,9 @@ def test_parts_of_another_model_are_refused(
     options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "targets": 2}
     assert train("score", aux=causal_folder, dtype="float32", **options).status == 0
 
-    run = train("score", aux=narrow_folder, **options)
+    run = train("score", aux=narrow_folder, dtype="bfloat16", **options)
     halves = train("score", aux=causal_folder, dtype="bfloat16", **options)
-    shorter = train("score", aux=causal_folder, document_tokens=99, **options)
+    shorter = train("score", aux=causal_folder, dtype="float32", document_tokens=99, **options)
 
     assert run.status == 2
     assert "s.parts: holds scores that were made with another model version" in run.err
