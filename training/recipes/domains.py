@@ -3,7 +3,8 @@
     python training/recipes/domains.py --data ../shared/data --work work/domains
 
 Flat on purpose: every step is a command that can be run by hand. What is done already in ``--work`` is not done again.
-Theta and margin stay as they are without drafts: never, and everything is shown.
+What is trained on and chosen by was scored once, in an hour and a half, and is kept in training/recipes/scores: ids and
+likelihoods, no texts. Theta and margin stay as they are without drafts: never, and everything is shown.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pearl.settings import MPNET
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
+KEPT = Path("training/recipes/scores")
 BASELINES = ("embedded", "bm25", "dense", "dense-requests", "dense-sum", "recent", "random")
 COSINES = ("dense", "dense-requests", "dense-sum")
 ALL = "four"  # the model trained on every domain
@@ -30,24 +32,51 @@ PROXIES = 15  # texts of a user labelled by likeness; more of them are embedded 
 
 
 @dataclass(frozen=True)
+class Extent:
+    """The targets of a user in a split, the users (None for all), and the most and least candidates of a request."""
+
+    targets: int
+    users: int | None
+    candidates: int
+    least: int
+
+
+@dataclass(frozen=True)
 class Domain:
-    """A history and how it is scored; of each split the targets of a user, and the users, None for all."""
+    """A history and how it is scored."""
 
     name: str
     file: str
     template: str
-    train: tuple[int, int | None]
-    dev: tuple[int, int | None]
-    test: tuple[int, int | None]
+    extents: Mapping[str, Extent]
 
 
 DOMAINS = (
-    Domain("lean", "chat/lean.jsonl.gz", "comment", train=(2, 60), dev=(2, 20), test=(1, 40)),
-    Domain("everything", "mail/everything.jsonl.gz", "comment", train=(8, 16), dev=(8, None), test=(1, None)),
-    Domain("git", "commits/git.jsonl.gz", "commit", train=(1, 20), dev=(1, 24), test=(1, 30)),
-    Domain("coreboot", "commits/coreboot.jsonl.gz", "commit", train=(1, 20), dev=(1, 20), test=(1, 30)),
+    Domain(
+        "lean",
+        "chat/lean.jsonl.gz",
+        "comment",
+        {"train": Extent(3, 100, 10, 8), "dev": Extent(2, 40, 10, 8), "test": Extent(1, 40, 12, 12)},
+    ),
+    Domain(
+        "everything",
+        "mail/everything.jsonl.gz",
+        "comment",
+        {"train": Extent(16, 16, 10, 8), "dev": Extent(8, None, 10, 8), "test": Extent(1, None, 12, 12)},
+    ),
+    Domain(
+        "git",
+        "commits/git.jsonl.gz",
+        "commit",
+        {"train": Extent(3, 90, 10, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 30, 12, 12)},
+    ),
+    Domain(
+        "coreboot",
+        "commits/coreboot.jsonl.gz",
+        "commit",
+        {"train": Extent(3, 188, 20, 5), "dev": Extent(3, 40, 10, 8), "test": Extent(1, 30, 12, 12)},
+    ),
 )
-LEAST = {"train": 8, "dev": 8, "test": 12}  # candidates of a request
 
 
 def pearl(*words: object) -> None:
@@ -55,6 +84,14 @@ def pearl(*words: object) -> None:
     line = [str(word) for word in words]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
     subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
+
+
+def scores_of(work: Path, domain: Domain, split: str) -> Path:
+    return (work if split == "test" else KEPT) / f"{domain.name}-{split}.parquet"
+
+
+def gains_of(work: Path, domain: Domain) -> Path:
+    return work / f"{domain.name}-test.jsonl.gz"
 
 
 def report_of(work: Path, domain: Domain, encoder: str = "") -> Path:
@@ -85,15 +122,15 @@ def main() -> None:
 
     # equation 1, for each domain with the template that goes with it
     for domain in DOMAINS:
-        for split, (targets, users) in (("train", domain.train), ("dev", domain.dev), ("test", domain.test)):
-            out = work / f"{domain.name}-{split}.parquet"
-            gains = out.with_suffix(".jsonl.gz")
-            if gains.exists():
+        for split, extent in domain.extents.items():
+            out = scores_of(work, domain, split)
+            if out.exists():
                 continue
-            extent: list[object] = ["--targets", targets, "--least-candidates", LEAST[split], "--candidates", 12]
-            extent += [] if users is None else ["--users", users]
-            words = ["--history", data / domain.file, "--template", domain.template, "--partition", "rolling", *extent]
-            pearl("train", "score", *words, "--split", split, "--out", out, "--gains", gains)
+            told: list[object] = ["--targets", extent.targets, "--candidates", extent.candidates]
+            told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling", "--dtype", "int8"]
+            told += [] if extent.users is None else ["--users", extent.users]
+            told += ["--gains", gains_of(work, domain)] if split == "test" else []
+            pearl("train", "score", "--history", data / domain.file, "--template", domain.template, *told, "--out", out)
 
     # on all of them, and on all but one
     minutes = ("--budget-minutes", options.fit_minutes)
@@ -104,7 +141,7 @@ def main() -> None:
             continue
         words = [part for domain in learned for part in ("--history", data / domain.file)]
         for split in ("train", "dev", "test") if left_out is None else ("train", "dev"):
-            words += [part for domain in learned for part in ("--scores", work / f"{domain.name}-{split}.parquet")]
+            words += [part for domain in learned for part in ("--scores", scores_of(work, domain, split))]
         words += ["--work", work / "fit", "--proxies", PROXIES, "--first-stage-only", *minutes]
         pearl("train", "fit", *words, "--out", work / "models" / name)
 
@@ -112,7 +149,7 @@ def main() -> None:
     for domain in DOMAINS:
         models = [work / "models" / ALL, work / "models" / f"without-{domain.name}", *BASELINES]
         words = [part for model in models for part in ("--model", model)]
-        gains = work / f"{domain.name}-test.jsonl.gz"
+        gains = gains_of(work, domain)
         pearl("eval", "retrieval", "--gains", gains, *words, "--json", report_of(work, domain))
         # the cosines under the larger encoder, which needs its extra: pip install 'pearl[mpnet]'
         words = ["--encoder", MPNET, *(part for model in COSINES for part in ("--model", model))]
