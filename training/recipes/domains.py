@@ -3,7 +3,7 @@
     python training/recipes/domains.py --data ../shared/data --work work/domains
 
 Flat on purpose: every step is a command that can be run by hand. What is done already in ``--work`` is not done again.
-What is trained on and chosen by was scored once, in an hour and a half, and is kept in training/recipes/scores: ids and
+What is trained on and chosen by was scored once, in over an hour, and is kept in training/recipes/scores: ids and
 likelihoods, no texts. Theta and margin stay as they are without drafts: never, and everything is shown.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -123,14 +124,17 @@ def main() -> None:
     # equation 1, for each domain with the template that goes with it
     for domain in DOMAINS:
         for split, extent in domain.extents.items():
-            out = scores_of(work, domain, split)
-            if (gains_of(work, domain) if split == "test" else out).exists():
+            wanted = scores_of(work, domain, split)
+            if (gains_of(work, domain) if split == "test" else wanted).exists():
                 continue
+            out = work / wanted.name
             told: list[object] = ["--targets", extent.targets, "--candidates", extent.candidates]
             told += ["--least-candidates", extent.least, "--split", split, "--partition", "rolling", "--dtype", "int8"]
             told += [] if extent.users is None else ["--users", extent.users]
             told += ["--gains", gains_of(work, domain)] if split == "test" else []
             pearl("train", "score", "--history", data / domain.file, "--template", domain.template, *told, "--out", out)
+            if wanted != out:  # its parts stay in the work folder
+                shutil.copyfile(out, wanted)
 
     # on all of them, and on all but one
     minutes = ("--budget-minutes", options.fit_minutes)

@@ -85,6 +85,7 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
     assert row["log_p_with"] == pytest.approx(with_document.total, rel=1e-4)
     assert row["log_p_without"] == pytest.approx(without.total, rel=1e-4)
     assert row["target_tokens"] == len(target)
+    assert all(row["log_p_with"] == round(row["log_p_with"], 3) for row in records)
 
 
 def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path) -> None:
