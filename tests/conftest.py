@@ -36,6 +36,7 @@ from pearl.cli import main
 from retriever.base import Helps
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, write_manifest, write_signals
 from retriever.calibrated.head import SignalHead
+from retriever.calibrated.retriever import CalibratedParts
 from retriever.history.signals import NAMES
 from retriever.history.word_weights import BUCKETS, WordWeights
 from retriever.models.encoder import Vectors
@@ -567,7 +568,7 @@ def make_artifact(tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / f"artifact{next(numbers)}"
         folder.mkdir()
         head = head_of({"cosine_text": 1.0} if signals is None else signals, bias)
-        write_signals(folder, WordWeights(np.ones(BUCKETS, np.float32)), head)
+        write_signals(folder, CalibratedParts(WordWeights(np.ones(BUCKETS, np.float32)), head))
         if cross_encoder is not None:
             shutil.copytree(cross_encoder, folder / CROSS_ENCODER)
         known: dict[str, Any] = {

@@ -16,6 +16,7 @@ from training.choose.measure import floors, helps_of, measure
 from training.choose.worth import worth_on
 from training.data.division import Division
 from training.fit.embeddings import KeptEncoder
+from training.fit.level import LevelFit
 from training.fit.material import Material
 from training.fit.stages import FirstStage, SecondStage
 from training.gains.corpus import Corpus, Origin
@@ -27,13 +28,17 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted."""
+    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted. ``level`` None where a
+    cross-encoder says how much a document helps, and in ablations of the loss that calibrates it."""
 
     first: FirstStage
     second: SecondStage | None
+    level: LevelFit | None = None
 
     @property
     def dev_scores(self) -> list[Floats]:
+        if self.level is not None:
+            return self.level.dev_scores
         return self.first.dev_scores if self.second is None else self.second.dev_scores
 
     @property
@@ -95,6 +100,7 @@ def described(
             "heads": first.tried,
             "relevance": None if second is None else second.relevance,
             "second_stage": None if second is None else second.report,
+            "level": None if stages.level is None else stages.level.report,
             "dev": asdict(measure(scores, gains)),
             "worth": worth.to_json(),
             "split": {"by": division.way, "learned": division.learned, "asked": division.asked},

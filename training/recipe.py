@@ -32,14 +32,15 @@ from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cros
 from training.fit.embeddings import KeptEncoder
 from training.fit.expectation import ExpectationFit, learn_expectation
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
+from training.fit.level import LevelFit, fit_level
 from training.fit.material import Material, embedded, material_of, proxies_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Corpus, Origin, check_scored, histories_of, left_unscored, origins_of, take_scores
+from training.gains.corpus import Corpus, Origin, histories_of, left_unscored
 from training.gains.groups import read_groups
-from training.gains.labels import SplitScoring, write_gains_of
+from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
 from training.gains.proxy import ProxyScales
-from training.options import DISTILL, RELEVANCE, TrainingOptions
+from training.options import CALIBRATED, DISTILL, RELEVANCE, TrainingOptions
 from training.templates import auxiliary_template
 
 # the share of the budget that has passed when a step ends; what is measured with is scored last, in what is left.
@@ -66,29 +67,15 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
             negatives=chosen.negatives,
         )
     corpora, model, options = _read(options)
-    if not (options.scores or options.work.is_dir()):  # a mistyped one is not to be made
-        check_scored(corpora, (TRAIN, DEV), options.work)
+    check_work(corpora, options)
     with alone_in(options.work, "work"):
-        splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, options.work) & {TEST}))
-        check_scored(corpora, splits, options.work)
-        encoder = _kept(model, options)
-        origins = origins_of(corpora, splits, options.work)
-        origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
-        options = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
-        examples = {
-            split: [
-                example
-                for corpus in corpora
-                for example in corpus.scored_before(split, options.work, options.normalize)
-            ]
-            for split in splits
-        }
-        division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
-        artifact = fit_artifact(corpora, division, encoder, options, Budget(options.budget_minutes), console, origins)
-        if division.learned == TEST or not examples.get(TEST):
+        scored = scored_before(corpora, options)
+        options, division, budget = scored.options, scored.division, Budget(options.budget_minutes)
+        artifact = fit_artifact(corpora, division, _kept(model, options), options, budget, console, scored.origins)
+        if division.learned == TEST or not scored.test:
             return artifact  # what is learned from is not measured with
-        write_gains_of(examples[TEST], TEST, corpora, options)
-        training = artifact.training | {"test_requests": len(examples[TEST])}
+        write_gains_of(scored.test, TEST, corpora, options)
+        training = artifact.training | {"test_requests": len(scored.test)}
         write_manifest(options.out, replace(artifact, training=training))
         return read_manifest(options.out)
 
@@ -215,7 +202,11 @@ def fit_artifact(
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         _say(notes[-1], console)
-    stages = Stages(first, second)
+    level: LevelFit | None = None
+    if options.loss == CALIBRATED and (second is None or second.cascade.weight == 0):
+        learned = [*material.warm, *material.train]
+        level = fit_level(first.head, first.anchor.y0, first.anchor.tau, learned, material.dev, options.seed)
+    stages = Stages(first, second, level)
     artifact = described(corpora, division, material, scales, stages, encoder, options, origins)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
     artifact = replace(artifact, training=artifact.training | spent)
@@ -293,7 +284,9 @@ def _write(
         if learned is not None:
             training = artifact.training | {"expectation": learned.report}
             artifact = replace(artifact, reach=artifact.weight * learned.beyond, training=training)
-        write_signals(folder, words, head, None if learned is None else learned.expectation)
+        expectation = None if learned is None else learned.expectation
+        level = None if stages.level is None else stages.level.level
+        write_signals(folder, CalibratedParts(words, head, expectation=expectation, level=level))
         write_manifest(folder, artifact)
 
 

@@ -1,7 +1,7 @@
 """An artifact: one folder that carries a trained retriever with its configuration, calibration and figures.
 
 artifact.json          what it is, what it was trained on and how, the threshold, the figures
-signals.safetensors    the weights of words and of the head
+signals.safetensors    the weights of words, of the head, and the trees of the level
 cross-encoder/         weights, tokenizer and configuration; not there when the first stage stands alone
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pearl.errors import InputError
 from pearl.theta import ALL, EVERYTHING, theta_json, theta_words
@@ -22,6 +23,7 @@ from retriever.base import Calibration, Helps
 from retriever.calibrated.cascade import MOST, Cascade
 from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.head import SignalHead
+from retriever.calibrated.level import Level
 from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
 from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights
@@ -133,12 +135,14 @@ def write_manifest(folder: Path, artifact: Artifact) -> None:
     partial.replace(folder / MANIFEST)
 
 
-def write_signals(folder: Path, weights: WordWeights, head: SignalHead, expectation: Expectation | None = None) -> None:
-    """``expectation``: of the cross-encoder, where there is one."""
+def write_signals(folder: Path, parts: CalibratedParts) -> None:
+    """Write all parts but the cross-encoder."""
     from safetensors.numpy import save_file
 
-    expected = {} if expectation is None else expectation.tensors()
-    save_file({"words": weights.weights.astype(np.float16), **head.tensors(), **expected}, folder / SIGNALS)
+    tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
+    for part in (parts.expectation, parts.level):
+        tensors |= {} if part is None else part.tensors()
+    save_file(tensors, folder / SIGNALS)
     (folder / SIGNALS).chmod(0o644)  # the library lets nobody else read
 
 
@@ -198,7 +202,8 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
     if inner.is_dir():
         cross_encoder = CrossEncoderModel(inner, artifact.max_tokens, artifact.own_requests)
     words = WordWeights(tensors["words"].astype(np.float32))
-    return artifact, CalibratedParts(words, SignalHead.of(tensors), cross_encoder, Expectation.of(tensors))
+    head, expectation, level = SignalHead.of(tensors), Expectation.of(tensors), Level.of(tensors)
+    return artifact, CalibratedParts(words, head, cross_encoder, expectation, level)
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:

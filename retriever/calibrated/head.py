@@ -35,8 +35,9 @@ class SignalHead:
     bias: Floats
 
     def inputs(self, signals: Floats) -> Floats:
-        """(C, S), standardised."""
-        return np.asarray(np.clip((signals - self.mean) / self.scale, -CLIP, CLIP), np.float32)
+        """(C, S), standardised. A signal that is not known yet (NaN) counts as its mean in training, which says nothing
+        for or against."""
+        return np.asarray(np.nan_to_num(np.clip((signals - self.mean) / self.scale, -CLIP, CLIP)), np.float32)
 
     def logits(self, signals: Floats) -> Floats:
         """(C, S) -> (C,)"""

@@ -17,6 +17,7 @@ from retriever.base import Calibration, Index, Positions, Retriever, Scores, con
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.expectation import Expectation
 from retriever.calibrated.head import SignalHead
+from retriever.calibrated.level import Level
 from retriever.history.signals import Features, SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel, KeptIds
@@ -25,24 +26,22 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class CalibratedParts:
-    """``cross_encoder`` None: the first stage alone; ``expectation`` None: it is expected to say what that says."""
+    """``cross_encoder`` None: the first stage alone; ``expectation`` None: it is expected to say what that says;
+    ``level``, of the first stage alone, None: the head's score of the document that it chooses says how much that
+    helps."""
 
     words: WordWeights
     head: SignalHead
     cross_encoder: CrossEncoderModel | None = None
     expectation: Expectation | None = None
+    level: Level | None = None
 
     def first_stage(self, features: Features) -> tuple[Scores, Scores]:
-        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each.
-
-        A signal that is not known yet counts as its mean in training, which says nothing for or against.
-        """
-        signals = features.signals
-        signals = np.where(np.isnan(signals), self.head.mean, signals)
-        first = self.head.logits(signals)
+        """The first stage's scores, and the logits that are expected of the cross-encoder, (C,) each."""
+        first = self.head.logits(features.signals)
         if self.expectation is None:
             return first, first
-        return first, self.expectation.logits(self.head.inputs(signals), first, features)
+        return first, self.expectation.logits(self.head.inputs(features.signals), first, features)
 
 
 class CalibratedRetriever(Retriever):
@@ -92,9 +91,10 @@ class CalibratedRetriever(Retriever):
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
-            first, expected = parts.first_stage(signals.features(request))
+            features = signals.features(request)
+            first, expected = parts.first_stage(features)
         if cross_encoder is None:
-            return first
+            return first if parts.level is None else parts.level.moved(parts.head, features.signals, first)
 
         def read(parts: Iterable[Positions]) -> Generator[Scores, None, None]:
             return cross_encoder.read(request, ([documents[place] for place in some] for some in parts), kept_ids)

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from pearl.commands import add_commands, group
-from training.commands import chat, fit, floor, margin, requests, retriever, reward, score, select, sets, threshold
+from training.commands import (
+    chat,
+    fit,
+    floor,
+    level,
+    margin,
+    requests,
+    retriever,
+    reward,
+    score,
+    select,
+    sets,
+    threshold,
+)
 
 app = group("Train a retriever from histories, step by step, or a reward model.")
-add_commands(app, requests, score, sets, select, fit, margin, floor, threshold, retriever, chat, reward)
+add_commands(app, requests, score, sets, select, fit, level, margin, floor, threshold, retriever, chat, reward)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.partition import ROLLING
-from pearl.split import TRAIN
+from pearl.split import DEV, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel, load_auxiliary
+from training.data.division import Division
 from training.data.records import Example, write_gains
-from training.data.split import way_of
-from training.gains.corpus import Corpus
+from training.data.split import BY_USERS, way_of
+from training.gains.corpus import Corpus, Origin, check_scored, left_unscored, origins_of, take_scores
 from training.gains.units import ScoringOptions
 from training.options import TrainingOptions, gains_file
 
@@ -65,6 +67,41 @@ class SplitScoring:
                 extent, lambda: self._model, options.work, left, self._console, options.normalize, least
             )
         return examples
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScores:
+    """The scores that a working folder holds: the options that they were made with, their origins by the histories'
+    names, the division into what is learned from and what is chosen by, and the examples to measure with."""
+
+    options: TrainingOptions
+    origins: dict[str, Origin]
+    division: Division
+    test: list[Example]
+
+
+def check_work(corpora: Sequence[Corpus], options: TrainingOptions) -> None:
+    """Raises InputError for a working folder that is to hold scores and does not exist: a mistyped one is not made."""
+    if not (options.scores or options.work.is_dir()):
+        check_scored(corpora, (TRAIN, DEV), options.work)
+
+
+def scored_before(corpora: Sequence[Corpus], options: TrainingOptions) -> KeptScores:
+    """The scores in ``work``, to which those of the files ``scores`` are copied. Raises InputError where some of those
+    to train on or to choose by are missing."""
+    splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, options.work) & {TEST}))
+    check_scored(corpora, splits, options.work)
+    origins = origins_of(corpora, splits, options.work)
+    origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
+    examples = {
+        split: [
+            example for corpus in corpora for example in corpus.scored_before(split, options.work, options.normalize)
+        ]
+        for split in splits
+    }
+    division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), options.work), origin.way)
+    made_with = replace(options, aux=origin.aux, template=origin.template).scored_as(origin.extent)
+    return KeptScores(made_with, origins, division, examples.get(TEST, []))
 
 
 def write_gains_of(

@@ -1,0 +1,80 @@
+"""The level of an artifact that there is already: learned again from other kinds of text than its choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from pearl.budget import Budget
+from pearl.errors import InputError
+from retriever.calibrated.artifact import load_artifact, write_manifest, write_signals
+from retriever.models.encoder import SentenceEncoder, encoder_option
+from retriever.models.files import model_fingerprint
+from training.choose.measure import floors, helps_of
+from training.data.records import check_gains
+from training.files import alone_in, replaced
+from training.fit.embeddings import KeptEncoder
+from training.fit.features import with_signals
+from training.fit.level import fit_level
+from training.fit.material import Proxies, embedded, proxies_of
+from training.gains.corpus import Corpus
+from training.gains.labels import check_work, scored_before
+from training.gains.proxy import ProxyScales
+from training.options import TrainingOptions
+from training.progress import progress_of
+
+
+def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
+    """Fit a level on scored requests of any kinds of text and write it into the artifact ``options.out``, if r on those
+    to choose by is surely higher with it. Returns the report.
+
+    With the level the floor and the probability of helping are chosen again, and r on held-out users is to be measured
+    again; what the artifact gains stays as it is. Raises InputError for an artifact with a cross-encoder or of another
+    encoder.
+    """
+    folder = options.out
+    artifact, parts = load_artifact(folder.resolve())
+    if parts.cross_encoder is not None:
+        raise InputError(
+            f"{folder}: has a cross-encoder, whose score says how much a document helps; a level is for an artifact "
+            "without one.",
+            code="has_cross_encoder",
+        )
+    encoder = SentenceEncoder(options.encoder)
+    if encoder.name != artifact.encoder:
+        raise InputError(
+            f"{folder}: was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; set --encoder "
+            f"{encoder_option(artifact.encoder)}.",
+            param="encoder",
+            code="other_encoder",
+        )
+    encoder.load()
+    corpora = [Corpus.read(path) for path in options.histories]
+    check_work(corpora, options)
+    with alone_in(options.work, "work"):
+        scored = scored_before(corpora, replace(options, normalize=artifact.normalize))
+        division = scored.division
+        check_gains(division.train, "what is learned from")
+        kept = KeptEncoder(encoder, options.work / "embeddings", model_fingerprint(options.encoder))
+        proxies = Proxies(proxies_of(corpora, division, scored.options).learned, [])
+        needed, go_on = [*division.train, *division.dev], Budget(options.budget_minutes).until(1.0)
+        proxies = embedded(proxies, needed, kept, go_on, console)
+        scales = ProxyScales.fit(division.train, kept, parts.words)
+        learned = [*map(scales.label, proxies.learned), *division.train]
+        with progress_of("signals", len(learned) + len(division.dev), console) as advance:
+            learned, dev = (with_signals(part, kept, parts.words, advance) for part in (learned, division.dev))
+    fitted = fit_level(parts.head, artifact.y0, artifact.tau, learned, dev, options.seed)
+    report = fitted.report | {"histories": [path.name for path in options.histories], "proxies": len(proxies.learned)}
+    if fitted.level is None:
+        return report
+    gains = [example.gains for example in dev]
+    floor, _ = floors(fitted.dev_scores, gains, [example.domain for example in dev])
+    with replaced(folder) as new:
+        write_signals(new, replace(parts, level=fitted.level))
+        training = artifact.training | {"level": report}
+        helps = helps_of(fitted.dev_scores, gains)
+        figures = {name: figure for name, figure in artifact.figures.items() if name != "pearson_r"}
+        write_manifest(new, replace(artifact, floor=floor, helps=helps, figures=figures, training=training))
+    return report
