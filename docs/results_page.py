@@ -60,7 +60,9 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "the target's tokens (equation 1 of the paper). `plain-kl` and `distill` are the same signals under other "
         "losses; `relevance-ce` is the cross-encoder trained on relevance, for as long as the recipe's budget let it: "
         "trained on all groups it is as good as `dense-requests` ([experiments](../experiments.md), training again "
-        "from nothing); `likelihood` is the paper's UPR, `dense-requests` the cosine with the documents' own requests.",
+        "from nothing); `likelihood` is the paper's UPR, `dense-requests` the cosine with the documents' own requests. "
+        "r is that of the score which chooses; what the artifact says now of the gain is in "
+        "[the calibration](calibration.md).",
         retrieval_tables,
         None,
     ),
@@ -83,7 +85,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "The score as a prediction of the gain: all tables",
         "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
         "paper's table 6, is among [the drafts](generation-margin.md). The requests, and the models trained beside the "
-        "artifact that ships, are of a later run of the recipe than [the choices](retrieval.md).",
+        "artifact that ships, are of a later run than [the choices](retrieval.md), on the scores that the recipe keeps.",
         calibration_tables,
         "calibration.svg",
     ),
@@ -406,9 +408,9 @@ def _kinds() -> Question:
     counts = ", ".join(f"{result['requests']} requests of {result['users']} users" for result in results.values())
     return Question(
         "And in chats and mails?",
-        f"What ships was trained on commits alone. It gains more than the best baseline in {above} of {len(DOMAINS)} "
-        "kinds of text; outside of commits its score says less of how much. One that was trained on four kinds of text "
-        "did not choose better for the dev users of all four, so it does not ship.",
+        f"What ships learned to choose from commits alone, and gains more than the best baseline in {above} of "
+        f"{len(DOMAINS)} kinds of text. One that learned from all four did not choose better for their dev users. How "
+        "much a choice helps is learned from all four; in the chat that can be told less well.",
         Table(
             f"Top-1 gain in nats on test users, among up to 200 texts; {counts}",
             ("", _label(EMBEDDED), "best baseline", "difference", "r of the score"),

@@ -4,9 +4,9 @@
 
 DATA is as in ../shared/data/README.md. For each request every retriever names its first document among the latest
 ``MOST`` before it, and only those are scored: five pairs a request, where a table of gains has twenty. What the best
-possible choice would gain is not known then. Test users say what is gained. On dev users' documents, of all kinds of
-text together, the probability that a document helps is fitted, which the artifact that ships has by hand from here.
-WORK keeps embeddings and scores; what is done is not done again.
+possible choice would gain is not known then. On dev users' documents, of all kinds of text together, the probability
+that a document helps is fitted and written into the artifact that ships; then test users say what is gained. WORK
+keeps embeddings and scores; what is done is not done again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pearl.settings import EMBEDDED
 from pearl.split import DEV, TEST
 from pearl.stats import Bootstrap
 from retriever.base import Calibration, Scores
-from retriever.calibrated.artifact import SHIPPED, read_manifest
+from retriever.calibrated.artifact import SHIPPED, read_manifest, write_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
@@ -37,12 +37,13 @@ from training.fit.embeddings import KeptEncoder
 from training.gains.corpus import Corpus
 from training.gains.scoring import prepared, score_units
 from training.gains.units import ScoringOptions, Unit, partitions, target_texts
-from training.recipes.domains import DOMAINS
+from training.recipes.domains import DOMAINS, Domain
 from training.templates import auxiliary_template
 
 OUT = Path(__file__).with_suffix(".json")
 REQUESTS = {TEST: 150, DEV: 50}  # of each domain
 LEAST, MOST = 12, 200  # candidates of a request
+COMMAND = "python docs/experiments/chosen.py DATA WORK"
 NAMES = tuple(entry.name for entry in ENTRIES if entry.served)
 
 
@@ -60,6 +61,9 @@ class Chosen:
     def places(self) -> list[int]:
         """The places of the documents that any retriever puts first."""
         return sorted(set(self.first.values()))
+
+
+Rows = tuple[list[Chosen], list[dict[int, float]]]  # requests, and the gains by the places of what is chosen for each
 
 
 def requests_of(corpus: Corpus, options: ScoringOptions) -> Iterator[tuple[str, Document, Sequence[Document]]]:
@@ -144,32 +148,36 @@ def measured(rows: Sequence[Chosen], gains: Sequence[dict[int, float]], calibrat
     }
 
 
+def scored(domain: Domain, split: str, kept: KeptEncoder, data: Path, work: Path) -> Rows:
+    """The requests of a split of a domain, with the gains of what is chosen."""
+    corpus = Corpus.read(data / domain.file)
+    options = ScoringOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
+    rows = chosen(corpus, options, kept, REQUESTS[split])
+    return rows, gains_of(corpus, options, rows, work)
+
+
+def with_helps(dev: Sequence[Rows]) -> dict[str, Any]:
+    """Fit the probability that a document helps on dev's requests of all domains, and write it into the artifact."""
+    pairs = [pair for rows, gains in dev for pair in zip(rows, gains, strict=True)]
+    scores = [row.scores[row.places] for row, _ in pairs]
+    helps = helps_of(scores, [np.array([own[place] for place in row.places]) for row, own in pairs])
+    assert helps is not None, "better-scored documents help more"
+    extent = {"requests": len(pairs), "documents": sum(map(len, scores))}
+    artifact = read_manifest(SHIPPED)
+    training = artifact.training | {"helps": {"command": COMMAND, "split": DEV, **extent}}
+    write_manifest(SHIPPED, replace(artifact, helps=helps, training=training))
+    return asdict(helps) | extent
+
+
 def main() -> None:
     data, work = Path(sys.argv[1]), Path(sys.argv[2])
     encoder = SentenceEncoder(EMBEDDED)
     encoder.load()
     kept = KeptEncoder(encoder, work / "embeddings", model_fingerprint(EMBEDDED))
+    helps = with_helps([scored(domain, DEV, kept, data, work) for domain in DOMAINS])
     calibration = read_manifest(SHIPPED).calibration
-    domains, scores, gains = {}, [], []
-    for domain in DOMAINS:
-        corpus = Corpus.read(data / domain.file)
-        for split, requests in REQUESTS.items():
-            options = ScoringOptions(domain.template, split=split, partition="rolling", least_candidates=LEAST)
-            rows = chosen(corpus, options, kept, requests)
-            own = gains_of(corpus, options, rows, work)
-            if split == TEST:
-                domains[domain.name] = measured(rows, own, calibration)
-                continue
-            scores += [row.scores[row.places] for row in rows]
-            gains += [np.array([mine[place] for place in row.places]) for row, mine in zip(rows, own, strict=True)]
-    helps = helps_of(scores, gains)
-    assert helps is not None, "better-scored documents help more"
-    report = {
-        "command": "python docs/experiments/chosen.py DATA WORK",
-        "candidates": MOST,
-        "helps": {**asdict(helps), "requests": len(scores), "documents": sum(map(len, scores))},
-        "domains": domains,
-    }
+    domains = {domain.name: measured(*scored(domain, TEST, kept, data, work), calibration) for domain in DOMAINS}
+    report = {"command": COMMAND, "candidates": MOST, "helps": helps, "domains": domains}
     OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

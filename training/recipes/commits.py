@@ -16,7 +16,8 @@ from pathlib import Path
 
 from pearl.budget import Budget
 from pearl.settings import EMBEDDED
-from retriever.calibrated.artifact import SHIPPED
+from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED
+from training.recipes.domains import DOMAINS, KEPT
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
@@ -65,6 +66,18 @@ def main() -> None:
     # the artifact that ships
     minutes = ("--budget-minutes", options.budget_minutes * TRAINED)
     pearl("train", "retriever", *both, *fitted, "--template", "commit", *minutes, "--llm", "embedded", "--out", out)
+    # how much its choice helps is learned from four kinds of text, on the scores that are kept
+    if not (out / CROSS_ENCODER).exists():
+        level: list[object] = ["--work", work / "level"]
+        for domain in DOMAINS:
+            level += ["--history", options.data.parent / domain.file]
+            level += [
+                "--scores",
+                KEPT / f"{domain.name}-train.parquet",
+                "--scores",
+                KEPT / f"{domain.name}-dev.parquet",
+            ]
+        pearl("train", "level", "--model", out, *level)
 
     # its ablations and baselines, from the same scores
     models = work / "models"
