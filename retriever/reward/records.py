@@ -1,12 +1,14 @@
 """Records of writing quality: pairs, scored paragraphs and traces of edits, in the forms that are published.
 
 A record is a pair of the WQ benchmark (``paragraph1``, ``paragraph2``, ``reference_preference``), a structured record
-with a ``paragraph`` and its score, or a chat (``messages``) that asks for a preference, a score or an edit. Files
-are JSON arrays or JSON Lines, gzipped or not.
+with a ``paragraph`` and its score, or a chat (``messages``) that asks for a preference, a score or an edit. Reasons
+for a label stand in ``rationale``, behind a chat's question, or in its answer. Files are JSON arrays or JSON Lines,
+gzipped or not.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator
@@ -30,6 +32,7 @@ ONE, TWO = re.compile(r"\nParagraph 1:\n"), re.compile(r"\n+Paragraph 2:\n")
 SINGLE = re.compile(r"\nParagraph:\n")
 EDITED = re.compile(r"\nHere is the paragraph you are editing:\n|\nThe draft:\n<draft>\n")  # published, and ours
 ASKED = re.compile(r"\n+You must produce your answer in the following JSON format:")
+THOUGHTS = re.compile(r"\n+Some Thoughts:")  # the published mark of reasons behind a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +109,15 @@ def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
     """The record of a JSON object. Raises InputError with ``param`` set to the field."""
     if "messages" in value:
         return _chat(value["messages"], line)
+    rationale = _rationale(value.get("rationale"), "rationale")
     if "paragraph1" in value or "paragraph2" in value:
         first, second = (_paragraph(value.get(field), field) for field in ("paragraph1", "paragraph2"))
         preferred = _preference(value.get("reference_preference"), "reference_preference")
-        return QualityPair(line, first, second, preferred, _origin(value.get("origin")), _rationale(value))
+        return QualityPair(line, first, second, preferred, _origin(value.get("origin")), rationale)
     if "paragraph" in value:
         field = next((field for field in ("zscore", "score", "zscore_int") if field in value), "score")
         score = _score(value.get(field), field)
-        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), score, _rationale(value))
+        return ScoredParagraph(line, _paragraph(value["paragraph"], "paragraph"), score, rationale)
     has = ", ".join(sorted(value)) or "no field"
     needs = "needs paragraph1 and paragraph2, paragraph, or messages"
     raise InputError(f"{needs}; the record has {has}.", code="missing_field")
@@ -124,21 +128,41 @@ def _chat(messages: Any, line: int) -> QualityRecord:
     asked, answer = (_said(messages, role) for role in ("user", "assistant"))
     if PARTS.search(answer):
         return _trace(asked, answer, line)
-    try:
-        reply = orjson.loads(answer)
-    except orjson.JSONDecodeError:
-        reply = None
-    if isinstance(reply, dict) and "preference" in reply:
-        first, second = _between(asked, ONE, TWO), _between(asked, TWO, ASKED)
+    reply = _answered(answer)
+    if "preference" in reply:
+        first, second = (
+            _paragraph(_between(asked, ONE, TWO), "Paragraph 1"),
+            _paragraph(_between(asked, TWO, ASKED), "Paragraph 2"),
+        )
         preferred = _preference(reply["preference"], "preference")
-        return QualityPair(line, _paragraph(first, "Paragraph 1"), _paragraph(second, "Paragraph 2"), preferred)
-    if isinstance(reply, dict) and "score" in reply:
+        return QualityPair(line, first, second, preferred, rationale=_reasons(asked, reply))
+    if "score" in reply:
         text = _paragraph(_between(asked, SINGLE, ASKED), "Paragraph")
-        return ScoredParagraph(line, text, _score(reply["score"], "score"))
+        return ScoredParagraph(line, text, _score(reply["score"], "score"), _reasons(asked, reply))
     raise InputError(
         "the assistant's message must be a JSON object with preference or score, or have Part 1 to Part 3.",
         param="messages",
     )
+
+
+def _answered(answer: str) -> dict[str, Any]:
+    """The object in an answer, in JSON or, as the published answers with reasons are, in Python's notation; an empty
+    one where there is none."""
+    try:
+        value = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        try:
+            value = ast.literal_eval(answer.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _reasons(asked: str, reply: dict[str, Any]) -> str:
+    """The reasons in the answer, or behind the question; empty without any."""
+    question = [mark.end() for mark in ASKED.finditer(asked)]
+    behind = THOUGHTS.search(asked, question[-1]) if question else None
+    return _rationale(reply.get("reason", asked[behind.end() :] if behind else None), "reason")
 
 
 def _said(messages: Any, role: str) -> str:
@@ -192,10 +216,11 @@ def _paragraph(value: Any, field: str) -> str:
     return value
 
 
-def _rationale(value: dict[str, Any]) -> str:
-    reasons = value.get("rationale", "")
+def _rationale(reasons: Any, field: str) -> str:
+    if reasons is None:
+        return ""
     if not isinstance(reasons, str):
-        raise InputError(f"must be a string, not {json_type(reasons)}.", param="rationale", code="wrong_type")
+        raise InputError(f"must be a string, not {json_type(reasons)}.", param=field, code="wrong_type")
     return reasons.strip()
 
 

@@ -29,7 +29,8 @@ VARIANTS = ("P", "R", "PR")
 
 ABOUT = """The records are those of pearl eval quality: pairs, each in both orders (P), and scored texts (R).
 Two versions of a paragraph with different scores are a pair, too.
-With --rationale a record needs "rationale", the reasons that somebody gave for its label:
+With --rationale a record needs "rationale", the reasons that somebody gave for its label; LAMP's chats have them
+behind "Some Thoughts:", or as the answer's "reason":
 
 \b
 @RATIONALES""".replace("@RATIONALES", "\n".join(f"  {name}: {says}" for name, says in RATIONALES.items()))

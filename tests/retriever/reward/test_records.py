@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,12 @@ def preference(answer='{"preference": "1"}'):
 
 def scored(answer='{"score": 7}', text="One sea."):
     return chat(f"Score it.\n\nParagraph:\n{text}\n\n{FORM}\n...", answer)
+
+
+def with_reasons(asked):
+    """A chat with the reasons behind its question, as published."""
+    asked["messages"][1]["content"] += "\n\nSome Thoughts: It is\n\nplain. "
+    return asked
 
 
 def trace(
@@ -74,6 +81,22 @@ def test_every_form_is_read(written, lines, packed):
     assert [pair.better for pair in read_pairs(path)] == [PAIR["paragraph2"], PAIR["paragraph1"], "One sea.\n\nTwo."]
 
 
+def test_reasons_stand_behind_the_question_or_in_the_answer(written):
+    records = [
+        with_reasons(preference()),
+        with_reasons(scored()),
+        preference("{'reason': 'It\\'s \"plain\".', 'preference': '1'}"),  # in Python's notation, as published
+        scored("{'reason': 'It\\'s \"plain\".', 'score': 7}"),
+        preference('{"reason": "It\'s \\"plain\\".", "preference": "1"}'),
+        PAIR | {"rationale": " Plain. "},
+        PAIR | {"rationale": None},
+    ]
+    read = read_quality(written(records))
+    assert [record.rationale for record in read] == [*["It is\n\nplain."] * 2, *['It\'s "plain".'] * 3, "Plain.", ""]
+    assert read[0] == replace(read[2], line=1, rationale=read[0].rationale)  # the texts are the same
+    assert read[1] == replace(read[3], line=2, rationale=read[1].rationale)
+
+
 @pytest.mark.parametrize(
     ("record", "says"),
     [
@@ -90,6 +113,9 @@ def test_every_form_is_read(written, lines, packed):
         ({"text": "a"}, "needs paragraph1 and paragraph2, paragraph, or messages; the record has text."),
         (preference('{"preference": "0"}'), "preference: must be '1' or '2'."),
         (preference("One."), "messages: the assistant's message must be a JSON object with preference or score"),
+        (preference("{'preference': '1'"), "messages: the assistant's message must be a JSON object with preference"),
+        (preference("open('a')"), "messages: the assistant's message must be a JSON object with preference or score"),
+        (preference('{"preference": "1", "reason": 5}'), "reason: must be a string, not a number."),
         (scored(text=" "), "Paragraph: is empty."),
         (chat("Score it.", '{"score": 3}'), "Paragraph: is missing."),
         ({"messages": []}, "messages: must hold a message of the user."),
