@@ -40,9 +40,10 @@ def underlying(texts: Sequence[str]) -> list[int]:
 
 
 def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]]:
-    """The better and the worse text of each pair, and of any two versions of a paragraph whose scores differ; a text
-    that is scored more than once has their mean."""
+    """The better and the worse text of each pair, and of any other two versions of a paragraph whose scores differ; a
+    text that is scored more than once has their mean."""
     given = [(pair.better, pair.worse) for pair in records if isinstance(pair, QualityPair)]
+    compared = set(map(frozenset, given))
     scores: dict[str, list[float]] = defaultdict(list)
     for record in records:
         if isinstance(record, ScoredParagraph):
@@ -55,7 +56,7 @@ def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]
         (one, other) if means[one] > means[other] else (other, one)
         for texts in versions.values()
         for one, other in combinations(texts, 2)
-        if means[one] != means[other]
+        if means[one] != means[other] and frozenset((one, other)) not in compared
     )
     return list(dict.fromkeys((*given, *made)))
 

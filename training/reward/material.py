@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from pearl.errors import InputError
+from pearl.texts import counted
 from retriever.reward.originals import preferred_versions, underlying
 from retriever.reward.records import EditTrace, QualityPair, QualityRecord, ScoredParagraph, paragraphs, read_quality
 from training.reward.choices import KEPT
@@ -90,7 +91,8 @@ class RewardMaterial:
 
 
 def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str) -> RewardMaterial:
-    """The scores and pairs of the files, without paragraphs of ``tested``, scores off the scale, and edit traces.
+    """The scores and pairs of the files, without paragraphs of ``tested``, scores off the scale, pairs that contradict
+    each other, and edit traces.
 
     Pairs are those of the files, and any two versions of a paragraph with different scores. Raises InputError that
     names file, record and field.
@@ -109,6 +111,7 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
     for _, record in kept:
         if isinstance(record, ScoredParagraph):
             scores[place[record.text]].append(record.score)
+    notes += _differing(kept, {texts[text] for text, given in scores.items() if len(set(given)) > 1}, duplicates)
     rows = scores if duplicates == KEPT else {text: [fmean(given)] for text, given in scores.items()}
     scored = tuple(Scored(text, score) for text, given in rows.items() for score in given)
     versions = preferred_versions([record for _, record in kept])
@@ -117,18 +120,35 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
 
 
 def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
-    off = [(path, record) for path, record in records if isinstance(record, ScoredParagraph) and record.off_scale]
-    same = [
-        (path, record) for path, record in records if isinstance(record, QualityPair) and record.first == record.second
-    ]
-    traces = [(path, record) for path, record in records if isinstance(record, EditTrace)]
-    notes = [
-        f"{len(some):,} of {len(records):,} records are left out, {why}: {_names(some)}"
-        for some, why in ((off, "scores outside 1 to 10"), (same, "pairs of one text"), (traces, "traces of edits"))
-        if some
-    ]
-    passed_over = {id(record) for _, record in (*off, *same, *traces)}
-    return [(path, record) for path, record in records if id(record) not in passed_over], notes
+    better: dict[frozenset[str], set[str]] = defaultdict(set)
+    for _, record in records:
+        if isinstance(record, QualityPair):
+            better[frozenset((record.first, record.second))].add(record.better)
+
+    def fault(record: QualityRecord) -> str | None:
+        if isinstance(record, EditTrace):
+            return "traces of edits"
+        if isinstance(record, ScoredParagraph):
+            return "scores outside 1 to 10" if record.off_scale else None
+        if record.first.strip() == record.second.strip():
+            return "pairs of one text"
+        return "pairs that contradict each other" if len(better[frozenset((record.first, record.second))]) > 1 else None
+
+    faults = [fault(record) for _, record in records]
+    notes = []
+    for why in dict.fromkeys(filter(None, faults)):
+        some = [record for record, fault_of_it in zip(records, faults, strict=True) if fault_of_it == why]
+        notes.append(f"{len(some):,} of {len(records):,} records are left out, {why}: {_names(some)}")
+    return [record for record, fault_of_it in zip(records, faults, strict=True) if fault_of_it is None], notes
+
+
+def _differing(records: Sequence[tuple[Path, QualityRecord]], texts: set[str], duplicates: str) -> list[str]:
+    """The note on paragraphs that have different scores, if there are such."""
+    if not texts:
+        return []
+    some = [(path, record) for path, record in records if isinstance(record, ScoredParagraph) and record.text in texts]
+    how = "each of which counts" if duplicates == KEPT else "whose mean counts"
+    return [f"{counted(len(texts), 'paragraph')} with different scores, {how}: {_names(some)}"]
 
 
 def _without(

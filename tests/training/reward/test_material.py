@@ -44,6 +44,28 @@ def test_a_paragraph_twice_with_two_scores(scored_file: ScoredFile) -> None:
 
     assert scores(MEAN) == [4.5]
     assert scores(KEPT) == [7, 2]
+    for duplicates, how in ((MEAN, "whose mean counts"), (KEPT, "each of which counts")):
+        notes = read_material([data], (), duplicates).notes
+        assert notes == (f"1 paragraph with different scores, {how}: {data}:1, {data}:7",)
+
+
+def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file: ScoredFile, tmp_path: Path) -> None:
+    plain, ornate = versions(0)
+    other, _ = versions(30)
+    data = written(
+        tmp_path / "pairs.jsonl", pair(plain, ornate, "1"), pair(ornate, plain, "1"), pair(other, "Else.", "1")
+    )
+    found = read_material([data], (), MEAN)
+    assert found.notes == (f"2 of 3 records are left out, pairs that contradict each other: {data}:1, {data}:2",)
+    assert len(found.pairs) == 1
+
+
+def test_a_pair_counts_more_than_the_scores_of_its_texts(scored_file: ScoredFile, tmp_path: Path) -> None:
+    plain, ornate = versions(0)  # the plain one has the better score
+    data = written(tmp_path / "pairs.jsonl", pair(plain, ornate, "2"))
+    found = read_material([scored_file(2), data], (), MEAN)
+    chosen = [(found.texts[each.better], found.texts[each.worse]) for each in found.pairs]
+    assert chosen == [(ornate, plain), versions(1)]
 
 
 def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
@@ -79,7 +101,7 @@ def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(
     scored = scored_file(
         2, more=({"paragraph": "Off the scale.", "score": 0}, {"paragraph": "So is this.", "score": 11})
     )
-    same = written(tmp_path / "same.jsonl", pair("One text.", "One text."))
+    same = written(tmp_path / "same.jsonl", pair("One text.", "One text. "))
     found = read_material([scored, same], (), MEAN)
     assert found.notes == (
         f"2 of 7 records are left out, scores outside 1 to 10: {scored}:5, {scored}:6",
