@@ -57,6 +57,12 @@ class RewardFlags:
         float | None,
         Option(min=0.0, help="Weight of the squared error of scores.", show_default=reward_default("weight")),
     ] = None
+    average: Annotated[
+        str | None,
+        Option(
+            help="Mean of a batch's losses: over its items, or over its kinds.", show_default=reward_default("average")
+        ),
+    ] = None
     penalty: Annotated[
         float | None,
         Option(min=0.0, help="Weight of the head's squared weights.", show_default=reward_default("penalty")),

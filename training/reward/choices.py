@@ -21,6 +21,7 @@ REWARD_PRESETS = (CORRECTED, CODE, PAPER)
 LINEAR, MLP = "linear", "mlp"
 HEAD_ALONE, EVERYTHING = "head", "all"
 MEAN, KEPT = "mean", "kept"
+ITEMS, KINDS = "items", "kinds"
 LAST = "last"
 MODERN_BERT = "answerdotai/ModernBERT-large"
 
@@ -84,7 +85,8 @@ REWARD_CHOICES = (
         LINEAR,
         MLP,
         LINEAR,
-        "The paper has a linear projection to 1..10, its code two layers with GELU and ten times a sigmoid.",
+        "The paper has a linear projection to 1..10, its code two layers, the first half as wide as the encoder, with "
+        "dropout and GELU, and ten times a sigmoid.",
         (LINEAR, MLP),
     ),
     RewardChoice(
@@ -94,6 +96,15 @@ REWARD_CHOICES = (
         1.0,
         "Of the squared error beside the cross-entropy. The code divides by four, the paper says nothing of it; scores "
         "of different paragraphs are noisier than which of two versions is better.",
+    ),
+    RewardChoice(
+        "average",
+        ITEMS,
+        KINDS,
+        ITEMS,
+        "The loss is a mean over all pairs and paragraphs of a batch; the code adds up the means of both kinds, so "
+        "that each item of the rarer kind counts more.",
+        (ITEMS, KINDS),
     ),
     RewardChoice("penalty", 0.03, 0.0, 0.0, "Times the sum of the head's squared weights, added to the loss."),
     RewardChoice(

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from pearl.whole_files import replaced_file
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of
+from training.reward.choices import ITEMS
 from training.reward.material import RewardMaterial, Scored
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
@@ -54,19 +55,31 @@ class RewardNetwork(nn.Module):
         self.reader = reader
         self.head = head
         self._weight, self._penalty, self._rule = options.weight, options.penalty, options.pair_rule
+        self._average = options.average
 
     def loss(self, items: Sequence[Item]) -> Tensor:
-        """The mean over the items; a squared error counts ``weight`` times."""
+        """The mean over the items, or the sum of the means over each kind; a squared error counts ``weight`` times."""
+        return self.mean(self.sums(items), items)
+
+    def sums(self, items: Sequence[Item]) -> Tensor:
+        """(2,): the sums of the weighted squared errors of scores, and of the cross-entropies of pairs."""
         scored = [item for item in items if isinstance(item, Scored)]
         pairs = [item for item in items if isinstance(item, ShownPair)]
-        total = torch.zeros(())
+        squared = crossed = torch.zeros(())
         if scored:
             scores = torch.tensor([item.score for item in scored])
             vectors = self.reader.vectors([item.text for item in scored])
-            total = total + self._weight * self.head.squared_errors(vectors, scores).sum()
+            squared = self._weight * self.head.squared_errors(vectors, scores).sum()
         if pairs:
-            total = total + self._of_pairs(pairs).sum()
-        return total / len(items)
+            crossed = self._of_pairs(pairs).sum()
+        return torch.stack((squared, crossed))
+
+    def mean(self, sums: Tensor, items: Sequence[Item]) -> Tensor:
+        """The loss of the items, of which these are the sums."""
+        if self._average == ITEMS:
+            return sums.sum() / len(items)
+        scored = sum(isinstance(item, Scored) for item in items)
+        return (sums / torch.tensor([scored, len(items) - scored]).clamp(min=1)).sum()
 
     def penalised(self, items: Sequence[Item]) -> Tensor:
         return self.loss(items) + self._penalty * self.head.penalty()
@@ -171,12 +184,9 @@ def _epoch(
 
 def _dev_loss(network: RewardNetwork, items: Sequence[Item], options: RewardOptions) -> float:
     network.eval()
-    total = 0.0
     with torch.inference_mode():
-        for start in range(0, len(items), options.batch):
-            some = items[start : start + options.batch]
-            total += float(network.loss(some)) * len(some)
-    return total / len(items)
+        batches = (items[start : start + options.batch] for start in range(0, len(items), options.batch))
+        return float(network.mean(sum(map(network.sums, batches), torch.zeros(2, dtype=torch.float64)), items))
 
 
 def _copied(network: nn.Module) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from retriever.reward.model import LEAST, MOST
 from training.reward.choices import MLP
 
 CODES_ENDS = (0.0, 10.0)  # ten times a sigmoid
+DROPOUT = 0.1  # of the code's head, before its first layer
 SLOPE = -1.5  # before softplus
 LIKELY = 1e-6  # a cosine of exactly 1 would have an infinite loss
 
@@ -33,7 +34,7 @@ class HeadNetwork(nn.Module):
         super().__init__()
         width = vectors.shape[1]
         draw = torch.Generator().manual_seed(seed)
-        hidden = width if kind == MLP else 0
+        hidden = max(width // 2, 1) if kind == MLP else 0
         self.register_buffer("mean", torch.tensor(vectors.mean(axis=0), dtype=torch.float32))
         self.register_buffer("scale", torch.tensor(vectors.std(axis=0) + 1e-6, dtype=torch.float32))
         self.inner = nn.Parameter(torch.randn((hidden, width), generator=draw) / width**0.5)
@@ -47,6 +48,7 @@ class HeadNetwork(nn.Module):
         """(B, V) -> (B,)"""
         inputs = (vectors - self.mean) / self.scale
         if len(self.inner):
+            inputs = nn.functional.dropout(inputs, DROPOUT, self.training)
             inputs = nn.functional.gelu(inputs @ self.inner.T + self.inner_bias)
         return inputs @ self.outer
 

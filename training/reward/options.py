@@ -30,6 +30,7 @@ class RewardOptions:
     pair_rule: str = _DEFAULTS["pair_rule"]
     head: str = _DEFAULTS["head"]
     weight: float = _DEFAULTS["weight"]
+    average: str = _DEFAULTS["average"]
     penalty: float = _DEFAULTS["penalty"]
     duplicates: str = _DEFAULTS["duplicates"]
     rate: float = _DEFAULTS["rate"]

@@ -58,6 +58,31 @@ def test_the_losses_by_hand(tmp_path: Path) -> None:
     assert made.loss([ShownPair(1, 0, False)]).item() == pytest.approx(crossed.item(), abs=1e-5)
 
 
+def test_the_code_adds_up_the_means_of_both_kinds(tmp_path: Path) -> None:
+    items = [Scored(0, 7.0), Scored(1, 4.0), Scored(2, 5.0), ShownPair(0, 1, True)]
+    by_item, _ = network(options(tmp_path, weight=0.25))
+    by_kind, _ = network(options(tmp_path, weight=0.25, average="kinds"))
+    squared, crossed = by_item.sums(items)
+    assert by_item.loss(items).item() == pytest.approx((squared + crossed).item() / 4, abs=1e-6)
+    assert by_kind.loss(items).item() == pytest.approx((squared / 3 + crossed).item(), abs=1e-6)
+    for some in (items[:3], items[3:]):  # of one kind both are the same
+        assert by_kind.loss(some).item() == pytest.approx(by_item.loss(some).item(), abs=1e-6)
+    nothing = options(tmp_path, weight=0.25, average="kinds", budget_minutes=0.0, batch=2)
+    report = fit_network(by_kind, items, items, nothing, tmp_path / "made.pt", CONSOLE)
+    assert report["dev_losses"] == [pytest.approx(by_kind.loss(items).item(), abs=1e-5)]  # over all batches
+
+
+def test_the_codes_head_is_half_as_wide_with_dropout() -> None:
+    head = HeadNetwork("mlp", np.random.default_rng(0).normal(size=(9, 8)), seed=0)
+    assert head.inner.shape == (4, 8)
+    vectors = torch.ones(1, 8)
+    learning = {head.worth(vectors).item() for _ in range(20)}
+    head.eval()
+    assert len(learning) > 1
+    softplus = torch.nn.functional.softplus(head.slope).item()  # of the scores' logits
+    assert head.worth(vectors).item() == pytest.approx(head.head().logits(vectors.numpy())[0] / softplus, abs=1e-5)
+
+
 def test_the_cosine_is_cut_as_published() -> None:
     vectors = torch.tensor([[1.0, 0, 1, 0], [1, 0, -1, 0], [3, 4, 4, 3]], requires_grad=True)
     found = cosine_losses(vectors, torch.tensor([True, False, True]))
