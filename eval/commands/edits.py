@@ -57,6 +57,8 @@ def edits(
     if chosen is not None:
         figures["scorer"] = chosen.name
         figures["sensitivity"] = sensitivity_report(executed_traces, chosen.scores, resamples=resamples, seed=seed)
+        if picture is not None and figures["sensitivity"] is None:
+            raise InputError("--picture: no edit can be executed, so no score changes.", param="picture")
     if training_records is not None:
         write_lines(training_records, chats(executed_traces), called=f"--training-records {training_records}")
     if chosen is None:

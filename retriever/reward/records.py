@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from pearl.editing.edits import SpanEdit
+from pearl.editing.edits import RefusedEdit, SpanEdit
 from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
 from pearl.texts import json_type
@@ -71,12 +71,14 @@ class ScoredParagraph:
 
 @dataclass(frozen=True, slots=True)
 class EditTrace:
-    """A draft, the edits proposed for it, and the text they make."""
+    """A draft, the edits proposed for it, and the text they make. ``unmatched``: spans that only Part 1 or only Part 2
+    has."""
 
     line: int
     draft: str
     edits: tuple[SpanEdit, ...]
     edited: str
+    unmatched: tuple[RefusedEdit, ...] = ()
 
 
 QualityRecord = QualityPair | ScoredParagraph | EditTrace
@@ -191,16 +193,11 @@ def _trace(asked: str, answer: str, line: int) -> EditTrace:
     if reply is None or reply.text is None:
         raise InputError("the assistant's message must have Part 1, Part 2 and Part 3.", param="messages")
     edits, unmatched = reply.edits()
-    if unmatched:
-        raise InputError(
-            f"Part 1 has {len(reply.listed)} spans and Part 2 rewrites {len(reply.rewritten)}, or others.",
-            param="messages",
-        )
     draft, edited = (
         _paragraph(asked[begun.end() :].removesuffix("\n</draft>"), "paragraph"),
         _paragraph(reply.text, "Part 3"),
     )
-    return EditTrace(line, draft, edits, edited)
+    return EditTrace(line, draft, edits, edited, unmatched)
 
 
 def _paragraph(value: Any, field: str) -> str:

@@ -60,10 +60,14 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
     ]
 
 
-def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int) -> dict[str, Any]:
+def sensitivity_report(
+    traces: Sequence[ExecutedTrace], scores: Scores, *, resamples: int, seed: int
+) -> dict[str, Any] | None:
     """The change of the score by an edit: median and mean with intervals, distribution, by category, beside the change
-    in length; and the change by all edits of a trace."""
+    in length; and the change by all edits of a trace. None where no edit was executed."""
     every = steps(traces, scores)
+    if not every:
+        return None
     change = np.array([step.change for step in every])
     bootstrap = _bootstrap(every, resamples, seed)
     edges = np.histogram_bin_edges(change, BINS)

@@ -54,7 +54,7 @@ def edit_tables(result: Json) -> Iterator[Table]:
             "refused": lambda row: ", ".join(f"{number} {reason}" for reason, number in row["refused"].items()) or "-",
         },
     )
-    if "sensitivity" in result:
+    if result.get("sensitivity"):
         yield from _sensitivity_tables(result)
 
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pearl.editing.edits import REPEATED, UNCHANGED, Execution, RefusedEdit, execute, occurrences, refusals
+from pearl.editing.edits import REPEATED, UNCHANGED, Execution, RefusedEdit, SpanEdit, execute, occurrences, refusals
 from pearl.editing.prompt import editor_prompt, reply_of
 from pearl.errors import InputError
 from pearl.records import PlacedEdit
@@ -29,6 +29,15 @@ class ExecutedTrace:
     trace: EditTrace
     tidied: Execution
     verbatim: Execution
+
+    @property
+    def proposed(self) -> tuple[SpanEdit, ...]:
+        """Every edit, those included that only one of the parts has."""
+        return (*self.trace.edits, *(refused.edit for refused in self.trace.unmatched))
+
+    @property
+    def refused(self) -> tuple[RefusedEdit, ...]:
+        return (*self.tidied.refused, *self.trace.unmatched)
 
 
 def read_traces(path: Path) -> list[EditTrace]:
@@ -51,16 +60,18 @@ def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
     times = Counter(
         min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
         for trace in traces
-        for edit in trace.trace.edits
+        for edit in trace.proposed
     )
     whole = [trace for trace in traces if not lost(trace)]
     return {
         "n": len(traces),
-        "edits": sum(len(trace.trace.edits) for trace in traces),
+        "edits": sum(len(trace.proposed) for trace in traces),
         "spans": {"once": times[1], "several_times": times[2], "missing": times[0]},
         "executed": sum(len(trace.tidied.placed) for trace in traces),
-        "refused": refusals([edit for trace in traces for edit in trace.tidied.refused]),
-        "categories": dict(Counter(edit.category for trace in traces for edit in trace.trace.edits).most_common()),
+        "refused": refusals([edit for trace in traces for edit in trace.refused]),
+        "categories": dict(
+            Counter(edit.category for trace in traces for edit in trace.proposed if edit.category).most_common()
+        ),
         "traces": {
             "all_executed": len(whole),
             "reach": {
@@ -74,7 +85,7 @@ def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
 
 def lost(trace: ExecutedTrace) -> list[RefusedEdit]:
     """The edits that were not executed though they would have changed the text."""
-    return [edit for edit in trace.tidied.refused if edit.reason not in (UNCHANGED, REPEATED)]
+    return [edit for edit in trace.refused if edit.reason not in (UNCHANGED, REPEATED)]
 
 
 def _reached(reaches: Iterable[str]) -> dict[str, int]:

@@ -74,6 +74,39 @@ def test_the_change_of_a_score_with_each_edit(edits, tmp_path):
     assert found["categories"] == [{"category": "Cliche", "n": 2, "median": {"value": 2.0, "low": -1.0, "high": 5.0}}]
 
 
+def test_where_no_edit_is_executed_no_score_changes(edits, tmp_path):
+    run = edits("--scorer", "shorter", "--json", "-", traces=TRACES[3:])
+    assert (run.status, run.json["executed"], run.json["sensitivity"]) == (0, 0, None)
+    assert "the span occurs several times" in edits("--scorer", "shorter", traces=TRACES[3:]).out
+    records, picture = tmp_path / "records.jsonl", tmp_path / "edits.svg"
+    more = ("--scorer", "shorter", "--picture", picture, "--training-records", records)
+    run = edits(*more, traces=TRACES[3:])
+    assert (run.status, "no edit can be executed" in run.err) == (2, True)
+    assert not picture.exists()
+    assert not records.exists()
+
+
+def test_spans_that_only_one_part_has_are_reported(edits):
+    half = trace(DRAFT, "The bay was grey and the sky was wide.", ("sea", "bay"), ("wide", "vast"))
+    answer = half["messages"][1]
+    answer["content"] = answer["content"].replace("Span 2: `wide` -> `vast`", "Span 2: `grey` -> `blue`")
+    found = edits("--json", "-", traces=[half]).json
+    assert (found["edits"], found["executed"]) == (3, 1)
+    assert found["refused"] == {"no_rewrite": 1, "not_listed": 1}
+    assert found["categories"] == {"Cliche": 2}
+    assert found["spans"] == {"once": 3, "several_times": 0, "missing": 0}
+    assert found["traces"]["all_executed"] == 0
+    assert found["not_reached"] == [
+        {
+            "record": 1,
+            "differs_in": "same",
+            "at_edits": 0,
+            "elsewhere": 0,
+            "refused": {"no_rewrite": 1, "not_listed": 1},
+        }
+    ]
+
+
 def test_training_records_of_the_edits_that_can_be_executed(edits, tmp_path):
     path = tmp_path / "editor.jsonl"
     assert edits("--training-records", path, "--json", "-").status == 0

@@ -81,6 +81,15 @@ def test_every_form_is_read(written, lines, packed):
     assert [pair.better for pair in read_pairs(path)] == [PAIR["paragraph2"], PAIR["paragraph1"], "One sea.\n\nTwo."]
 
 
+def test_spans_that_only_one_part_has_are_kept_apart(written):
+    (read,) = read_quality(written([trace(second="Span 1: `sea` -> `lake`\nSpan 2: `grey` -> `blue`")]))
+    assert [edit.span for edit in read.edits] == ["sea"]
+    assert [(refused.edit.span, refused.reason) for refused in read.unmatched] == [
+        ("was\ngrey", "no_rewrite"),
+        ("grey", "not_listed"),
+    ]
+
+
 def test_reasons_stand_behind_the_question_or_in_the_answer(written):
     records = [
         with_reasons(preference()),
@@ -119,7 +128,6 @@ def test_reasons_stand_behind_the_question_or_in_the_answer(written):
         (scored(text=" "), "Paragraph: is empty."),
         (chat("Score it.", '{"score": 3}'), "Paragraph: is missing."),
         ({"messages": []}, "messages: must hold a message of the user."),
-        (trace(second="Span 1: `sea` -> `lake`"), "messages: Part 1 has 2 spans and Part 2 rewrites 1, or others."),
         (chat("Edit it.", "Part 1: a\nPart 3: b"), "messages: the user's message holds no paragraph to edit."),
         ("sea", "must be a JSON object, not a string"),
     ],
