@@ -16,17 +16,21 @@ ABOUT = """A line is a text and who wrote it; "prompt", short or detailed, says 
   {"instruction": "7", "origin": "author", "prompt": "detailed", "text": "..."}
   {"instruction": "7", "origin": "some-model", "prompt": "short", "text": "..."}
 
+The authors' files, with an instruction's "responses" in a record, are read, too; without a scorer their recorded scores
+("score_pre") are shown.
+
 To let a reward model know how good people's own writing can be, train it with their paragraphs as well, scored as the
 paper scores them: 10 for award-winning authors, 7.5 for published students ({"paragraph": "...", "score": 7.5})."""
 EXAMPLES = """
   pearl eval content --texts texts.jsonl --model work/reward --reference author --picture content.svg
   pearl eval content --texts texts.jsonl --scorer shorter --json - | jq .groups
+  pearl eval content --texts less_content.json --texts more_content.json --reference expert
 """
 
 
 @reporting("eval", "content", picture="Draw the scores of each group.", page=True)
 def content(
-    texts: Path = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below."),
+    texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
     scorer: str | None = typer.Option(
         None, metavar="NAME", help="shorter, longer, compression, type_token or perplexity."
     ),
@@ -36,12 +40,20 @@ def content(
     seed: Seed = 0,
 ) -> Report:
     """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
-    from eval.recorded.quality.content import content_figure, content_report, content_tables, read_texts
+    from eval.recorded.quality.content import (
+        content_figure,
+        content_report,
+        content_tables,
+        read_texts,
+        recorded_scorer,
+    )
     from eval.recorded.quality.scorers import paragraph_scorer
     from pearl.errors import InputError
 
     chosen = paragraph_scorer(scorer, model)
+    every = read_texts(texts)
+    chosen = chosen or recorded_scorer(every)
     if chosen is None:
         raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
-    figures = content_report(read_texts(texts), chosen, reference, resamples=resamples, seed=seed)
+    figures = content_report(every, chosen, reference, resamples=resamples, seed=seed)
     return Report(figures, content_tables, "Writing by its origin", content_figure)

@@ -9,21 +9,22 @@ Dimensions in comments: N texts, I instructions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eval.asking.json_lines import check_fields, optional_id, read_lines
+from eval.asking.json_lines import check_fields, check_number, optional_id
 from eval.recorded.quality.scorers import ParagraphScorer
 from eval.report.pictures import BLUE, GREY, ORANGE, canvas
 from eval.report.tables import Columns, Json, Table, interval, shown
 from pearl.errors import InputError
 from pearl.stats import Bootstrap, Floats, drawn
-from pearl.texts import check_id, check_text
+from pearl.texts import check_id, check_text, json_type
 from pearl.words import count_words
+from retriever.reward.record_files import parse_objects
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,37 +37,78 @@ QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
 
 @dataclass(frozen=True, slots=True)
 class OriginText:
-    """A text, who wrote it, for which instruction, and how detailed its prompt was."""
+    """A text, who wrote it, for which instruction, and how detailed its prompt was; ``score``: the recorded one, if it
+    has one."""
 
     instruction: str
     origin: str
     prompt: str
     text: str
-
-    @property
-    def id(self) -> None:
-        return None
+    score: float | None = None
 
 
-def read_texts(path: Path) -> list[OriginText]:
-    """Raises InputError that names file, line and field; also where only some lines name a prompt."""
+def read_texts(paths: Sequence[Path]) -> list[OriginText]:
+    """The texts of all files. Raises InputError that names file, record and field, for a file without any, and where
+    only some records name a prompt."""
 
-    def parse(value: dict[str, Any], number: int) -> OriginText:
+    def parse(value: dict[str, Any], number: int) -> list[OriginText]:
+        if "responses" in value:
+            return _published(value)
         check_fields(value, "instruction", "origin", "text")
         prompt = optional_id(value, "prompt")
         if prompt not in (None, *PROMPTS):
             raise InputError(f"must be {' or '.join(PROMPTS)}.", param="prompt")
-        return OriginText(
+        text = OriginText(
             check_id(value["instruction"], param="instruction"),
             check_id(value["origin"], param="origin"),
             prompt or ANYHOW,
             check_text(value["text"]),
         )
+        return [text]
 
-    texts = list(read_lines(path, {"instruction", "origin", "prompt", "text"}, parse, "text").parsed)
-    if len({text.prompt == ANYHOW for text in texts}) > 1:
-        raise InputError(f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt")
+    texts: list[OriginText] = []
+    for path in paths:
+        of_file = [text for some in parse_objects(path, parse) for text in some]
+        if not of_file:
+            raise InputError(f"{path}: there is no text in it.", code="empty_file")
+        texts += of_file
+        if len({text.prompt == ANYHOW for text in texts}) > 1:
+            raise InputError(
+                f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt"
+            )
     return texts
+
+
+def _published(value: Mapping[str, Any]) -> list[OriginText]:
+    """The responses to an instruction, as the authors publish them: the prompt is ``instruction``, and a detailed one
+    where that is the ``full_instruction``. A response that stands there several times counts once."""
+    check_fields(value, "instruction", "full_instruction", "responses")
+    asked, whole = (check_text(value[name], param=name) for name in ("instruction", "full_instruction"))
+    if not isinstance(value["responses"], list):
+        raise InputError(f"must be a list, not {json_type(value['responses'])}.", param="responses", code="wrong_type")
+    texts = []
+    for place, response in enumerate(value["responses"]):
+        fields = response if isinstance(response, dict) else {}
+        at = f"responses[{place}]"
+        score = fields.get("score_pre")
+        texts.append(
+            OriginText(
+                whole,
+                check_id(fields.get("origin"), param=f"{at}.origin"),
+                DETAILED if asked == whole else SHORT,
+                check_text(fields.get("response"), param=f"{at}.response"),
+                None if score is None else check_number(score, f"{at}.score_pre"),
+            )
+        )
+    return list(dict.fromkeys(texts))
+
+
+def recorded_scorer(texts: Sequence[OriginText]) -> ParagraphScorer | None:
+    """The recorded scores; None where a text has none."""
+    known = {text.text: text.score for text in texts}
+    if None in known.values():
+        return None
+    return ParagraphScorer("recorded", lambda wanted: np.array([known[text] for text in wanted], np.float64))
 
 
 def content_report(

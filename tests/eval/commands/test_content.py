@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 # characters of a text; the scorer is "shorter", so a score is minus its length
@@ -56,6 +58,45 @@ def test_without_prompts_or_a_reference(content):
     assert [row["value"] for row in found["detail"]] == [None, None]
 
 
+def published(detailed, **scores):
+    """A record of the authors' files; the expert's text stands there twice."""
+    whole = "Write of the sea in the manner of twenty paragraphs."
+    by_origin = {"expert": 8.9, "MFA": 8.0, "a-model": 5.5} | scores
+    responses = [
+        {"origin": origin, "response": f"A text by {origin}.", "score_pre": score}
+        for origin, score in by_origin.items()
+    ]
+    return {
+        "instruction_id": "A_Writer",
+        "full_instruction": whole,
+        "instruction": whole if detailed else "Write of the sea.",
+        "responses": [responses[0], *responses],
+    }
+
+
+def test_the_authors_files_with_their_scores(pearl_eval, tmp_path):
+    files = []
+    for name, detailed in (("less", False), ("more", True)):
+        model = "A text by a-model for a detailed prompt." if detailed else "A text by a-model."
+        record = published(detailed)
+        record["responses"][-1] |= {"response": model, "score_pre": 7.0 if detailed else 5.5}
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps([record, record | {"full_instruction": "Other.", "instruction": "Other."}]))
+        files += ["--texts", file]
+    found = pearl_eval("content", *files, "--reference", "expert", "--json", "-").json
+    assert (found["scorer"], found["instructions"]) == ("recorded", 2)
+    medians = {(row["prompt"], row["origin"]): (row["n"], row["median"]["value"]) for row in found["groups"]}
+    assert medians["short", "expert"] == (1, 8.9)
+    assert (medians["short", "a-model"], medians["detailed", "MFA"]) == ((1, 5.5), (3, 8.0))
+    scored = pearl_eval("content", *files, "--scorer", "longer", "--json", "-").json
+    assert scored["scorer"] == "longer"
+    without = published(True)
+    del without["responses"][1]["score_pre"]
+    files[1].write_text(json.dumps([without]))
+    run = pearl_eval("content", *files[:2])
+    assert (run.status, "give --model or --scorer" in run.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("lines", "more", "message"),
     [
@@ -64,6 +105,10 @@ def test_without_prompts_or_a_reference(content):
         (TEXTS, ("--reference", "nobody"), "--reference nobody: there are author, model."),
         (TEXTS, ("--model", "m"), "--scorer and --model are two ways to score; give one."),
         ([{"instruction": "1", "origin": "a"}], (), ":1: text: is missing"),
+        ([published(True, expert="good")], (), ":1: responses[0].score_pre: must be a number"),
+        ([published(True) | {"responses": ["text"]}], (), ":1: responses[0].origin: "),
+        ([published(True) | {"responses": None}], (), ":1: responses: must be a list, not null"),
+        ([published(True), TEXTS[0] | {"prompt": None}], (), "some lines name a prompt and others do not"),
     ],
 )
 def test_bad_input_is_named(content, lines, more, message):
