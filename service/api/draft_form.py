@@ -127,7 +127,8 @@ class EditingOut(_OfRecord):
     )
     refused: dict[str, int] = Field(
         description="Proposed edits, of all candidates, that were not executed by reason: `missing`, `several_times`, "
-        "`overlaps`, `inside_character`, `empty_span`, `unchanged`, `repeated`, `no_rewrite` or `not_listed`.",
+        "`overlaps`, `inside_character`, `empty_span`, `unchanged`, `repeated`, `no_rewrite`, `not_listed` or "
+        "`other_words`.",
         examples=[{"missing": 4}],
     )
     chosen: bool = Field(description="True when `text` is an edited candidate.", examples=[True])
