@@ -5,6 +5,7 @@ Dimensions in comments: N texts, O options.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -14,7 +15,7 @@ import numpy as np
 
 from pearl.asking.cost import Prices, Survey
 from pearl.asking.write import UNREADABLE, draft_of, read_revision
-from pearl.errors import InputError
+from pearl.errors import InputError, PearlError
 from pearl.records import Usage
 from pearl.theta import EVERYTHING, theta_json
 from service.calibrating.choice import choose_option
@@ -67,13 +68,13 @@ def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Stud
 async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOutcome:
     """Draft, choose margin and k, revise what these would have shown, and choose theta.
 
-    Raises InputError for fewer texts than LEAST_TEXTS, ChatError when the endpoint is down, PearlError at the highest
-    cost; every reply that came is kept by then.
+    Raises ChatError when the endpoint is down, PearlError at the highest cost and for fewer texts than LEAST_TEXTS;
+    every reply that came is kept by then.
     """
-    drafts = await _drafts(study, scribe)
+    drafts, failures = await _drafts(study, scribe)
     study = replace(study, past=tuple(text for text, mine in zip(study.past, drafts, strict=True) if mine))
     drafts = [mine for mine in drafts if mine]
-    _check_enough(drafts, "drafted")
+    _check_enough(len(drafts), failures, "drafted")
     showing, shown = _choose_showing(study, drafts, ruler)
     numbers = [study.number_shown(text, showing) for text in study.past]
     first = [mine[number] for mine, number in zip(drafts, numbers, strict=True)]
@@ -82,17 +83,20 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOu
         for text, number, draft in zip(study.past, numbers, first, strict=True)
     ]
     answers = await scribe.write("revisions", prompts, study.revising, 1.0)
-    revised = []
+    revised: list[str | None] = []
+    failures = Counter()
     for prompt, answer, draft in zip(prompts, answers, first, strict=True):
         revision = read_revision(answer, "" if prompt is None else prompt.begun)
         # the service keeps the draft where it cannot read the revision
         revised.append(draft if revision.failure == UNREADABLE else revision.text)
+        if revised[-1] is None:
+            failures[str(revision.failure)] += 1
     pairs = [
         (text, draft, revision)
         for text, draft, revision in zip(study.past, first, revised, strict=True)
         if revision is not None
     ]
-    _check_enough(pairs, "revised")
+    _check_enough(len(pairs), failures, "revised")
     theta, threshold = _choose_theta(study, pairs, ruler)
     settings = shown.pop("chosen") | theta
     return CalibrationOutcome(
@@ -108,21 +112,27 @@ async def calibrate(study: Study, scribe: Scribe, ruler: Ruler) -> CalibrationOu
     )
 
 
-async def _drafts(study: Study, scribe: Scribe) -> list[dict[int, str]]:
-    """For each text its drafts by the number of documents; empty where one of them is missing."""
+async def _drafts(study: Study, scribe: Scribe) -> tuple[list[dict[int, str]], Counter[str]]:
+    """For each text its drafts by the number of documents, empty where one of them is missing; and the number of such
+    texts by the reason."""
     prompts = study.draft_prompts(scribe)
     answers = iter(await scribe.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
-    drafts = []
+    drafts: list[dict[int, str]] = []
+    failures: Counter[str] = Counter()
     for text in study.past:
-        mine = {number: draft_of(next(answers)).text for number in study.numbers(text)}
-        drafts.append({number: draft for number, draft in mine.items() if draft} if all(mine.values()) else {})
-    return drafts
+        mine = {number: draft_of(next(answers)) for number in study.numbers(text)}
+        failure = next((written.failure for written in mine.values() if written.failure), None)
+        if failure is not None:
+            failures[failure] += 1
+        drafts.append({} if failure else {number: written.text or "" for number, written in mine.items()})
+    return drafts, failures
 
 
-def _check_enough(texts: Sequence[object], what: str) -> None:
-    if len(texts) < LEAST_TEXTS:
-        raise InputError(
-            f"Only {len(texts)} texts were {what}, fewer than {LEAST_TEXTS}; run it again to ask for the rest.",
+def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
+    if texts < LEAST_TEXTS:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(failures.items()))
+        raise PearlError(
+            f"Only {texts} texts were {what}, fewer than {LEAST_TEXTS} ({reasons}); run it again to ask for the rest.",
             code="too_few_texts",
         )
 

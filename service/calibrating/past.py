@@ -48,18 +48,20 @@ def past_texts(
         if len(past) == most:
             break
         document = documents[place]
+        if document.id in drafted:
+            left_out[DRAFTED] += 1
+            continue
+        if not (document.request or "").strip():
+            left_out[NO_REQUEST] += 1
+            continue
         before = [
             earlier for earlier in documents[:place] if earlier.text != document.text and earlier.id not in machine
         ]
-        if document.id in drafted:
-            left_out[DRAFTED] += 1
-        elif not (document.request or "").strip():
-            left_out[NO_REQUEST] += 1
-        elif not before:
+        if not before:
             left_out[NOTHING_BEFORE] += 1
-        else:
-            asked = Request(document.request or "", document.timestamp)
-            ranking = ranked(before, retriever.index(before), asked)
-            past.append(PastText(document.text, asked.text, tuple(ranking)))
-            advance()
+            continue
+        asked = Request(document.request or "", document.timestamp)
+        ranking = ranked(before, retriever.index(before), asked)
+        past.append(PastText(document.text, asked.text, tuple(ranking)))
+        advance()
     return past, left_out

@@ -127,7 +127,7 @@ def _study(services: Services, session: Session, subject: Subject, console: Cons
         where = f"the voice '{subject.key.voice}'" if subject.key.voice else "the history"
         raise InputError(
             f"There are {counted(len(past), 'text')} to calibrate on in {where} of '{user.name}', fewer "
-            f"than {LEAST_TEXTS}: each needs its request and another text before it"
+            f"than {LEAST_TEXTS}: each needs its request and a different text before it"
             + (f" (left out: {why})." if why else "."),
             param="user",
             code="too_few_texts",

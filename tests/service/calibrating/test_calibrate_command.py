@@ -171,6 +171,20 @@ def test_an_endpoint_that_fails_in_the_middle_loses_nothing(
     assert found["texts"] == 43
 
 
+def test_too_few_drafts_are_a_failure_that_names_its_reasons(
+    database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command
+) -> None:
+    """The endpoint answers nothing to every second request; another run asks for those alone."""
+    answers = reader()
+    judge_endpoint.says = lambda body: "" if "?" in body["messages"][-1]["content"] else answers(body)
+    failed = calibrate()
+    assert (failed.status, failed.out) == (1, "")
+    assert "Only 21 texts were drafted, fewer than 30 (22 empty_answer); run it again" in failed.err
+    assert stored(database, ann) == []
+    judge_endpoint.says = answers
+    assert report(calibrate())["estimate"]["kept"] == 21
+
+
 def test_another_model_is_not_calibrated(
     ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command, draft: Command, monkeypatch: Any
 ) -> None:
