@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass, replace
 
@@ -64,4 +65,4 @@ def apply(trained: Calibration, stored: StoredCalibration) -> tuple[Calibration,
 
 def command(user: str, voice: str | None) -> str:
     """The command line that calibrates for this user and voice."""
-    return f"pearl calibrate --user {user}" + (f" --voice {voice}" if voice else "")
+    return shlex.join(["pearl", "calibrate", "--user", user, *(("--voice", voice) if voice else ())])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from shlex import quote
 
 from sqlalchemy import Connection, delete, select, update
 
@@ -69,7 +70,8 @@ def get(connection: Connection, name: str) -> User:
     user = find(connection, name)
     if user is None:
         raise NotFound(
-            f"There is no user '{name}'; import a history for it or create a key (pearl keys create --user {name}).",
+            f"There is no user '{name}'; import a history for it or create a key "
+            f"(pearl keys create --user {quote(name)}).",
             param="user",
             code="user_not_found",
         )

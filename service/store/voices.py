@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -59,7 +60,7 @@ def get(connection: Connection, user_id: int, name: str) -> Voice:
     if row is None:
         raise NotFound(
             f"There is no voice '{name}'; `pearl voices list` and GET /v1/voices list yours, "
-            f"`pearl voices set {name}` and PUT /v1/voices/{name} make it.",
+            f"`pearl voices set {quote(name)}` and PUT /v1/voices/{name} make it.",
             param="voice",
             code="voice_not_found",
         )
