@@ -366,7 +366,7 @@ def by_score(retrieval: Retrieval) -> Revision:
     """Decide from theta alone."""
     if retrieval.threshold is None:
         return _not_revised(
-            "no_threshold", "This retriever has no trained threshold, so nothing is revised automatically."
+            "no_threshold", "There is no threshold (theta is 'never'), so nothing is revised automatically."
         )
     if retrieval.below_threshold:
         return Revision(True, "below_threshold", BELOW_THRESHOLD)
