@@ -85,7 +85,7 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
         "The score as a prediction of the gain: all tables",
         "The correlation of the best score s1 with the gain of the chosen document; the one with the drafts, the "
         "paper's table 6, is among [the drafts](generation-margin.md). The requests, and the models trained beside the "
-        "artifact that ships, are of a later run than [the choices](retrieval.md), on the scores that the recipe keeps.",
+        "artifact that ships, are of a later run than [the choices](retrieval.md), on scores that the recipe keeps.",
         calibration_tables,
         "calibration.svg",
     ),
