@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shlex
@@ -32,9 +33,9 @@ def mine(writings: Any, users_in: Any, write_lines: Any, tmp_path: Path, monkeyp
 @pytest.fixture
 def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Callable[..., Any]:
     def run(split: str | None, out: str, **options: Any) -> Any:
-        told = {"split": split, "partition": "rolling", "candidates": 4} | options
+        told = {"history": mine, "split": split, "partition": "rolling", "candidates": 4} | options
         told = {name: value for name, value in told.items() if value is not None}
-        return run_pearl("train", "score", history=mine, aux=causal_folder, out=out, **told)
+        return run_pearl("train", "score", aux=causal_folder, out=out, **told)
 
     return run
 
@@ -139,6 +140,28 @@ def test_scores_of_the_test_split_measure_the_artifact(
     assert measured.figures["requests"] == measured.training["test_requests"] == 4
     assert measured.figures["users"] == 2
     assert measured.inherited() in " ".join(ran.err.split())
+
+
+def test_files_of_any_names_in_one_folder(
+    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path
+) -> None:
+    """Scores without the ending that the page gives them, and histories that differ only after the first dot."""
+    histories = [mine.rename("mine.2020.jsonl.gz"), Path("mine.2021.jsonl.gz")]
+    lines = gzip.decompress(histories[0].read_bytes())
+    histories[1].write_bytes(gzip.compress(lines.replace(b"on the bench", b"in the shed")))
+    for year, history in zip((2020, 2021), histories, strict=True):
+        for split in (TRAIN, DEV):
+            ran = score(split, f"s.{year}.{split}", history=history)
+            assert ran.status == 0, ran.err
+    common = {"history": histories, "encoder": sentence_folder, "first_stage_only": None, "out": "M"}
+    ran = run_pearl("train", "fit", **common, scores=[f"s.{year}.{TRAIN}" for year in (2020, 2021)])
+    assert ran.status == 2
+    assert "holds no scores of 'mine.2020' and its split 'dev'" in ran.err
+    scores = [f"s.{year}.{split}" for year in (2020, 2021) for split in (TRAIN, DEV)]
+    ran = run_pearl("train", "fit", **common, scores=scores)
+    assert ran.status == 0, ran.err
+    trained_on = [each["file"] for each in read_manifest(Path("M")).training["histories"]]
+    assert trained_on == ["mine.2020.jsonl.gz", "mine.2021.jsonl.gz"]
 
 
 def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> None:

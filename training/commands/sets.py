@@ -90,7 +90,7 @@ def sets(
     scorer, description = prepared(model, prompts, options, histories, {unit.target.text for unit in units}, content)
     description |= {"retriever": retriever, "encoder": name, "origin": ranking.origin, "documents": documents}
     out.parent.mkdir(parents=True, exist_ok=True)
-    folder = out.with_suffix(".parts")
+    folder = out.with_name(f"{out.name.removesuffix('.gz')}.parts")
     with alone_in(folder, "out"):
         with progress_of("measuring", sum(unit.size for unit in units), console) as advance:
             score_units(units, lambda: SetScorer(scorer), folder, description, advance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -28,8 +29,9 @@ from training.templates import auxiliary_template
 
 
 def corpus_name(path: Path) -> str:
-    """The file's name without its endings, and without the colon that parts the name from a user's."""
-    return path.name.partition(".")[0].replace(":", "_")
+    """The file's name without the endings of a history file, and without the colon that parts the name from a
+    user's."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl").replace(":", "_")
 
 
 def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
@@ -144,11 +146,11 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
 
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
     """Raises InputError where a corpus was never scored in ``folder``."""
-    for corpus in corpora:
-        if not all(scores_file(folder, corpus.name, split).exists() for split in splits):
+    for corpus, split in product(corpora, splits):
+        if not scores_file(folder, corpus.name, split).exists():
             raise InputError(
-                f"--work {folder}: holds no scores of '{corpus.name}'; run 'pearl train retriever' with this --work "
-                "first, or name those to train on and those to choose by with --scores.",
+                f"--work {folder}: holds no scores of '{corpus.name}' and its split '{split}'; run 'pearl train "
+                "retriever' with this --work first, or name those to train on and those to choose by with --scores.",
                 param="work",
                 code="not_scored",
             )
@@ -205,7 +207,8 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
         users = next(len(corpus.histories) for corpus in corpora if corpus.name == name)
         raise InputError(
             f"--history: '{name}' has too few users ({users:,}) for a split by users, so its texts were split by time, "
-            "and those of the others by users; fit on it alone, or leave it out.",
+            "and those of the others by users; fit on it alone, have 'pearl train retriever' score all of them, or "
+            "leave it out.",
             param="history",
             code="other_split",
         )

@@ -170,12 +170,12 @@ def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, causal_fo
 
 def test_a_folder_without_scores(corpus: Corpus, causal_folder: Path, tmp_path: Path) -> None:
     model = load_auxiliary(str(causal_folder))
-    with pytest.raises(InputError, match=r"holds no scores of 'mine'; run 'pearl train retriever' with this --work"):
+    with pytest.raises(InputError, match=r"holds no scores of 'mine' and its split 'train'; run 'pearl train"):
         check_scored([corpus], (TRAIN,), tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
     corpus.scored(OPTIONS, lambda: model, tmp_path, lambda: 0.0, SILENT, "sum")
     check_scored([corpus], (TRAIN,), tmp_path)
-    with pytest.raises(InputError, match="holds no scores"):
+    with pytest.raises(InputError, match="holds no scores of 'mine' and its split 'dev'"):
         check_scored([corpus], (TRAIN, DEV), tmp_path)
 
 
