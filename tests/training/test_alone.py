@@ -134,6 +134,16 @@ def test_a_history_without_requests_says_what_is_missing(
     assert not (tmp_path / "scores.parquet").exists()
 
 
+def test_a_history_in_which_all_texts_are_the_same(
+    train: Callable[..., Any], writings: Any, write_lines: Any, alone: dict[str, Any], tmp_path: Path
+) -> None:
+    lines = [line | {"text": "As I said, it is all the same."} for line in writings(["ann"], documents=12)]
+    ran = train("retriever", **alone | {"history": write_lines(lines, "same.jsonl")}, out=tmp_path / "model")
+    assert (ran.status, ran.out) == (2, "")
+    assert "no user has enough documents before a text that answers a request, not counting copies of it" in ran.err
+    assert not (tmp_path / "model").exists()
+
+
 def test_the_steps_one_by_one_on_what_the_step_before_wrote(
     train: Callable[..., Any], run_pearl: Callable[..., Any], write_lines: Any, alone: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -43,9 +43,14 @@ class Division:
         """
         learned = next((split for split in SPLITS if examples.get(split)), None)
         if learned is None:
+            why = (
+                "the budget ended before one was scored; give more minutes"
+                if unscored
+                else "no user has enough documents before a text that answers a request, not counting copies of it; "
+                "give more history"
+            )
             raise InputError(
-                "There is no scored request to learn from: no user has enough documents, or the budget ended before "
-                "one was scored; give more history, or more minutes.",
+                f"There is no scored request to learn from: {why}.",
                 code="nothing_to_learn",
             )
         notes = []

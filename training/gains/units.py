@@ -97,8 +97,8 @@ def partitions(histories: Mapping[str, Sequence[Document]], options: ScoringOpti
     usable = [part for part in parts if part is not None][: options.users]
     if not usable:
         raise InputError(
-            f"No user has a document that answers a request and {options.least_candidates} before it; there is "
-            f"nothing to score{_without_requests(mine)}.",
+            f"No user has a document that answers a request and {options.least_candidates} before it, not counting "
+            f"copies of it; there is nothing to score{_without_requests(mine)}.",
             code=NOTHING_TO_SCORE,
         )
     return usable

@@ -33,9 +33,11 @@ def test_where_a_split_has_none(
 
 
 def test_nothing_to_learn_from() -> None:
-    with pytest.raises(InputError, match="give more history, or more minutes") as caught:
+    with pytest.raises(InputError, match=r"not counting copies of it; give more history\.") as caught:
         Division.of({TRAIN: [], DEV: []})
     assert caught.value.code == "nothing_to_learn"
+    with pytest.raises(InputError, match=r"the budget ended before one was scored; give more minutes\."):
+        Division.of({TRAIN: [], DEV: []}, {TRAIN})
 
 
 def test_where_the_budget_ended_the_note_does_not_speak_of_documents(make_examples: Make) -> None:

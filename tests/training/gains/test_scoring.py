@@ -322,7 +322,7 @@ def test_parts_of_another_model_are_refused(
         ({"split": "tset"}, "pearl: There is no split 'tset'"),
         ({"partition": "newest"}, "pearl: There is no partition 'newest'"),
         ({"template": "letter"}, "pearl: There is no template 'letter'; there are comment, commit, post, or name"),
-        ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it;"),
+        ({"least_candidates": 9}, "pearl: No user has a document that answers a request and 9 before it, not"),
     ],
 )
 def test_options_that_cannot_be_used(
