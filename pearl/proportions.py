@@ -20,11 +20,6 @@ def wilson(successes: int, total: int) -> Interval | None:
     return Interval(share, max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share)))
 
 
-def normal_p(z: float) -> float:
-    """The two-sided p-value of a standard normal score."""
-    return math.erfc(abs(z) / math.sqrt(2))
-
-
 def even_p(first: int, second: int) -> float:
     """The exact two-sided p-value of two counts that chance would make equal, as in a sign test or McNemar's test; 1 if
     both are 0."""

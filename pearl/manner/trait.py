@@ -39,7 +39,6 @@ class Unit:
 
 SHARE_OF_TEXTS = Unit("texts", lambda writing: 1, share=True)
 SHARE_OF_SENTENCES = Unit("sentences", lambda writing: len(writing.sentences), share=True)
-PER_TEXT = Unit("per text", lambda writing: 1)
 PER_100_WORDS = Unit("per 100 words", lambda writing: len(writing.words), scale=100.0)
 WORDS_PER_TEXT = Unit("words per text", lambda writing: 1)
 WORDS_PER_SENTENCE = Unit("words per sentence", lambda writing: len(writing.sentences))

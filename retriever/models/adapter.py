@@ -34,8 +34,6 @@ WEIGHTS = "model.safetensors"
 DOWN, UP = ".down", ".up"  # (R, I) and (O, R)
 TOKENIZER = {".json", ".txt", ".model"}  # suffixes of its files
 
-Tensors = dict[str, NDArray[np.generic]]
-
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
