@@ -57,7 +57,6 @@ _ANOTHER = re.compile(
     rf"\b(?:say|be|is|give|giving|rate|rating|score|probability|answer|to)\b[^.\n0-9]{{0,20}}(?P<number>{_NUMBER})",
     re.IGNORECASE,
 )
-_THE_SCALE = re.compile(r"\b(?:1\s*(?:to|[–—-])\s*10|0(?:\.0)?\s*(?:to|and|[–—-])\s*1(?:\.0)?)\b(?!\.[0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,11 @@ class Scale:
         for score in self.scores or (self.lowest, self.highest):
             if (other := self.read(f"Answer: {self.spelled(score)}")) != Score(score):
                 raise ValueError(f"The scale reads {other} where a reply says {self.spelled(score)!r}.")
+
+    def without_bounds(self, text: str) -> str:
+        """The text without the scale's own bounds, as in "on a scale of 1 to 10", which are no answers."""
+        lowest, highest = (re.escape(f"{bound:g}") + r"(?:\.0)?" for bound in (self.lowest, self.highest))
+        return re.sub(rf"(?<![\w.]){lowest}\s*(?:to|and|[–—-])\s*{highest}\b(?!\.[0-9])", " ", text)
 
     @property
     def scores(self) -> Mapping[float, re.Pattern[str]]:
@@ -206,8 +210,8 @@ def _others(score: float, scale: Scale, rest: str, below: Sequence[str]) -> bool
         text = "\n".join((rest, *below))
         others = [word for other, word in words.items() if other != score]
         return bool(score and _NOT_REALLY.search(rest)) or any(word.search(text) for word in others)
-    numbers = re.findall(_NUMBER, _THE_SCALE.sub(" ", rest))
-    numbers += [other["number"] for line in below for other in _ANOTHER.finditer(_THE_SCALE.sub(" ", line))]
+    numbers = re.findall(_NUMBER, scale.without_bounds(rest))
+    numbers += [other["number"] for line in below for other in _ANOTHER.finditer(scale.without_bounds(line))]
     return any(float(number) != score for number in numbers)
 
 

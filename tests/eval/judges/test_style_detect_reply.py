@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eval.asking.reply import EMPTY, NO_VERDICT, NOT_OFFERED, SCORE_OUT_OF_RANGE, SEVERAL_VERDICTS
+from eval.asking.scale import Scale
 from eval.asking.verdict import Invalid, Score
 from eval.judges.style_detect import SCHEMES
 
@@ -176,6 +177,16 @@ UNREAD = {
 @pytest.mark.parametrize(("scale", "reply", "score"), READ.values(), ids=READ.keys())
 def test_a_score_is_read(scale, reply, score):
     assert SCHEMES[scale].scale.read(reply) == Score(score)
+
+
+@pytest.mark.parametrize(("lowest", "highest"), [(1, 10), (0, 1), (1, 5), (0, 5), (-3, 3), (0, 100)])
+def test_a_reply_may_name_its_scale_and_no_other(lowest, highest):
+    scale = Scale(lowest, highest)
+    for bounds in (f"on a scale of {lowest} to {highest}", f"{lowest}–{highest}", f"between {lowest} and {highest}"):
+        assert scale.read(f"Answer: {highest} ({bounds})") == Score(highest)
+        assert scale.read(f"Answer: {highest}\nIt is hard to be between {lowest} and {highest}.") == Score(highest)
+        assert scale.read(f"Answer: {highest} ({bounds}, or {lowest})") == Invalid(SEVERAL_VERDICTS)
+    assert scale.read(f"Answer: {highest} (on a scale of {lowest} to {highest + 1})") == Invalid(SEVERAL_VERDICTS)
 
 
 @pytest.mark.parametrize(("scale", "reply", "reason"), UNREAD.values(), ids=UNREAD.keys())
