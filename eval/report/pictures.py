@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import typer
 
 from eval.report.tables import Json
 from pearl.errors import InputError
+from pearl.extras import MissingExtra
 from pearl.options import writing
 from pearl.stats import Floats
 
@@ -38,6 +40,12 @@ LACKING = re.compile(r"Glyph (\d+) .* missing from")
 def check_format(path: Path | None) -> None:
     if path is not None and path.suffix not in FORMATS:
         raise InputError(f"--picture {path}: a picture ends in {' or '.join(FORMATS)}.", param="picture")
+
+
+def check_installed() -> None:
+    """Raises MissingExtra without the library that draws."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("matplotlib", "eval")
 
 
 def canvas(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:

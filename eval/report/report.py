@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.report.head import Head
-from eval.report.pictures import Draw, check_format, draw, svg
+from eval.report.pictures import Draw, check_format, check_installed, draw, svg
 from eval.report.render import show, write_page
 from eval.report.tables import Json, Table
 from pearl.options import check_writable, write_json
@@ -40,8 +40,11 @@ class Outputs:
     page: Path | None = None
 
     def check(self, inputs: Iterable[Path] = ()) -> None:
-        """Raises InputError for a file that cannot be written, or is read: better before the work than after it."""
+        """Raises InputError for a file that cannot be written, or is read, and without what draws: better before the
+        work than after it."""
         check_format(self.picture)
+        if self.picture or self.page:
+            check_installed()
         for option, target in (("--picture", self.picture), ("--report", self.page), ("--json", self.json)):
             check_writable(option, target, inputs)
 
