@@ -16,6 +16,7 @@ from typing import Any
 
 from pearl.chat.base import Chunk, Decoding, Message
 from pearl.errors import ChatError, ContextExceeded
+from pearl.extras import MissingExtra
 from pearl.records import Usage
 
 
@@ -27,6 +28,7 @@ class LocalChatModel:
     def __init__(self, model: str) -> None:
         self._model = model
         self._lock = threading.Lock()
+        self._loading = threading.Lock()
         self.name = Path(model).name or model
 
     @property
@@ -38,11 +40,24 @@ class LocalChatModel:
         listing = "; ".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files)
         return f"{self._model} ({sha256(listing.encode()).hexdigest()[:12]})"
 
-    @cached_property
+    def load(self) -> None:
+        """Load the weights now, so that the first request does not wait for them. Raises ChatError, and MissingExtra
+        without transformers."""
+        self._loaded()
+
     def _loaded(self) -> tuple[Any, Any]:
-        """The model and its tokenizer. Raises ChatError."""
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils import logging
+        """The model and its tokenizer; of several threads that ask at once one loads them."""
+        with self._loading:
+            return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        """The same, once. Raises ChatError for what is no chat model, and MissingExtra without transformers."""
+        try:
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+            from transformers.utils import logging
+        except ModuleNotFoundError:
+            raise MissingExtra("transformers", "eval") from None
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
@@ -61,10 +76,10 @@ class LocalChatModel:
 
     @property
     def context_tokens(self) -> int:
-        return int(self._loaded[0].config.max_position_embeddings)
+        return int(self._loaded()[0].config.max_position_embeddings)
 
     def count_tokens(self, text: str) -> int:
-        return len(self._loaded[1](text, add_special_tokens=False)["input_ids"])
+        return len(self._loaded()[1](text, add_special_tokens=False)["input_ids"])
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
         left = threading.Event()
@@ -76,10 +91,10 @@ class LocalChatModel:
         yield Chunk(finish_reason=finish_reason, usage=usage)
 
     def _answer(self, messages: list[Message], decoding: Decoding, left: threading.Event) -> tuple[str, str, Usage]:
+        model, tokenizer = self._loaded()
         import torch
 
         with self._lock, torch.inference_mode():
-            model, tokenizer = self._loaded
             turns = [{"role": message.role, "content": message.content} for message in messages]
             prompt = tokenizer.apply_chat_template(
                 turns, add_generation_prompt=True, return_tensors="pt", return_dict=True

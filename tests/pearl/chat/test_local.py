@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
@@ -55,6 +56,15 @@ def test_what_is_no_chat_model(causal_folder, tmp_path):
         answered(LocalChatModel(str(tmp_path)))
     with pytest.raises(InputError, match="needs PEARL_LLM_MODEL"):
         make_chat_model(load_settings(llm="transformers"))
+
+
+def test_loading_says_what_is_missing(chat_folder, tmp_path, monkeypatch):
+    LocalChatModel(str(chat_folder)).load()
+    with pytest.raises(ChatError, match="no causal model"):
+        LocalChatModel(str(tmp_path)).load()
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(InputError, match=r"needs transformers, .* 'pearl-writing\[eval\]'"):
+        LocalChatModel(str(chat_folder)).load()
 
 
 def test_another_model_in_the_folder_is_another_identity(chat_folder, tmp_path):
