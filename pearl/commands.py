@@ -8,9 +8,11 @@ from types import ModuleType
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pearl.errors import InputError
+
+LONGEST_SENTENCE = 300  # characters of a command's help; typer ends it with dots where the line ends
 
 
 class FilesOnce(TyperCommand):
@@ -28,9 +30,18 @@ class FilesOnce(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class Sentences(TyperGroup):
+    """A group whose help has the first sentence of each command's help, to its end."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            commands = self.commands.items()
+            formatter.write_dl([(name, command.get_short_help_str(LONGEST_SENTENCE)) for name, command in commands])
+
+
 def group(help: str) -> typer.Typer:
     """A command with commands below it, which are to be added."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
+    return typer.Typer(cls=Sentences, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = FilesOnce) -> None:

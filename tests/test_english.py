@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from pearl.cli import COMMANDS
+from pearl.commands import click_command
 from tests.source import Source, parsed, sources
 
 # openings of clauses and adverbials, which a reader meets before the subject
-OPENINGS = ("As", "How", "Likewise", "None of", "Of", "Only", "So", "What", "Where", "Whether", "Which", "Who", "Whom")
+OPENINGS = (
+    "As",
+    "How",
+    "Likewise",
+    "None of",
+    "Of",
+    "Only",
+    "So",
+    "What",
+    "Where",
+    "Whether",
+    "Which",
+    "Who",
+    "Whom",
+    "Whose",
+)
 
 
 def text(node: ast.expr) -> str:
@@ -48,6 +67,23 @@ def test_help_and_docstrings_begin_with_what_they_name() -> None:
         f"{source.name}:{number}: {line}" for source in sources() for number, line in lines(source) if unidiomatic(line)
     ]
     assert wrong == [], "\n".join(wrong)
+
+
+def helps(words: str, command: Any) -> Iterator[tuple[str, str]]:
+    """The help of a command, of its options and arguments, and of the commands below it, as they are shown."""
+    yield words, command.help or ""
+    yield from ((f"{words} {param.name}", getattr(param, "help", None) or "") for param in command.params)
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from helps(f"{words} {name}", command.get_command(None, name))
+
+
+def test_help_that_is_made_from_parts_begins_so_too() -> None:
+    """Such as that of each importer."""
+    shown = [
+        help for name, (module, _) in COMMANDS.items() for help in helps(name, click_command(import_module(module)))
+    ]
+    assert "import mbox me" in dict(shown)
+    assert [f"{words}: {help}" for words, help in shown if unidiomatic(help) or help[:1].islower()] == []
 
 
 def test_the_check_sees_through_strings() -> None:

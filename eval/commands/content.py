@@ -32,7 +32,7 @@ EXAMPLES = """
 def content(
     texts: list[Path] = typer.Option(..., metavar="T.jsonl", help="Texts with their origins, see below; repeatable."),
     scorer: str | None = typer.Option(
-        None, metavar="NAME", help="shorter, longer, compression, type_token or perplexity."
+        None, metavar="NAME", help="Trivial scorer: shorter, longer, compression, type_token or perplexity."
     ),
     model: str | None = typer.Option(None, metavar="MODEL", help="Reward model: a folder, or embedded."),
     reference: str | None = typer.Option(None, metavar="ORIGIN", help="Origin to compare with."),

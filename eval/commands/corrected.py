@@ -34,8 +34,8 @@ def corrected(
     labelled: int | None = typer.Option(
         None, min=1, help="Without --labels: a random sample of this many of the recordings' own."
     ),
-    risk: float = typer.Option(0.1, help="Error that a trusted judge may have at most."),
-    confidence: float = typer.Option(0.95, help="Confidence that it does not have more."),
+    risk: float = typer.Option(0.1, help="Highest error rate that a trusted judge may have."),
+    confidence: float = typer.Option(0.95, help="Confidence that its error rate is no higher."),
     resamples: Resamples = 2000,
     seed: Seed = 0,
 ) -> Report:

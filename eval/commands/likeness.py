@@ -34,7 +34,7 @@ class LikenessFlags:
         list[str],
         Option(
             metavar="NAME",
-            help=f"Method to measure beside likeness: {', '.join(METHODS)}; repeatable. By default all but {SLOW}.",
+            help=f"Method to measure beside likeness: {', '.join(METHODS[1:])}; repeatable. By default all but {SLOW}.",
         ),
     ] = field(default_factory=lambda: [name for name in METHODS if name != SLOW])
     words: Annotated[list[int], Option(min=1, help="Length of the passages; repeatable.")] = field(

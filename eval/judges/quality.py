@@ -78,7 +78,7 @@ class JudgeQualityOptions:
     order: str = pairwise.BOTH
     unread: str = WRONG
     seed: int = 0
-    scheme: Annotated[str, Option(help="pair or points, see below.")] = PAIR
+    scheme: Annotated[str, Option(help="Scheme of asking: pair or points, see below.")] = PAIR
     draws: Annotated[int, Option(min=1, help="Times to ask each question.")] = 1
     shots: Annotated[int, Option(min=0, help="Examples with their answers before the question; the paper has 5.")] = 0
     examples: Annotated[

@@ -58,7 +58,7 @@ def passed_over(fields: dict[str, Any]) -> list[str]:
         if kind is not None and not (isinstance(kind, dict) and kind.get("type") == "text"):
             raise _unsupported(name, f"'{name}' must be text: a draft is a letter, not JSON.")
     if fields.get("n") not in (None, 1):
-        raise _unsupported("n", "'n' must be 1: the likeliest draft is one.")
+        raise _unsupported("n", "'n' must be 1: a request has one draft.")
     return [name for name in PASSED_OVER if fields.get(name)]
 
 

@@ -110,7 +110,7 @@ def show(
 
 @app.command(epilog=epilog(DELETE_EXAMPLES))
 def delete(
-    ids: list[str] = typer.Argument(None, metavar="[ID]...", help="Ids of documents, from `pearl documents list`."),
+    ids: list[str] = typer.Argument(None, metavar="ID", help="Ids of documents, from `pearl documents list`."),
     user: str | None = USER_OPTION,
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="Every document of this voice."),
     import_id: str | None = typer.Option(

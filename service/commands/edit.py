@@ -32,7 +32,7 @@ class EditOptions:
     """The options of ``pearl edit``."""
 
     candidates: Annotated[
-        int, Option("--candidates", metavar="N", min=1, max=100, help="Edits to ask for; more than one need --model.")
+        int, Option("--candidates", metavar="N", min=1, max=100, help="Edits to ask for; more than one needs --model.")
     ] = 1
     model: Annotated[
         str | None,

@@ -99,8 +99,8 @@ def remove(repo: Path = REPO_OPTION) -> None:
 @app.command(epilog=epilog("  pearl hook run --user ann .git/COMMIT_EDITMSG"))
 def run(
     file: Path = typer.Argument(metavar="FILE", help="Message file, as git names it to the hook."),
-    source: str | None = typer.Argument(None, metavar="[SOURCE]", help="Origin of git's message; with one, no draft."),
-    sha: str | None = typer.Argument(None, metavar="[SHA]", help="Commit that the message is from; not read."),
+    source: str | None = typer.Argument(None, metavar="SOURCE", help="Origin of git's message; with one, no draft."),
+    sha: str | None = typer.Argument(None, metavar="SHA", help="Commit that the message is from; not read."),
     user: str | None = USER_OPTION,
     voice: str | None = VOICE_OPTION,
     time_limit: float = LIMIT_OPTION,

@@ -28,10 +28,6 @@ from service.importers.guessing.guess import guess_importer
 from service.importing import BATCH_DOCUMENTS, run_import
 
 SOURCE_ARGUMENT = typer.Argument(..., metavar="SOURCE", help="File or folder to import.")
-ME_OPTION = typer.Option(
-    [], "--me", metavar="IDENTITY", help="Name, address or id of the user in the source; repeatable."
-)
-
 UPDATE_OPTION = typer.Option(
     False, "--update", help="Replace documents that changed in the source, and ask about those gone from it."
 )
@@ -114,13 +110,14 @@ def _command(name: str) -> TyperCommand:
     importer = load_importer(name)
     examples = "\n".join(f"  {example}" for example in importer.examples)
     own_options = getattr(importer, "own_options", ())
+    me_option = typer.Option([], "--me", metavar="IDENTITY", help=_me_help(importer))
     single = typer.Typer(rich_markup_mode=None, add_completion=False)
 
     @single.command(name=name, help=importer.summary, epilog=epilog(examples))
     def import_command(
         source: Path = SOURCE_ARGUMENT,
         user: str = typer.Option(None, "--user", metavar="U", help=_user_help(importer)),
-        me: list[str] = ME_OPTION,
+        me: list[str] = me_option,
         voice: str = typer.Option(
             None, "--voice", metavar="V", help="Voice of documents for which the source names none."
         ),
@@ -160,9 +157,12 @@ def _command(name: str) -> TyperCommand:
 
 
 def _user_help(importer: Importer) -> str:
-    return (
-        "Whose history it is (required)." if importer.needs_user else "Whose history the lines without a user_id are."
-    )
+    return "User whose history it is (required)." if importer.needs_user else "User of lines without a user_id."
+
+
+def _me_help(importer: Importer) -> str:
+    required = " (required)" if importer.needs_me else ""
+    return f"Name, address or id of the user in the source{required}; repeatable."
 
 
 def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: str | None) -> Options:

@@ -56,3 +56,14 @@ def test_a_module_of_several_has_an_app() -> None:
     module = ModuleType("kitchen")
     module.__dict__["app"] = app
     assert sorted(click_command(module).commands) == ["tea", "tea-cup"]
+
+
+def test_a_group_shows_the_first_sentence_of_each_command_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    app = group("Make tea.")
+    sentence = "Make tea for everybody who comes in from the harbour, whatever the hour, and wash the cups up."
+    add_commands(app, a_module("tea"))
+    app.command("pot", help=f"{sentence} A second sentence is for the command's own help.")(lambda: None)
+    typer.main.get_command(app).main(["--help"], standalone_mode=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"pot {sentence}" in said
+    assert "second sentence" not in said

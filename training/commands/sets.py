@@ -42,8 +42,8 @@ def sets(
 ) -> None:
     """Measure what the best documents of a request gain together: gains do not add.
 
-    Measured are each of them alone, and every two and three that hold the best. Repeat an interrupted command and it
-    goes on where it stopped.
+    Each of them is measured alone, and so is every set of two or three that holds the best. Repeat an interrupted
+    command and it goes on where it stopped.
     """
     from pearl.history import read_histories
     from pearl.partition import ROLLING

@@ -13,8 +13,8 @@ from eval.judges.discover import PRESETS
 from pearl.options import bundled
 
 ABOUT = f"""A chat model proposes rules that could explain the choices of an annotator, an encoder and the model
-bring those together that say the same, and votes on pairs decide which stay: more votes for a rule than against it,
-most of them valid, and a tenth of them for it (--least).
+merge those that say the same, and votes on pairs decide which stay: more votes for a rule than against it, most of
+them valid, and a tenth of them for it (--least).
 
 The file of --traits can be given to pearl forensics annotate for other pairs.
 

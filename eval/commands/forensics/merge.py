@@ -22,7 +22,7 @@ EXAMPLES = """
 
 
 def merge(
-    files: list[Path] = typer.Argument(..., metavar="PAIRS...", help="Files of annotated pairs, in order."),
+    files: list[Path] = typer.Argument(..., metavar="PAIRS", help="Files of annotated pairs, in order."),
     out: Path = typer.Option(..., metavar="FILE", help="Write the merged pairs to this file."),
     apart: bool = typer.Option(False, "--apart", help="Keep annotators of one id apart where files share them."),
     json: str | None = JSON_OPTION,

@@ -38,7 +38,7 @@ def persona_items(
         None, metavar="NAME", help="Leave out responses of models whose name contains this (prism)."
     ),
     limit: int | None = typer.Option(
-        None, min=1, help="Items at most, for opinionqa of each question; by default the paper's number."
+        None, min=1, help="Number of items at most (opinionqa: of each question); the paper's by default."
     ),
     preset: str = typer.Option(PRESETS.default, help="Preset of the choices below."),
     choose: list[str] = CHOOSE_OPTION,

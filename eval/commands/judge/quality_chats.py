@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NONE, INPUT, OUTPUT = "none", "input", "output"
 RATIONALES = {
     NONE: "the question, and the verdict",
-    INPUT: "the reasons stand below the question, and the verdict is learned; none are there when it is asked",
+    INPUT: "the reasons stand below the question, and the verdict is learned; when it is asked there are none",
     OUTPUT: "the reasons are learned, too, and stand before the verdict",
 }
 VARIANTS = ("P", "R", "PR")

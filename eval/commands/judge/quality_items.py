@@ -22,7 +22,7 @@ ABOUT = (
 A triplet that pearl eval experts reads, with its texts, is three responses of origin AI to one instruction.
 
 All pairs of an instruction are taken, and most of the raters decide which is preferred; without a majority a pair is
-left out. What one text is preferred for by its origin, or a single vote, is a rank of one rater.
+left out. A preference that follows from the origin, or a single vote, is given as the ranks of one rater.
 
 \b
 Sets whose printed composition --set shows beside yours:

@@ -49,7 +49,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Whose judgement of what: all its draws are one record."""
+    """The judge, the item and the way of asking: all draws of these are one record."""
 
     kind: str
     item: str
