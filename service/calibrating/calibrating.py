@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 
 from pearl.asking.cost import Prices, Survey
+from pearl.asking.patience import Failed
 from pearl.asking.write import UNREADABLE, draft_of, read_revision
+from pearl.chat.base import Reply
 from pearl.errors import InputError, PearlError
+from pearl.prompts import Prompt
 from pearl.records import Usage
 from pearl.theta import EVERYTHING, theta_json
 from service.calibrating.choice import choose_option
@@ -39,13 +42,31 @@ class CalibrationOutcome:
 
 
 def estimate(study: Study, scribe: Scribe) -> Survey:
-    """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted."""
-    drafts = scribe.survey(flat(study.draft_prompts(scribe)), study.drafting)
-    prompts = [study.revision_prompt(scribe, text, study.numbers(text)[-1], "") for text in study.past]
-    revisions = scribe.survey(prompts, study.revising)
+    """The calls, tokens and replies that are kept, at most: what is revised is not known before it is drafted. A text
+    with a kept revision is taken to need no other."""
+    prompts = flat(study.draft_prompts(scribe))
+    drafts, answers = scribe.survey(prompts, study.drafting), iter(scribe.kept(prompts, study.drafting))
+    revising = []
+    for text in study.past:
+        mine = {number: next(answers) for number in study.numbers(text)}
+        revised = _revised_before(study, scribe, text, mine)
+        revising.append(revised or study.revision_prompt(scribe, text, study.numbers(text)[-1], ""))
+    revisions = scribe.survey(revising, study.revising)
     longest = Usage(study.max_tokens * revisions.missing)  # the drafts are in the prompts
     questions = drafts.questions + revisions.questions
     return Survey(questions, drafts.kept + revisions.kept, drafts.most + revisions.most + longest)
+
+
+def _revised_before(
+    study: Study, scribe: Scribe, text: PastText, answers: Mapping[int, Reply | Failed]
+) -> Prompt | None:
+    """The prompt that revises one of the text's drafts, by the number of documents, where a reply to it is kept."""
+    for number, answer in answers.items():
+        draft = draft_of(answer).text
+        prompt = None if draft is None else study.revision_prompt(scribe, text, number, draft)
+        if scribe.survey([prompt], study.revising).kept:
+            return prompt
+    return None
 
 
 def affordable(study: Study, scribe: Scribe, prices: Prices, cap: float) -> Study:

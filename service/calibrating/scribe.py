@@ -46,6 +46,10 @@ class Scribe:
         """The calls that the prompts take, at most."""
         return survey(self._asked(decoding), _questions(prompts), self._kept)
 
+    def kept(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> list[Reply | Failed]:
+        """The kept reply to each prompt, or a failure where none is."""
+        return self._answers(prompts, decoding, Asked())
+
     async def write(
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
     ) -> list[Reply | Failed]:
@@ -64,7 +68,11 @@ class Scribe:
         watch = self.watch(label, survey(asked, questions, self._kept).missing)
         done = await elicit(asked, questions, self._kept, terms, watch)
         self.asked.append(done)
-        answers = iter(replies(asked, questions, self._kept, done))
+        return self._answers(prompts, decoding, done)
+
+    def _answers(self, prompts: Sequence[Prompt | None], decoding: Decoding, done: Asked) -> list[Reply | Failed]:
+        """The answer to each prompt after a run; a prompt that does not fit the model fails."""
+        answers = iter(replies(self._asked(decoding), _questions(prompts), self._kept, done))
         return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]
 
     def _asked(self, decoding: Decoding) -> AskedModel:

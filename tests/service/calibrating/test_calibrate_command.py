@@ -141,6 +141,8 @@ def test_a_dry_run_and_a_second_run_ask_nothing(ann: Any, judge_endpoint: Any, r
     assert 0 < first["asked"]["cost"] < estimate["cost_at_most"]
     again = report(calibrate(*prices))
     assert (again["asked"]["calls"], again["settings"]) == (0, first["settings"])
+    left = report(calibrate("--dry-run", *prices, "--max-cost", "0"))
+    assert (left["texts"], left["estimate"]["calls"], left["estimate"]["cost_at_most"]) == (43, 0, 0)
 
 
 def test_no_more_is_spent_than_allowed(ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command) -> None:
