@@ -110,6 +110,8 @@ def _show_evidence(written: Draft) -> None:
         lines.append(written.revision.message)
     elif written.revision.reason in NOT_DELIVERED:
         lines.append(f"Not revised: {written.revision.message}")
+    if written.decided_by is not None:
+        lines.append(written.decided_by.message)
     if written.editing is not None:
         lines += editing_lines(written.editing)
     if not written.questions:

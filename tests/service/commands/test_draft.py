@@ -86,6 +86,7 @@ def test_help_has_examples(command: Any) -> None:
 def test_the_text_is_all_of_standard_output(command: Any, sample: None, endpoint: Any) -> None:
     ran = command("draft", "Tomas asks about the costume rails", "--voice", "email")
     assert (ran.status, ran.out) == (0, "Kettle's on, come by at nine.\n")
+    assert "`pearl calibrate --user sample --voice email` would do it" in ran.err
 
 
 def test_the_evidence_has_date_request_and_score(command: Any, own_home: Path, endpoint: Any) -> None:
