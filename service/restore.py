@@ -25,7 +25,7 @@ KINDS = ("voices", "drafts", "feedback", "profiles")
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreCounts:
     """The number of items of one kind by what became of them; ``problems`` name the others."""
 
     restored: int = 0
@@ -86,7 +86,7 @@ class ExportReader:
         return SourceDocument(self.user, document if document.voice else replace(document, voice=options.voice), where)
 
 
-def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, Restored]:
+def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any]]) -> dict[str, RestoreCounts]:
     """Bring back what else an export has, whose documents are there; by kind, what became of it.
 
     What is there already stays as it is, except for a voice that nothing was ever set of.
@@ -101,7 +101,7 @@ def restore(connection: Connection, user: str, others: Mapping[str, Sequence[Any
     return {kind: _restore_each(kind, others[kind], put) for kind, put in restorers.items()}
 
 
-def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]], bool]) -> Restored:
+def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]], bool]) -> RestoreCounts:
     restored = 0
     problems = []
     for position, item in enumerate(items, start=1):
@@ -109,7 +109,7 @@ def _restore_each(kind: str, items: Sequence[Any], put: Callable[[dict[str, Any]
             restored += put(as_object(item))
         except InputError as error:
             problems.append(f"{kind}.{position}: {error.message}")
-    return Restored(restored, len(items) - restored - len(problems), tuple(problems))
+    return RestoreCounts(restored, len(items) - restored - len(problems), tuple(problems))
 
 
 def _restore_draft(connection: Connection, owner: int, line: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from eval.asking.verdict import Failed
-from pearl.asking.ask import Asked, AskedModel, Terms, check_complete, elicit, replies, survey
+from pearl.asking.ask import AskedModel, AskingOutcome, Terms, check_complete, elicit, replies, survey
 from pearl.asking.cost import NO_PRICES, Prices, Purse, Survey
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import asking
@@ -50,7 +50,7 @@ class AskedRound:
     """The questions and the outcome of asking them; ``replies`` iterates over the replies anew each time."""
 
     survey: Survey
-    asked: Asked
+    asked: AskingOutcome
     replies: Callable[[], Iterator[Reply | Failed]]
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Bench:
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
         """The kept reply of each question, without a call."""
-        return replies(self.model, questions, self.store, Asked())
+        return replies(self.model, questions, self.store, AskingOutcome())
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> Bench:
         """The same model with what is left below the cap, and other decoding if there is one."""
@@ -82,7 +82,7 @@ class Bench:
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask every question without a kept reply. Raises InputError for one in a replay."""
-        surveyed, how, asked = survey(self.model, questions, self.store), self.asking, Asked()
+        surveyed, how, asked = survey(self.model, questions, self.store), self.asking, AskingOutcome()
         if how.replay:
             check_complete(surveyed)
         if surveyed.missing:

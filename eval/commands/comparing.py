@@ -31,7 +31,7 @@ from eval.report.report import Report
 from eval.report.tables import Json
 from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.chat.choose import AUTO, ENDPOINT_ENGINE, ENGINES
 from pearl.templates import load_template
 
@@ -99,7 +99,7 @@ def estimate(options: CompareOptions) -> dict[str, Any]:
         words = math.ceil(longest * 100 / count("word " * 100)) * "word "
         stand_in = [
             [
-                Written(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
+                WrittenText(f"{words}{name}{place}") if draft.failure == "not_asked" else draft
                 for place, draft in enumerate(drafts)
             ]
             for name, drafts in zip(options.systems, written, strict=True)
@@ -143,7 +143,7 @@ def win_rates(options: CompareOptions, drafts: Path | None, judgements: Path | N
 
 
 def judged(
-    options: CompareOptions, at: Desks, written: Sequence[Sequence[Written]], drafts: Path | None
+    options: CompareOptions, at: Desks, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
     """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
     chosen = JUDGE.presets.chosen(JUDGE.presets.default)

@@ -25,7 +25,7 @@ from pearl.asking.cost import Prices, Purse
 from pearl.asking.kept import Question, ReplyStore, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.asking.progress import watched
-from pearl.asking.write import Desk, Written, draft_of, prompt_or_none
+from pearl.asking.write import Desk, WrittenText, draft_of, prompt_or_none
 from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
@@ -187,7 +187,7 @@ def writer(plan: Plan, prices: Prices, cap: float | None, console: Console) -> I
             runner.run(model.close())
 
 
-def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Failed]) -> list[Written]:
+def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Failed]) -> list[WrittenText]:
     """The draft of each question; one that does not fit the model failed."""
     return [draft_of(next(replies) if question else Failed(ContextExceeded.default_code)) for question in questions]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eval.retrieval.gains import GainsRecord, kept_documents
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.errors import InputError
 from pearl.history import read_histories
 from pearl.partition import partition
@@ -112,7 +112,7 @@ def case_ids(cases: Sequence[Case]) -> list[str]:
 
 
 def items_of(
-    cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[Written]], generator: str
+    cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[WrittenText]], generator: str
 ) -> Iterator[dict[str, Any]]:
     """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
     real text."""

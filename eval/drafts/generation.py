@@ -23,7 +23,7 @@ from eval.report.metric import PEARL, Metric, differences, figures, to_json
 from eval.retrieval.calibration import pearson_of_bins
 from eval.retrieval.gains import clusters, request_slices
 from eval.stats.slices import equal_bins
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.errors import ChatError
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
@@ -86,7 +86,7 @@ CORRELATIONS: tuple[Metric[ScoredDrafts], ...] = (
 def generation_report(
     cases: Sequence[Case],
     systems: Sequence[System],
-    written: Sequence[Sequence[Written]],
+    written: Sequence[Sequence[WrittenText]],
     bertscore: BertScore,
     *,
     stances: str | None,
@@ -127,7 +127,7 @@ def generation_report(
     }
 
 
-def complete(written: Sequence[Sequence[Written]]) -> Mask:
+def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
     """The requests for which every system has a text. Raises ChatError where there is none."""
     together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
     if not together.any():
@@ -165,7 +165,7 @@ class Ground:
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 
 
-def counts(texts: Sequence[Written]) -> Json:
+def counts(texts: Sequence[WrittenText]) -> Json:
     """Count the generations that failed, by reason, and those cut off."""
     failures = Counter(text.failure for text in texts if text.failure is not None)
     return {

@@ -19,7 +19,7 @@ from eval.drafts.generation import complete, counts
 from eval.drafts.systems import System
 from eval.report.metric import Figures, Metric, figures, less, to_json
 from eval.retrieval.gains import clusters, request_slices
-from pearl.asking.write import UNREADABLE, Written
+from pearl.asking.write import UNREADABLE, WrittenText
 from pearl.stats import Bootstrap, Floats
 from pearl.theta import theta_json
 from retriever.models.bertscore import BertScore
@@ -39,8 +39,8 @@ CURVE_POINTS = 21
 def revision_report(
     cases: Sequence[Case],
     system: System,
-    drafts: Sequence[Written],
-    revisions: Sequence[Written],
+    drafts: Sequence[WrittenText],
+    revisions: Sequence[WrittenText],
     bertscore: BertScore,
     *,
     stances: str | None,

@@ -23,7 +23,7 @@ from eval.report.metric import figures, less, to_json
 from eval.report.tables import Json, Table, caption_of, shown
 from eval.retrieval.gains import clusters
 from eval.retrieval.sets import margins
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.stats import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
 
@@ -46,7 +46,7 @@ def by_count(system: System) -> list[System]:
 def shown_report(
     cases: Sequence[Case],
     system: System,
-    written: Sequence[Sequence[Written]],
+    written: Sequence[Sequence[WrittenText]],
     bertscore: BertScore,
     *,
     stances: str | None,

@@ -58,7 +58,7 @@ class Terms:
 
 
 @dataclass(slots=True)
-class Asked:
+class AskingOutcome:
     """The outcome of a run. ``failed``: why there is no reply, by key; ``usage`` is that of this run's calls."""
 
     calls: int = 0
@@ -111,7 +111,7 @@ async def elicit(
     store: ReplyStore,
     terms: Terms,
     watch: Watch,
-) -> Asked:
+) -> AskingOutcome:
     """Ask what is not kept. Raises ChatError when the endpoint is down, PearlError at the cap; then, too, all replies
     that came are kept."""
     run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
@@ -122,7 +122,7 @@ async def elicit(
 
 
 def replies(
-    judge: AskedModel, questions: Iterable[Question], store: ReplyStore, asked: Asked
+    judge: AskedModel, questions: Iterable[Question], store: ReplyStore, asked: AskingOutcome
 ) -> Iterator[Reply | Failed]:
     """Yield the reply or failure of each question, in order."""
     for question in questions:
@@ -194,9 +194,9 @@ class _Run:
         self._new = asyncio.Event()
         self._committed = 0.0
         self._capped = False
-        self._asked = Asked()
+        self._asked = AskingOutcome()
 
-    async def run(self) -> Asked:
+    async def run(self) -> AskingOutcome:
         started = time.monotonic()
         try:
             async with asyncio.TaskGroup() as group:

@@ -21,7 +21,7 @@ CUT_OFF = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenText:
     """A text, or the code of the ``failure`` that stands in its place. ``cut_off``: it hit the limit of tokens."""
 
     text: str | None
@@ -43,7 +43,7 @@ class Desk:
     in_flight: int = 1
 
 
-async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: float = 1.0) -> list[list[Written]]:
+async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: float = 1.0) -> list[list[WrittenText]]:
     """A draft for each brief of each system; all systems have as many briefs. Those that there is no time for, when
     ``share`` of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
 
@@ -61,7 +61,9 @@ async def write_drafts(desk: Desk, systems: Sequence[Sequence[Brief]], share: fl
     return [[written[place][system] for place in range(len(briefs))] for system in range(len(systems))]
 
 
-async def write_revised(desk: Desk, systems: Sequence[Sequence[Brief]]) -> list[tuple[list[Written], list[Written]]]:
+async def write_revised(
+    desk: Desk, systems: Sequence[Sequence[Brief]]
+) -> list[tuple[list[WrittenText], list[WrittenText]]]:
     """The drafts, in half of the desk's time, and their revisions, system by system. Raises ChatError when the model is
     down."""
     drafts = await write_drafts(desk, systems, 0.5)
@@ -72,8 +74,8 @@ async def write_revised(desk: Desk, systems: Sequence[Sequence[Brief]]) -> list[
 
 
 async def write_revisions(
-    desk: Desk, briefs: Sequence[Brief], drafts: Sequence[Written], share: float = 1.0
-) -> list[Written]:
+    desk: Desk, briefs: Sequence[Brief], drafts: Sequence[WrittenText], share: float = 1.0
+) -> list[WrittenText]:
     """The revision of each draft; of a draft that failed, its failure. Those that there is no time for, when ``share``
     of the desk's has passed, fail as OUT_OF_TIME. Raises ChatError when the model is down.
 
@@ -116,19 +118,19 @@ async def _answers(
     return [Failed(ContextExceeded.default_code) if prompt is None else next(replies) for prompt in prompts]
 
 
-def draft_of(answer: Reply | Failed) -> Written:
+def draft_of(answer: Reply | Failed) -> WrittenText:
     """The draft in an answer, or why there is none."""
     if isinstance(answer, Failed):
-        return Written(None, answer.reason)
+        return WrittenText(None, answer.reason)
     text = unfenced(answer.text)
-    return Written(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
+    return WrittenText(text or None, None if text else EMPTY_ANSWER, answer.finish_reason == CUT_OFF)
 
 
-def read_revision(answer: Reply | Failed, begun: str) -> Written:
+def read_revision(answer: Reply | Failed, begun: str) -> WrittenText:
     """The edited draft in an answer whose beginning was ``begun`` for it."""
     if isinstance(answer, Failed):
-        return Written(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
+        return WrittenText(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
     text = edited_draft(begun + answer.text)
     if text is None or answer.finish_reason == CUT_OFF:
-        return Written(None, UNREADABLE, answer.finish_reason == CUT_OFF)
-    return Written(text)
+        return WrittenText(None, UNREADABLE, answer.finish_reason == CUT_OFF)
+    return WrittenText(text)

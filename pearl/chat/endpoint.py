@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AnsweredCall:
     """A call that was answered: the SDK's stream of events, or a whole answer; and the room it had for reasoning."""
 
     received: object
@@ -136,7 +136,7 @@ class EndpointChatModel:
 
     async def _call(
         self, messages: Sequence[Message], decoding: Decoding, deadline: float, *, stream: bool
-    ) -> Accepted:
+    ) -> AnsweredCall:
         """Ask until the endpoint accepts: without what it refuses, and again after what passes."""
         tries = 0
         while True:
@@ -145,7 +145,7 @@ class EndpointChatModel:
             try:
                 with translated(self._limits.silence_s, messages):
                     async with asyncio.timeout(deadline - time.monotonic()):
-                        return Accepted(await self._post(sent), room)
+                        return AnsweredCall(await self._post(sent), room)
             except ChatRejected as error:
                 # each time a parameter less is sent, so this ends
                 learned = dialect.after(complaint_of(error.__cause__), sent)

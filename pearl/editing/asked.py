@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pearl.asking.ask import Asked, AskedModel, Terms, elicit, replies
+from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
@@ -26,7 +26,7 @@ class EditorDesk:
 
     async def candidates(
         self, draft: str, count: int, watch: Watch, instructions: str = ""
-    ) -> tuple[list[Candidate], Asked]:
+    ) -> tuple[list[Candidate], AskingOutcome]:
         """``count`` candidates, and what asking for those without a kept reply came to. Raises ChatError when the model
         is down, PearlError at the cap on cost."""
         if self.model.continues:
@@ -34,14 +34,16 @@ class EditorDesk:
         try:
             messages, decoding = prompt_for(self.model, draft, instructions)
         except ContextExceeded as error:
-            return [Candidate(None, error.code)] * count, Asked()
+            return [Candidate(None, error.code)] * count, AskingOutcome()
         editor, questions = self._editor(decoding), [Question(messages, sample) for sample in range(count)]
         asked = await elicit(editor, questions, self.kept, self.terms, watch)
         return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, asked)], asked
 
-    async def _in_steps(self, draft: str, count: int, watch: Watch, instructions: str) -> tuple[list[Candidate], Asked]:
+    async def _in_steps(
+        self, draft: str, count: int, watch: Watch, instructions: str
+    ) -> tuple[list[Candidate], AskingOutcome]:
         """One candidate after the other: such a model runs on this machine."""
-        total, candidates = Asked(), []
+        total, candidates = AskingOutcome(), []
 
         async def say(messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
             editor, question = self._editor(decoding), Question(tuple(messages), decoding.seed)

@@ -42,7 +42,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class LikenessCalibration:
     """The coefficients of VARIABLES, the power of the length by which they are weighed, and the lowest and the highest
     value of each variable: beyond what people wrote, nothing is known of its weight."""
 
@@ -51,7 +51,7 @@ class Calibrated:
     ranges: tuple[tuple[float, float], ...]
 
     @classmethod
-    def from_json(cls, value: Any) -> Calibrated:
+    def from_json(cls, value: Any) -> LikenessCalibration:
         ranges = (tuple(value["ranges"].get(name, (-math.inf, math.inf))) for name in VARIABLES)
         return cls(tuple(value["coefficients"][name] for name in VARIABLES), value["power"], tuple(ranges))
 
@@ -65,6 +65,6 @@ class Calibrated:
 
 
 @cache
-def calibration_for(impostors: str) -> Calibrated:
+def calibration_for(impostors: str) -> LikenessCalibration:
     """The coefficients for a register that ships, by its name, or for GIVEN impostors, where rare n-grams count."""
-    return Calibrated.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])
+    return LikenessCalibration.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

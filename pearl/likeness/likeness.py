@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pearl.likeness.calibration import Calibrated, Evidence, calibration_for
+from pearl.likeness.calibration import Evidence, LikenessCalibration, calibration_for
 from pearl.likeness.impostors import Impostors, ReadText, Stream, shipped_references
 from pearl.likeness.masking import Tokens, characters, distinct
 from pearl.likeness.ngrams import Grams, NgramModel
@@ -47,7 +47,7 @@ class Likeness:
     texts: int
     words: int
     left_out: int
-    calibrated: Calibrated
+    calibrated: LikenessCalibration
 
     @classmethod
     def fit(cls, texts: Sequence[str], reference: Impostors | None = None) -> Likeness:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pearl.asking.ask import Asked, AskedModel, Terms, elicit, replies, survey
+from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
 from pearl.asking.cost import NO_PRICES, Prices, Survey
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
@@ -40,7 +40,7 @@ class Scribe:
         self._kept = store
         self._limits = limits
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
-        self.asked: list[Asked] = []
+        self.asked: list[AskingOutcome] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
         """The calls that the prompts take, at most."""
@@ -48,7 +48,7 @@ class Scribe:
 
     def kept(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> list[Reply | Failed]:
         """The kept reply to each prompt, or a failure where none is."""
-        return self._answers(prompts, decoding, Asked())
+        return self._answers(prompts, decoding, AskingOutcome())
 
     async def write(
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
@@ -70,7 +70,9 @@ class Scribe:
         self.asked.append(done)
         return self._answers(prompts, decoding, done)
 
-    def _answers(self, prompts: Sequence[Prompt | None], decoding: Decoding, done: Asked) -> list[Reply | Failed]:
+    def _answers(
+        self, prompts: Sequence[Prompt | None], decoding: Decoding, done: AskingOutcome
+    ) -> list[Reply | Failed]:
         """The answer to each prompt after a run; a prompt that does not fit the model fails."""
         answers = iter(replies(self._asked(decoding), _questions(prompts), self._kept, done))
         return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]

@@ -14,7 +14,7 @@ from typer import Option
 from pearl.options import IN_FLIGHT_OPTION, JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
 
 if TYPE_CHECKING:
-    from pearl.asking.ask import Asked
+    from pearl.asking.ask import AskingOutcome
     from pearl.editing.candidates import Candidate
     from pearl.editing.edits import SpanEdit
     from pearl.records import PlacedEdit
@@ -106,7 +106,9 @@ def edit(
     typer.echo("\n".join(lines), err=True)
 
 
-async def _ask(settings: Settings, options: EditOptions, text: str, instructions: str) -> tuple[list[Candidate], Asked]:
+async def _ask(
+    settings: Settings, options: EditOptions, text: str, instructions: str
+) -> tuple[list[Candidate], AskingOutcome]:
     from pearl.asking.ask import Terms
     from pearl.asking.cost import Prices
     from pearl.asking.kept import open_replies

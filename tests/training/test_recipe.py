@@ -393,7 +393,7 @@ def test_folders_that_cannot_be_used(options: Any, history: Any, tmp_path: Path)
     ):
         for how in (train_retriever, fit_retriever):
             if how is fit_retriever and "work" in changed:
-                said = "holds no scores of 'mine'; run 'pearl train retriever' with this --work first"
+                said = "holds no scores of 'mine' and its split 'train'; run 'pearl train retriever' with this --work"
             with pytest.raises(InputError) as caught:
                 run(options(enough, **changed), how)
             assert said in caught.value.message
@@ -401,7 +401,9 @@ def test_folders_that_cannot_be_used(options: Any, history: Any, tmp_path: Path)
 
 
 def test_a_mistyped_folder_of_scores_is_not_made(options: Any, history: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"typo: holds no scores of 'mine'; run 'pearl train retriever'"):
+    with pytest.raises(
+        InputError, match=r"typo: holds no scores of 'mine' and its split 'train'; run 'pearl train retriever'"
+    ):
         run(options(history(train=1, documents=9), work=tmp_path / "typo"), fit_retriever)
     assert not (tmp_path / "typo").exists()
     (tmp_path / "other").mkdir()

@@ -18,7 +18,7 @@ from pearl.whole_files import replaced_file
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of
 from training.reward.choices import ITEMS
-from training.reward.material import RewardMaterial, Scored
+from training.reward.material import RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
 from training.reward.reading import ParagraphReader
@@ -33,7 +33,7 @@ class ShownPair:
     first_is_better: bool
 
 
-Item = Scored | ShownPair
+Item = ScoredText | ShownPair
 
 
 def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
@@ -63,7 +63,7 @@ class RewardNetwork(nn.Module):
 
     def sums(self, items: Sequence[Item]) -> Tensor:
         """(2,): the sums of the weighted squared errors of scores, and of the cross-entropies of pairs."""
-        scored = [item for item in items if isinstance(item, Scored)]
+        scored = [item for item in items if isinstance(item, ScoredText)]
         pairs = [item for item in items if isinstance(item, ShownPair)]
         squared = crossed = torch.zeros(())
         if scored:
@@ -78,7 +78,7 @@ class RewardNetwork(nn.Module):
         """The loss of the items, of which these are the sums."""
         if self._average == ITEMS:
             return sums.sum() / len(items)
-        scored = sum(isinstance(item, Scored) for item in items)
+        scored = sum(isinstance(item, ScoredText) for item in items)
         return (sums / torch.tensor([scored, len(items) - scored]).clamp(min=1)).sum()
 
     def penalised(self, items: Sequence[Item]) -> Tensor:

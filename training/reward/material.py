@@ -21,7 +21,7 @@ NAMED = 5  # records of a note
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredText:
     """A paragraph, by its place among the texts, and its score."""
 
     text: int
@@ -29,7 +29,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Preferred:
+class PreferencePair:
     """Two paragraphs by their places: the better one and the worse one."""
 
     better: int
@@ -42,8 +42,8 @@ class RewardMaterial:
 
     texts: tuple[str, ...]
     originals: tuple[int, ...]
-    scored: tuple[Scored, ...]
-    pairs: tuple[Preferred, ...]
+    scored: tuple[ScoredText, ...]
+    pairs: tuple[PreferencePair, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -113,9 +113,9 @@ def read_material(data: Sequence[Path], tested: Sequence[Path], duplicates: str)
             scores[place[record.text]].append(record.score)
     notes += _differing(kept, {texts[text] for text, given in scores.items() if len(set(given)) > 1}, duplicates)
     rows = scores if duplicates == KEPT else {text: [fmean(given)] for text, given in scores.items()}
-    scored = tuple(Scored(text, score) for text, given in rows.items() for score in given)
+    scored = tuple(ScoredText(text, score) for text, given in rows.items() for score in given)
     versions = preferred_versions([record for _, record in kept])
-    pairs = tuple(Preferred(place[better], place[worse]) for better, worse in versions)
+    pairs = tuple(PreferencePair(place[better], place[worse]) for better, worse in versions)
     return RewardMaterial(texts, originals, scored, pairs, (*notes, *leaked))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from eval.commands.forensics.asking import PairsAsked
+from eval.commands.forensics.asking import PairsOptions
 from eval.judges.traits import ABOUT_PAIRS, PRESETS, TraitOptions
 from pearl.options import bundled
 
@@ -28,7 +28,7 @@ EXAMPLES = """
 @bundled
 def annotate(
     traits: TraitOptions,
-    asking: PairsAsked,
+    asking: PairsOptions,
     out: Path = typer.Option(..., metavar="PAIRS", help="Write the pairs with the new annotations."),
     votes: int | None = typer.Option(None, min=1, help="Votes on each pair; the preset's number by default."),
     rules: bool = typer.Option(False, "--rules", help="Annotate by rule; no model is asked unless --traits is given."),

@@ -12,7 +12,7 @@ from rich.console import Console
 from eval.asking.bench import bench
 from eval.asking.json_lines import write_lines
 from eval.asking.verdict import counts
-from eval.commands.forensics.asking import PairsAsked, check_out
+from eval.commands.forensics.asking import PairsOptions, check_out
 from eval.judges.judge import Questions, run
 from eval.judges.traits import JUDGE, PRESETS, PUBLISHED, TraitOptions, annotated, items_of, longest_reply, read_traits
 from eval.recorded.forensics.by_rule import BY_RULE, diction, with_rules, with_words_of, words_json
@@ -33,7 +33,7 @@ class Task:
     """The pairs to annotate, and the annotators. ``votes`` None: the preset's number."""
 
     traits: TraitOptions
-    asking: PairsAsked
+    asking: PairsOptions
     out: Path
     votes: int | None
     rules: bool

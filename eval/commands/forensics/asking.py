@@ -14,7 +14,7 @@ from pearl.options import check_writable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairsAsked(SharedOptions):
+class PairsOptions(SharedOptions):
     """``items`` is the file of pairs. A vote is drawn at temperature 0: several have their orders to differ by."""
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from eval.commands.forensics.asking import PairsAsked
+from eval.commands.forensics.asking import PairsOptions
 from eval.judges.discover import PRESETS
 from pearl.options import bundled
 
@@ -46,7 +46,7 @@ class DiscoverOptions:
 
 
 @bundled
-def discover(options: DiscoverOptions, asking: PairsAsked) -> None:
+def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
     """Discover traits that tell the texts an annotator chooses from the others, with any chat model.
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.

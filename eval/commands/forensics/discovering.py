@@ -10,7 +10,7 @@ from rich.console import Console
 
 from eval.asking.bench import Bench, bench
 from eval.asking.json_lines import write_lines
-from eval.commands.forensics.asking import PairsAsked, check_out
+from eval.commands.forensics.asking import PairsOptions, check_out
 from eval.commands.forensics.discover import DiscoverOptions
 from eval.judges import traits
 from eval.judges.discover import (
@@ -39,7 +39,7 @@ from retriever.models.encoder import SentenceEncoder
 LEAST_PAIRS = 2
 
 
-def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
+def run_discovery(options: DiscoverOptions, asking: PairsOptions) -> None:
     """Ask for what is not kept, and write the candidates. Raises InputError for options and files that cannot be used,
     ChatError where no proposal could be read."""
     outputs, console = Outputs(asking.json), Console(stderr=True)
@@ -90,7 +90,7 @@ def run_discovery(options: DiscoverOptions, asking: PairsAsked) -> None:
     outputs.write(head, Report(figures, discovery_tables))
 
 
-def discovery_of(options: DiscoverOptions, asking: PairsAsked) -> Discovery:
+def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
     """Raises InputError for unknown choices."""
     chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
     voted, share_of = chosen.pop("voted"), chosen.pop("share_of")

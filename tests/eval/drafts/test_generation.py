@@ -12,7 +12,7 @@ from eval.drafts.tables import generation_tables
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.errors import ChatError
 from pearl.records import Document, Request, ScoredDocument
 
@@ -32,8 +32,8 @@ PLAIN = System("bm25", BASELINE, SHOWN)
 ZERO = System("zero-shot", BASELINE, (Selection(),) * len(CASES))
 
 
-def written(*texts: str | None) -> list[Written]:
-    return [Written(text) if text is not None else Written(None, EMPTY_ANSWER) for text in texts]
+def written(*texts: str | None) -> list[WrittenText]:
+    return [WrittenText(text) if text is not None else WrittenText(None, EMPTY_ANSWER) for text in texts]
 
 
 def rows(result, name):

@@ -14,7 +14,7 @@ from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.write import UNREADABLE, Written
+from pearl.asking.write import UNREADABLE, WrittenText
 from pearl.errors import ChatError, InputError
 from pearl.records import Document, Request, ScoredDocument
 
@@ -26,8 +26,8 @@ CASES = [
     for place, target in enumerate(TARGETS)
 ]
 # the first two drafts miss and are mended, the last two are right and are spoiled
-DRAFTS = [Written("x"), Written("x"), Written("e f"), Written("g h")]
-REVISIONS = [Written("a b"), Written("c d"), Written("x"), Written("x")]
+DRAFTS = [WrittenText("x"), WrittenText("x"), WrittenText("e f"), WrittenText("g h")]
+REVISIONS = [WrittenText("a b"), WrittenText("c d"), WrittenText("x"), WrittenText("x")]
 
 
 def system(threshold: float | None) -> System:
@@ -89,7 +89,7 @@ def test_the_curve_goes_from_none_to_all(bertscore):
 
 
 def test_an_unreadable_revision_keeps_the_draft(bertscore):
-    result = report(bertscore, 0.3, revisions=[Written(None, UNREADABLE), *REVISIONS[1:]])
+    result = report(bertscore, 0.3, revisions=[WrittenText(None, UNREADABLE), *REVISIONS[1:]])
     assert result["n"] == 4
     assert policies(result)["selective"]["rouge2"]["value"] == 0.75
     assert result["revisions"]["failures"] == {UNREADABLE: 1}
@@ -97,8 +97,8 @@ def test_an_unreadable_revision_keeps_the_draft(bertscore):
 
 
 def test_what_failed_is_left_out_of_every_policy_and_counted(bertscore):
-    drafts = [Written(None, EMPTY_ANSWER), *DRAFTS[1:]]
-    revisions = [Written(None, EMPTY_ANSWER), Written(None, "llm_timeout"), *REVISIONS[2:]]
+    drafts = [WrittenText(None, EMPTY_ANSWER), *DRAFTS[1:]]
+    revisions = [WrittenText(None, EMPTY_ANSWER), WrittenText(None, "llm_timeout"), *REVISIONS[2:]]
     result = report(bertscore, 0.4, drafts, revisions)
     assert (result["requests"], result["n"]) == (4, 2)
     assert result["drafts"]["failures"] == {EMPTY_ANSWER: 1}
@@ -113,7 +113,7 @@ def test_what_failed_is_left_out_of_every_policy_and_counted(bertscore):
 
 def test_nothing_left_is_an_error(bertscore):
     with pytest.raises(ChatError, match="llm_refused"):
-        report(bertscore, 0.3, revisions=[Written(None, "llm_refused")] * 4)
+        report(bertscore, 0.3, revisions=[WrittenText(None, "llm_refused")] * 4)
 
 
 def test_what_nothing_was_ranked_for_is_never_revised(bertscore):

@@ -11,7 +11,7 @@ from eval.drafts.systems import MODEL, Selection, System
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
 from eval.retrieval.sets import margins
-from pearl.asking.write import Written
+from pearl.asking.write import WrittenText
 from pearl.records import Document, Request, ScoredDocument
 
 TARGETS = ("a b", "c d", "e f", "g h")
@@ -30,9 +30,9 @@ def system() -> System:
     return System("mine", MODEL, shown)
 
 
-def texts(right: str) -> list[Written]:
+def texts(right: str) -> list[WrittenText]:
     """What is written for each case: what the user wrote where ``right`` says 1."""
-    return [Written(target if each == "1" else "no") for target, each in zip(TARGETS, right, strict=True)]
+    return [WrittenText(target if each == "1" else "no") for target, each in zip(TARGETS, right, strict=True)]
 
 
 def test_one_two_and_all_documents(system):
@@ -63,7 +63,7 @@ def test_margins_take_each_text_from_the_drafts_by_count(system, bertscore):
 
 
 def test_requests_without_every_draft_are_left_out(system, bertscore):
-    failed = [Written(None, "llm_refused"), *texts("0011")[1:]]
+    failed = [WrittenText(None, "llm_refused"), *texts("0011")[1:]]
     report = shown_report(CASES, system, [texts("1100"), texts("0001"), failed], bertscore, stances=None)
     assert (report["n"], report["requests"]) == (3, 4)
     assert report["drafts"][2]["failures"] == {"llm_refused": 1}

@@ -10,7 +10,7 @@ from pearl.asking import write as drafts_module
 from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import OUT_OF_TIME, Unwatched
-from pearl.asking.write import UNREADABLE, Desk, Written, write_drafts, write_revised, write_revisions
+from pearl.asking.write import UNREADABLE, Desk, WrittenText, write_drafts, write_revised, write_revisions
 from pearl.budget import Budget
 from pearl.chat.base import Decoding
 from pearl.chat.fake import FakeChatModel
@@ -44,7 +44,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_draft_is_prompted_as_the_service_prompts_it(desk):
     model = FakeChatModel(["<document>\nThe draft.\n</document>"])
     asked = brief("do it")
-    assert asyncio.run(write_drafts(desk(model), [[asked]])) == [[Written("The draft.")]]
+    assert asyncio.run(write_drafts(desk(model), [[asked]])) == [[WrittenText("The draft.")]]
     ((messages, decoding),) = model.calls
     assert tuple(messages) == draft_prompt(asked, model, DECODING.max_tokens).messages
     assert decoding == DECODING
@@ -67,22 +67,22 @@ def test_each_system_gets_its_drafts_and_equal_prompts_are_written_once(desk, in
 def test_nothing_and_nothing_but_marks_fail(desk, in_turn):
     model = FakeChatModel(["", "<document>\n</document>", ChatRefused("no"), "fine"])
     ((nothing, marks, refused, fine),) = asyncio.run(write_drafts(desk(model), [[brief(str(n)) for n in range(4)]]))
-    assert (nothing, marks) == (Written(None, EMPTY_ANSWER), Written(None, EMPTY_ANSWER))
-    assert refused == Written(None, "llm_refused")
-    assert fine == Written("fine")
+    assert (nothing, marks) == (WrittenText(None, EMPTY_ANSWER), WrittenText(None, EMPTY_ANSWER))
+    assert refused == WrittenText(None, "llm_refused")
+    assert fine == WrittenText("fine")
 
 
 def test_a_request_that_does_not_fit_fails_alone(desk):
     model = FakeChatModel(["fine"], context_tokens=600)
     ((long, fine),) = asyncio.run(write_drafts(desk(model), [[brief("word " * 1000), brief("short")]]))
-    assert long == Written(None, "context_length_exceeded")
-    assert fine == Written("fine")
+    assert long == WrittenText(None, "context_length_exceeded")
+    assert fine == WrittenText("fine")
 
 
 def test_a_revision_is_prompted_and_read_as_the_service_does(desk):
     model = FakeChatModel(["It lacks a reason.\nEDITED DRAFT\n<document>\nBetter.\n</document>"])
     asked = brief("do it")
-    assert asyncio.run(write_revisions(desk(model), [asked], [Written("The draft.")])) == [Written("Better.")]
+    assert asyncio.run(write_revisions(desk(model), [asked], [WrittenText("The draft.")])) == [WrittenText("Better.")]
     ((messages, decoding),) = model.calls
     assert decoding.max_tokens == 150
     assert tuple(messages) == revision_prompt(asked, "The draft.", model, 150).messages
@@ -91,22 +91,24 @@ def test_a_revision_is_prompted_and_read_as_the_service_does(desk):
 def test_a_revision_that_was_begun_is_read_with_its_beginning(desk, in_turn):
     model = FakeChatModel(["Better.\n</document>", ""])
     model.continues = True
-    found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2")], [Written("one"), Written("two")]))
-    assert found == [Written("Better."), Written(None, UNREADABLE)]
+    found = asyncio.run(
+        write_revisions(desk(model), [brief("1"), brief("2")], [WrittenText("one"), WrittenText("two")])
+    )
+    assert found == [WrittenText("Better."), WrittenText(None, UNREADABLE)]
 
 
 def test_an_unreadable_revision_says_so_and_a_failed_draft_is_not_revised(desk, in_turn):
     model = FakeChatModel(["Better, no mark.", ChatRefused("no")])
-    drafts = [Written("one"), Written(None, EMPTY_ANSWER), Written("two")]
+    drafts = [WrittenText("one"), WrittenText(None, EMPTY_ANSWER), WrittenText("two")]
     found = asyncio.run(write_revisions(desk(model), [brief("1"), brief("2"), brief("3")], drafts))
-    assert found == [Written(None, UNREADABLE), Written(None, EMPTY_ANSWER), Written(None, "llm_refused")]
+    assert found == [WrittenText(None, UNREADABLE), WrittenText(None, EMPTY_ANSWER), WrittenText(None, "llm_refused")]
     assert len(model.calls) == 2
 
 
 def test_drafts_and_revisions_of_several_systems(desk):
     model = FakeChatModel(["d1", "d2", "EDITED DRAFT\nr1", "EDITED DRAFT\nr2"])
     found = asyncio.run(write_revised(desk(model), [[brief("1")], [brief("1", ())]]))
-    assert found == [([Written("d1")], [Written("r1")]), ([Written("d2")], [Written("r2")])]
+    assert found == [([WrittenText("d1")], [WrittenText("r1")]), ([WrittenText("d2")], [WrittenText("r2")])]
 
 
 class Passing(Budget):

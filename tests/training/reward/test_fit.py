@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 
 from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of
-from training.reward.material import Preferred, RewardMaterial, Scored
+from training.reward.material import PreferencePair, RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
 from training.reward.reading import KeptVectors
@@ -35,8 +35,8 @@ def network(chosen: RewardOptions) -> tuple[RewardNetwork, RewardMaterial]:
     material = RewardMaterial(
         tuple(map(str, range(40))),
         tuple(range(40)),
-        tuple(Scored(place, float(score)) for place, score in enumerate(scores)),
-        tuple(Preferred(*sorted((place, place + 1), key=lambda one: -scores[one])) for place in range(0, 40, 2)),
+        tuple(ScoredText(place, float(score)) for place, score in enumerate(scores)),
+        tuple(PreferencePair(*sorted((place, place + 1), key=lambda one: -scores[one])) for place in range(0, 40, 2)),
     )
     return RewardNetwork(KeptVectors(vectors), HeadNetwork(chosen.head, vectors, chosen.seed), chosen), material
 
@@ -52,14 +52,14 @@ def test_the_losses_by_hand(tmp_path: Path) -> None:
         made.head.slope.fill_(0.5413248546)  # softplus of it is 1
     error = (1 + 9 * torch.sigmoid(torch.tensor(2.0)) - 7.0) ** 2
     crossed = torch.log1p(torch.exp(torch.tensor(-2.0)))  # of a preference with log-odds 2 - 0
-    items = [Scored(0, 7.0), ShownPair(0, 1, True)]
+    items = [ScoredText(0, 7.0), ShownPair(0, 1, True)]
     assert made.loss(items).item() == pytest.approx(((0.25 * error + crossed) / 2).item(), abs=1e-5)
     assert made.penalised(items).item() == pytest.approx(made.loss(items).item() + 0.5 * 4, abs=1e-5)
     assert made.loss([ShownPair(1, 0, False)]).item() == pytest.approx(crossed.item(), abs=1e-5)
 
 
 def test_the_code_adds_up_the_means_of_both_kinds(tmp_path: Path) -> None:
-    items = [Scored(0, 7.0), Scored(1, 4.0), Scored(2, 5.0), ShownPair(0, 1, True)]
+    items = [ScoredText(0, 7.0), ScoredText(1, 4.0), ScoredText(2, 5.0), ShownPair(0, 1, True)]
     by_item, _ = network(options(tmp_path, weight=0.25))
     by_kind, _ = network(options(tmp_path, weight=0.25, average="kinds"))
     squared, crossed = by_item.sums(items)
@@ -94,7 +94,7 @@ def test_the_cosine_is_cut_as_published() -> None:
 
 
 def test_the_cosine_sees_each_pair_in_both_orders() -> None:
-    material = RewardMaterial(("a", "b"), (0, 0), (), (Preferred(0, 1),))
+    material = RewardMaterial(("a", "b"), (0, 0), (), (PreferencePair(0, 1),))
     assert items_of(material, "cosine") == [ShownPair(0, 1, True), ShownPair(1, 0, False)]
     assert items_of(material, "scores") == [ShownPair(0, 1, True)]
 
