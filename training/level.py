@@ -9,8 +9,8 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
-from retriever.calibrated.artifact import load_artifact, write_manifest, write_signals
-from retriever.models.encoder import SentenceEncoder, encoder_option
+from retriever.calibrated.artifact import artifact_retriever, load_artifact, write_manifest, write_signals
+from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
 from training.choose.measure import floors, helps_of
 from training.data.records import check_gains
@@ -34,21 +34,14 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     again; what the artifact gains stays as it is. Raises InputError for an artifact with a cross-encoder or of another
     encoder.
     """
-    folder = options.out
+    folder, encoder = options.out, SentenceEncoder(options.encoder)
+    artifact_retriever(folder, encoder)  # which refuses another encoder than the artifact's
     artifact, parts = load_artifact(folder.resolve())
     if parts.cross_encoder is not None:
         raise InputError(
             f"{folder}: has a cross-encoder, whose score says how much a document helps; a level is for an artifact "
             "without one.",
             code="has_cross_encoder",
-        )
-    encoder = SentenceEncoder(options.encoder)
-    if encoder.name != artifact.encoder:
-        raise InputError(
-            f"{folder}: was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; set --encoder "
-            f"{encoder_option(artifact.encoder)}.",
-            param="encoder",
-            code="other_encoder",
         )
     encoder.load()
     corpora = [Corpus.read(path) for path in options.histories]

@@ -81,8 +81,8 @@ def test_it_is_left_out_where_too_few_requests_speak_for_it(
 @pytest.mark.parametrize(
     ("inner", "encoder", "message"),
     [
-        ("bert_folder", "sentence_folder", "has a cross-encoder, whose score says how much a document helps"),
-        (None, "bert_folder", "was trained with the encoder '"),
+        ("bert_folder", "sentence_folder", ": has a cross-encoder, whose score says how much a document helps"),
+        (None, "bert_folder", " was trained with the encoder '"),
     ],
     ids=["a cross-encoder", "another encoder"],
 )
@@ -102,7 +102,7 @@ def test_an_artifact_that_it_does_not_fit(
     history = write_lines(writings(["ann"]), "chat.jsonl")
     ran = train("level", model=folder, history=history, encoder=request.getfixturevalue(encoder))
     assert ran.status == 2
-    assert f"{folder}: {message}" in ran.err
+    assert f"{folder}{message}" in ran.err
     assert (folder / CROSS_ENCODER).exists() == (inner is not None)
 
 
