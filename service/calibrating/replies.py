@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,7 +18,8 @@ FOLDER = "calibrations"
 
 @contextmanager
 def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
-    """The replies of the user's calibrations. Raises InputError while another calibration of theirs runs.
+    """The replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for a
+    damaged file.
 
     The lock goes with its process, however that ends.
     """
@@ -32,7 +33,12 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
             f"Another calibration of '{user.name}' is running; wait for its end.", param="user", code="in_use"
         ) from error
     try:
-        with open_replies(home / FOLDER / f"{user.id}.sqlite") as store:
+        with ExitStack() as stack:
+            try:
+                store = stack.enter_context(open_replies(home / FOLDER / f"{user.id}.sqlite"))
+            except InputError as error:  # no option names this file
+                problem = error.message.rpartition(";")[0]
+                raise InputError(f"{problem}; delete it to ask for its replies again.", code=error.code) from error
             yield store
     finally:
         lock.release()

@@ -256,6 +256,16 @@ def test_one_calibration_at_a_time_for_a_person(ann: Any, judge_endpoint: Any, c
     assert judge_endpoint.bodies == []
 
 
+def test_a_damaged_file_of_replies(ann: Any, judge_endpoint: Any, calibrate: Command) -> None:
+    folder = load_settings().home / "calibrations"
+    folder.mkdir(parents=True)
+    file = folder / f"{ann.id}.sqlite"
+    file.write_text("no database")
+    failed = calibrate()
+    assert (failed.status, failed.out) == (2, "")
+    assert failed.err == f"pearl: {file}: file is not a database; delete it to ask for its replies again.\n"
+
+
 def test_voices_show_it_and_deleting_the_user_deletes_it(
     database: Any, ann: Any, judge_endpoint: Any, reader: Any, calibrate: Command, run_pearl: Command
 ) -> None:
