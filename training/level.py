@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pearl.budget import Budget
 from pearl.errors import InputError
+from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import artifact_retriever, load_artifact, write_manifest, write_signals
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
@@ -30,9 +31,9 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     """Fit a level on scored requests of any kinds of text and write it into the artifact ``options.out``, if r on those
     to choose by is surely higher with it. Returns the report.
 
-    With the level the floor and the probability of helping are chosen again, and r on held-out users is to be measured
-    again; what the artifact gains stays as it is. Raises InputError for an artifact with a cross-encoder or of another
-    encoder.
+    With the level the floors and the probability of helping are chosen again, and a theta that is a number becomes
+    never; r on held-out users is to be measured again, and what the artifact gains stays as it is. Raises InputError
+    for an artifact with a cross-encoder or of another encoder.
     """
     folder, encoder = options.out, SentenceEncoder(options.encoder)
     artifact_retriever(folder, encoder)  # which refuses another encoder than the artifact's
@@ -63,11 +64,24 @@ def set_level(options: TrainingOptions, console: Console) -> dict[str, Any]:
     if fitted.level is None:
         return report
     gains = [example.gains for example in dev]
-    floor, _ = floors(fitted.dev_scores, gains, [example.domain for example in dev])
+    floor, ask_below = floors(fitted.dev_scores, gains, [example.domain for example in dev])
     with replaced(folder) as new:
         write_signals(new, replace(parts, level=fitted.level))
-        training = artifact.training | {"level": report}
-        helps = helps_of(fitted.dev_scores, gains)
-        figures = {name: figure for name, figure in artifact.figures.items() if name != "pearson_r"}
-        write_manifest(new, replace(artifact, floor=floor, helps=helps, figures=figures, training=training))
+        thresholds = artifact.thresholds and {model: _all_or_never(own) for model, own in artifact.thresholds.items()}
+        changed = replace(
+            artifact,
+            threshold=_all_or_never(artifact.threshold),
+            thresholds=thresholds,
+            floor=floor,
+            ask_below=None if artifact.ask_below is None else ask_below,
+            helps=helps_of(fitted.dev_scores, gains),
+            figures={name: figure for name, figure in artifact.figures.items() if name != "pearson_r"},
+            training=artifact.training | {"level": report},
+        )
+        write_manifest(new, changed)
     return report
+
+
+def _all_or_never(theta: float | None) -> float | None:
+    """Theta, or never for a number: that was chosen among the scores without the level."""
+    return theta if theta == EVERYTHING else None

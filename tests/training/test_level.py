@@ -12,6 +12,7 @@ import pytest
 
 from pearl.records import Document, Request
 from pearl.split import DEV, TEST, TRAIN
+from pearl.theta import EVERYTHING
 from retriever.calibrated.artifact import CROSS_ENCODER, MANIFEST, SIGNALS, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
 from retriever.registry import make_retriever
@@ -41,7 +42,8 @@ def chat(
 @pytest.fixture
 def artifact(make_artifact: Callable[..., Path], sentence_folder: Path) -> Path:
     figures = {name: {"value": 0.5, "low": 0.4, "high": 0.6} for name in ("top1_gain", "pearson_r")}
-    return make_artifact({"bm25_text": -0.1}, encoder=str(sentence_folder), figures=figures, y0=0.0, tau=1.0)
+    chosen = {"threshold": 0.5, "thresholds": {"small": 0.5, "large": EVERYTHING}, "ask_below": -99.0}
+    return make_artifact({"bm25_text": -0.1}, encoder=str(sentence_folder), figures=figures, y0=0.0, tau=1.0, **chosen)
 
 
 def scores_of(folder: Path, encoder: Path) -> np.ndarray[Any, Any]:
@@ -61,6 +63,9 @@ def test_it_is_written_beside_a_choice_that_stays(
     assert now.training["level"] == report
     assert now.fingerprint != was.fingerprint  # what was calibrated with other scores does not hold for these
     assert set(now.figures) == {"top1_gain"}  # r is to be measured again
+    assert (now.threshold, now.thresholds) == (None, {"small": None, "large": EVERYTHING})
+    assert now.ask_below is not None
+    assert now.ask_below > -99.0
     after = scores_of(artifact, sentence_folder)
     assert after.argmax() == before.argmax()
     assert after - after.max() == pytest.approx(before - before.max(), abs=1e-5)
