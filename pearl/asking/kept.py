@@ -92,21 +92,22 @@ class ReplyStore:
 
 
 @contextmanager
-def open_replies(path: Path, option: str = "replies") -> Iterator[ReplyStore]:
+def open_replies(path: Path, option: str | None = "replies") -> Iterator[ReplyStore]:
     """The file's replies; it is made where there is none. What was committed outlives a kill of the process.
 
-    Raises InputError when it cannot be used, or holds something else; ``option`` names it.
+    Raises InputError when it cannot be used, or holds something else; ``option`` names it, None where none does.
     """
+    advice = "delete it to ask for its replies again" if option is None else f"give another --{option}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
     except (OSError, sqlite3.Error) as error:
-        raise InputError(f"{path}: cannot be used: {error}; give another --{option}.", param=option) from error
+        raise InputError(f"{path}: cannot be used: {error}; {advice}.", param=option) from error
     with closing(connection):
         try:
-            _prepare(connection, path, option)
+            _prepare(connection, path, option, advice)
         except sqlite3.Error as error:
-            raise InputError(f"{path}: {error}; give another --{option}.", param=option) from error
+            raise InputError(f"{path}: {error}; {advice}.", param=option) from error
         replies = ReplyStore(connection, path)
         try:
             yield replies
@@ -114,14 +115,12 @@ def open_replies(path: Path, option: str = "replies") -> Iterator[ReplyStore]:
             replies.commit()
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, option: str) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, option: str | None, advice: str) -> None:
     """Two runs may open a new file at once, so the table is made where nobody else can be making it."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:
-        raise InputError(
-            f"{path}: is a database, but not of replies; give another --{option}.", param=option, code="not_replies"
-        )
+        raise InputError(f"{path}: is a database, but not of replies; {advice}.", param=option, code="not_replies")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # a kill loses nothing; only a power cut may lose the last ones
     connection.execute("BEGIN IMMEDIATE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -33,12 +33,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
             f"Another calibration of '{user.name}' is running; wait for its end.", param="user", code="in_use"
         ) from error
     try:
-        with ExitStack() as stack:
-            try:
-                store = stack.enter_context(open_replies(home / FOLDER / f"{user.id}.sqlite"))
-            except InputError as error:  # no option names this file
-                problem = error.message.rpartition(";")[0]
-                raise InputError(f"{problem}; delete it to ask for its replies again.", code=error.code) from error
+        with open_replies(home / FOLDER / f"{user.id}.sqlite", option=None) as store:
             yield store
     finally:
         lock.release()
