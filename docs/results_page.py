@@ -69,14 +69,14 @@ PAGES: tuple[tuple[str, str, str, Tables, str | None], ...] = (
     (
         "retrieval-git",
         "On the git project, also trained on the other project: all tables",
-        "`trained-on-coreboot` saw no text of this project in training.",
+        "`trained-on-coreboot` saw no text of this project in training. r is that of the score which chooses.",
         retrieval_tables,
         None,
     ),
     (
         "retrieval-coreboot",
         "On the coreboot project, also trained on the other project: all tables",
-        "`trained-on-git` saw no text of this project in training.",
+        "`trained-on-git` saw no text of this project in training. r is that of the score which chooses.",
         retrieval_tables,
         None,
     ),
