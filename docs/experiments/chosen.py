@@ -27,7 +27,7 @@ from pearl.settings import EMBEDDED
 from pearl.split import DEV, TEST
 from pearl.stats import Bootstrap
 from retriever.base import Calibration, Scores
-from retriever.calibrated.artifact import SHIPPED, read_manifest, write_manifest
+from retriever.calibrated.artifact import SHIPPED, read_manifest, read_whole, write_manifest
 from retriever.models.auxiliary import load_auxiliary
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint
@@ -163,7 +163,7 @@ def with_helps(dev: Sequence[Rows]) -> dict[str, Any]:
     helps = helps_of(scores, [np.array([own[place] for place in row.places]) for row, own in pairs])
     assert helps is not None, "better-scored documents help more"
     extent = {"requests": len(pairs), "documents": sum(map(len, scores))}
-    artifact = read_manifest(SHIPPED)
+    artifact = read_whole(SHIPPED)
     training = artifact.training | {"helps": {"command": COMMAND, "split": DEV, **extent}}
     write_manifest(SHIPPED, replace(artifact, helps=helps, training=training))
     return asdict(helps) | extent

@@ -15,6 +15,7 @@ from pearl.stats import Bootstrap
 from retriever.base import Helps
 from retriever.calibrated.head import Floats
 
+SURE = 0.9  # of resamples of dev's users, in which a part must make the artifact better to be in it
 ASKED = 0.05  # of the requests of a kind of text may at most end in a question
 
 

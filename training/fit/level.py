@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pearl.stats import Bootstrap
 from retriever.calibrated.head import Floats, SignalHead
 from retriever.calibrated.level import Level, level_inputs
-from training.choose.measure import best_of, pearson
+from training.choose.measure import SURE, best_of, pearson
 from training.choose.worth import LEAST_REQUESTS
 from training.data.records import Example, clusters_of
 
@@ -23,7 +23,6 @@ TREES = 100
 LEAST_IN_A_LEAF = 40  # requests: fewer, and a text that quotes another whole speaks for its kind
 INPUTS_ASKED = 0.3  # share of the inputs that a node may choose from
 MOST = 150.0  # nats: a gain above counts as that, or single ones would decide what is expected
-SURE = 0.9  # of resamples of dev's users, in which r must be higher with the level
 
 
 @dataclass(frozen=True, slots=True)

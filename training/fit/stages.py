@@ -18,7 +18,7 @@ from rich.console import Console
 from retriever.calibrated.cascade import Cascade
 from retriever.calibrated.head import Floats, SignalHead, silent
 from training.choices import QUARTILES, SEARCH
-from training.choose.measure import Fit, better_in, measure, measure_domains
+from training.choose.measure import SURE, Fit, better_in, measure, measure_domains
 from training.data.records import Example, clusters_of
 from training.data.selection import MEAN, SelectionOptions, select, select_groups, select_requests
 from training.fit.cross_encoder import CrossEncoderOptions, logits_of, restart
@@ -31,7 +31,6 @@ TAUS = (5.0, 10.0, 20.0)  # 5 as published first
 TRUE_REPEATED = 3  # a true gain counts as much as three by proxy
 DEV_NEGATIVES = 5
 WEIGHTS = (0.0, 0.25, 0.5)
-SURE = 0.9  # of resamples of dev's users, in which a weight must be better than none
 EVERYTHING = 1_000_000
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pearl.budget import Budget
 from pearl.settings import EMBEDDED
 from retriever.calibrated.artifact import CROSS_ENCODER, SHIPPED
-from training.recipes.domains import DOMAINS, KEPT
+from training.recipes.domains import DOMAINS, scores_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path("docs/results")
@@ -71,12 +71,7 @@ def main() -> None:
         level: list[object] = ["--work", work / "level"]
         for domain in DOMAINS:
             level += ["--history", options.data.parent / domain.file]
-            level += [
-                "--scores",
-                KEPT / f"{domain.name}-train.parquet",
-                "--scores",
-                KEPT / f"{domain.name}-dev.parquet",
-            ]
+            level += [part for split in ("train", "dev") for part in ("--scores", scores_of(work, domain, split))]
         pearl("train", "level", "--model", out, *level)
 
     # its ablations and baselines, from the same scores
