@@ -72,6 +72,17 @@ class RewardFlags:
         Option(help="Scores of one paragraph: their mean, or kept.", show_default=reward_default("duplicates")),
     ] = None
     rate: Annotated[float | None, Option(min=1e-8, help="Learning rate.", show_default=reward_default("rate"))] = None
+    schedule: Annotated[
+        str | None,
+        Option(
+            help="Learning rate over the steps: constant, or linear, which rises and then falls.",
+            show_default=reward_default("schedule"),
+        ),
+    ] = None
+    clip: Annotated[
+        float | None,
+        Option(min=0.0, help="Largest norm of a step's gradients; 0 for any.", show_default=reward_default("clip")),
+    ] = None
     epochs: Annotated[int | None, Option(min=1, help="Epochs at most.", show_default=reward_default("epochs"))] = None
     batch: Annotated[
         int | None, Option(min=1, help="Pairs and paragraphs of a step.", show_default=reward_default("batch"))

@@ -23,6 +23,7 @@ HEAD_ALONE, EVERYTHING = "head", "all"
 MEAN, KEPT = "mean", "kept"
 ITEMS, KINDS = "items", "kinds"
 LAST = "last"
+CONSTANT, WARMED = "constant", "linear"
 MODERN_BERT = "answerdotai/ModernBERT-large"
 
 
@@ -115,7 +116,31 @@ REWARD_CHOICES = (
         "LAMP has paragraphs twice with different scores: their mean, or each as it stands.",
         (MEAN, KEPT),
     ),
-    RewardChoice("rate", 1e-3, 1e-5, 1e-5, "A head alone takes larger steps than an encoder."),
+    RewardChoice(
+        "rate",
+        1e-3,
+        1e-5,
+        1e-5,
+        "A head alone takes larger steps than an encoder. The paper says of rate and epochs that they were chosen by "
+        "validation loss; the numbers, and those of a batch, are its code's.",
+    ),
+    RewardChoice(
+        "schedule",
+        CONSTANT,
+        WARMED,
+        CONSTANT,
+        "The code's rate rises over the first tenth of an epoch and falls in a line to nothing at the end of the last; "
+        "the paper says nothing of it.",
+        (CONSTANT, WARMED),
+    ),
+    RewardChoice(
+        "clip",
+        1.0,
+        0.0,
+        1.0,
+        "Largest norm of a step's gradients, 0 for any. The code's clipping is commented out; the paper says nothing "
+        "of it.",
+    ),
     RewardChoice("epochs", 60, 5, 5, "At most; training stops earlier once the dev split no longer gains."),
     RewardChoice("batch", 64, 8, 8, "Of pairs and paragraphs together."),
 )

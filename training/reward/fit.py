@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from pearl.whole_files import replaced_file
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of
-from training.reward.choices import ITEMS
+from training.reward.choices import CONSTANT, ITEMS
 from training.reward.material import RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
@@ -172,14 +172,28 @@ def _epoch(
     network.train()
     torch.manual_seed(options.seed * 10_007 + epoch)  # of dropout, so that a resumed run goes on as it would have
     shuffled = random.Random(f"{options.seed}:{epoch}").sample(items, len(items))
-    for step, start in enumerate(range(0, len(shuffled), options.batch)):
+    starts = range(0, len(shuffled), options.batch)
+    for step, start in enumerate(starts):
         if time.monotonic() > ends:
             return step
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate * rate_share(options, epoch * len(starts) + step, len(starts))
         optimizer.zero_grad()
         network.penalised(shuffled[start : start + options.batch]).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        if options.clip:
+            nn.utils.clip_grad_norm_(network.parameters(), options.clip)
         optimizer.step()
     return step + 1
+
+
+def rate_share(options: RewardOptions, step: int, of_epoch: int) -> float:
+    """The share of the rate at a step, from 0: all of it, or as published a rise over the first tenth of an epoch and a
+    straight fall to nothing behind the last step."""
+    if options.schedule == CONSTANT:
+        return 1.0
+    risen = of_epoch // 10
+    steps = of_epoch * options.epochs
+    return step / risen if step < risen else (steps - step) / (steps - risen)
 
 
 def _dev_loss(network: RewardNetwork, items: Sequence[Item], options: RewardOptions) -> float:

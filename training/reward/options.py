@@ -34,6 +34,8 @@ class RewardOptions:
     penalty: float = _DEFAULTS["penalty"]
     duplicates: str = _DEFAULTS["duplicates"]
     rate: float = _DEFAULTS["rate"]
+    schedule: str = _DEFAULTS["schedule"]
+    clip: float = _DEFAULTS["clip"]
     epochs: int = _DEFAULTS["epochs"]
     batch: int = _DEFAULTS["batch"]
     max_tokens: int = 512

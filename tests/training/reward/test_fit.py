@@ -12,7 +12,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of
+from training.reward.choices import CODE, PAPER, reward_values
+from training.reward.fit import RewardNetwork, ShownPair, fit_network, items_of, rate_share
 from training.reward.material import PreferencePair, RewardMaterial, ScoredText
 from training.reward.network import HeadNetwork, cosine_losses
 from training.reward.options import RewardOptions
@@ -162,6 +163,36 @@ def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
     assert (report["epochs"], report["whole"]) == (1, False)
     assert of_epoch < report["steps"] < 2 * of_epoch
     assert len(report["dev_losses"]) == 3
+
+
+def test_the_codes_rate_rises_and_falls(tmp_path: Path) -> None:
+    chosen = options(tmp_path, schedule=reward_values(CODE)["schedule"], epochs=5)
+    shares = [rate_share(chosen, step, 20) for step in range(100)]  # two steps are a tenth of an epoch
+    assert shares[:4] == pytest.approx([0, 0.5, 1, 97 / 98])
+    assert shares[51] == pytest.approx(0.5)
+    assert shares[-1] == pytest.approx(1 / 98)
+    assert [rate_share(chosen, step, 9) for step in (0, 44)] == pytest.approx([1, 1 / 45])  # too short to rise
+    assert {rate_share(options(tmp_path), step, 20) for step in range(100)} == {1.0}
+
+
+@pytest.mark.parametrize(("preset", "norms"), [(CODE, []), (PAPER, [1.0] * 5)])
+def test_a_step_is_as_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, norms: list[float]
+) -> None:
+    values = {name: reward_values(preset)[name] for name in ("schedule", "clip", "rate")}
+    chosen = options(tmp_path, epochs=1, batch=12, **values)
+    made, material = network(chosen)
+    clipped: list[float] = []
+    rates: list[float] = []
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", lambda _, norm: clipped.append(norm))
+    step = torch.optim.AdamW.step
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda each: (rates.append(each.param_groups[0]["lr"]), step(each))[1]
+    )
+    items = items_of(material, "scores")
+    fit_network(made, items, items, chosen, tmp_path / "made.pt", CONSOLE)
+    assert clipped == norms
+    assert rates == pytest.approx([1e-5 * share for share in ((1, 0.8, 0.6, 0.4, 0.2) if preset == CODE else [1] * 5)])
 
 
 def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path: Path) -> None:
