@@ -87,6 +87,14 @@ class RewardFlags:
     batch: Annotated[
         int | None, Option(min=1, help="Pairs and paragraphs of a step.", show_default=reward_default("batch"))
     ] = None
+    dev_steps: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="Steps between two looks at the split to stop by; 0 for one an epoch.",
+            show_default=reward_default("dev_steps"),
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,15 @@ REWARD_CHOICES = (
     ),
     RewardChoice("epochs", 60, 5, 5, "At most; training stops earlier once the dev split no longer gains."),
     RewardChoice("batch", 64, 8, 8, "Of pairs and paragraphs together."),
+    RewardChoice(
+        "dev_steps",
+        0,
+        20,
+        0,
+        "Steps between two looks at the dev split within an epoch, from the second one on; 0 looks only after each "
+        "epoch. The weights with the lowest loss there are kept, the code's too, though it saves none above .6; the "
+        "paper says nothing of it.",
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class RewardNetwork(nn.Module):
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a training between two epochs."""
+    """The state of a training between two epochs. ``losses``: the lowest on dev of each, from before the first on."""
 
     epoch: int
     steps: int
@@ -134,15 +134,18 @@ def fit_network(
     with progress_of("fitting", options.epochs, console) as advance:
         advance(before, False)
         while whole and not progress.is_over(options):
-            steps = _epoch(network, train, optimizer, progress.epoch, options, ends)
-            whole = steps == math.ceil(len(train) / options.batch)
-            if not steps:
+            losses: dict[int, float] = {}  # on dev, by steps done
+            lowest = min(progress.losses)
+            for steps in _epoch(network, train, optimizer, progress.epoch, options, ends):
+                losses[steps] = _dev_loss(network, dev, options)
+                if losses[steps] < lowest:
+                    lowest, progress.best = losses[steps], _copied(network)
+            if not losses:
+                whole = False
                 break
-            loss = _dev_loss(network, dev, options)
-            if loss < min(progress.losses):
-                progress.best = _copied(network)
-            progress.losses.append(loss)
-            progress.steps += steps
+            whole = max(losses) == math.ceil(len(train) / options.batch)
+            progress.losses.append(min(losses.values()))
+            progress.steps += max(losses)
             progress.epoch += whole
             progress.state, progress.optimizer = _copied(network), optimizer.state_dict()
             _keep(checkpoint, progress)
@@ -167,23 +170,30 @@ def _epoch(
     epoch: int,
     options: RewardOptions,
     ends: float,
-) -> int:
-    """The number of steps done: all of the epoch's, or those that the time left until ``ends`` was enough for."""
+) -> Iterator[int]:
+    """Yield the number of steps done so far whenever dev is to be looked at: every ``dev_steps`` from the second epoch
+    on, and when the epoch is over, or the time until ``ends`` is."""
     network.train()
     torch.manual_seed(options.seed * 10_007 + epoch)  # of dropout, so that a resumed run goes on as it would have
     shuffled = random.Random(f"{options.seed}:{epoch}").sample(items, len(items))
     starts = range(0, len(shuffled), options.batch)
-    for step, start in enumerate(starts):
+    done = 0
+    for start in starts:
         if time.monotonic() > ends:
-            return step
+            break
         for group in optimizer.param_groups:
-            group["lr"] = options.rate * rate_share(options, epoch * len(starts) + step, len(starts))
+            group["lr"] = options.rate * rate_share(options, epoch * len(starts) + done, len(starts))
         optimizer.zero_grad()
         network.penalised(shuffled[start : start + options.batch]).backward()  # type: ignore[no-untyped-call]
         if options.clip:
             nn.utils.clip_grad_norm_(network.parameters(), options.clip)
         optimizer.step()
-    return step + 1
+        done += 1
+        if epoch and options.dev_steps and done % options.dev_steps == 0 and done < len(starts):
+            yield done
+            network.train()
+    if done:
+        yield done
 
 
 def rate_share(options: RewardOptions, step: int, of_epoch: int) -> float:

@@ -38,6 +38,7 @@ class RewardOptions:
     clip: float = _DEFAULTS["clip"]
     epochs: int = _DEFAULTS["epochs"]
     batch: int = _DEFAULTS["batch"]
+    dev_steps: int = _DEFAULTS["dev_steps"]
     max_tokens: int = 512
     dev_share: float = 0.1
     patience: int = 5

@@ -26,6 +26,7 @@ def test_as_published_is_the_papers_and_its_codes() -> None:
     assert (code["head"], code["weight"], code["average"]) == ("mlp", 1 / 4, "kinds")
     assert (paper["head"], paper["weight"], paper["average"]) == ("linear", 1.0, "items")
     assert (code["schedule"], code["clip"]) == ("linear", 0.0)
+    assert (code["dev_steps"], paper["dev_steps"]) == (20, 0)
     for values in (code, paper):
         assert (values["rate"], values["epochs"], values["batch"]) == (1e-5, 5, 8)
         assert (values["pair_rule"], values["layers"], values["fitted"]) == ("cosine", "last", "all")

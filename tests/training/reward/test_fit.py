@@ -195,6 +195,24 @@ def test_a_step_is_as_published(
     assert rates == pytest.approx([1e-5 * share for share in ((1, 0.8, 0.6, 0.4, 0.2) if preset == CODE else [1] * 5)])
 
 
+def test_the_code_looks_at_dev_within_an_epoch_and_keeps_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+    made, material = network(options(tmp_path))
+    items = items_of(material, "scores")
+    falling = [0.9, 0.8, 0.2, 0.7, 0.3]  # before, after the first epoch, twice within the second and after it
+    monkeypatch.setattr("training.reward.fit._dev_loss", lambda *_: looks.append(falling[len(looks)]) or looks[-1])
+    kept: list[float] = []
+    copied = RewardNetwork.state_dict
+    monkeypatch.setattr(RewardNetwork, "state_dict", lambda each: (kept.append(len(looks)), copied(each))[1])
+    chosen = options(tmp_path, epochs=2, batch=8, dev_steps=3)  # of 8 steps
+    report = fit_network(made, items, items, chosen, tmp_path / "made.pt", CONSOLE)
+    assert report["dev_losses"] == [0.9, 0.8, 0.2]  # the lowest of each epoch
+    assert (len(looks), report["best_epoch"]) == (5, 2)
+    assert kept == [1, 2, 2, 3, 5]  # before, the best and the state after each epoch, and the best within the second
+
+
 def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path: Path) -> None:
     made, material = network(options(tmp_path))
     with torch.no_grad():
