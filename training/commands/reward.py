@@ -48,6 +48,10 @@ class RewardFlags:
             show_default=reward_default("layers"),
         ),
     ] = None
+    max_tokens: Annotated[
+        int | None,
+        Option(min=8, help="Tokens that are read of a text or a pair.", show_default=reward_default("max_tokens")),
+    ] = None
     pair_rule: Annotated[
         str | None,
         Option(help="Verdict on a pair: by scores, or by cosine.", show_default=reward_default("pair_rule")),
@@ -101,7 +105,6 @@ class RewardFlags:
 class RewardRunFlags:
     """The limits of a training, and its seed."""
 
-    max_tokens: Annotated[int, Option(min=8, help="Tokens that are read of a text or a pair.")] = 512
     dev_share: Annotated[float, Option(min=0.01, max=0.5, help="Share of the underlying paragraphs to stop by.")] = 0.1
     patience: Annotated[int, Option(min=1, help="Stop after this many epochs without a better loss on them.")] = 5
     budget_minutes: Annotated[

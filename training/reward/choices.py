@@ -73,6 +73,14 @@ REWARD_CHOICES = (
         "meanings forget the manner: on held-back paragraphs the last one decides 81% of pairs, these 88%.",
     ),
     RewardChoice(
+        "max_tokens",
+        512,
+        8192,
+        8192,
+        "Read of a text, or of a pair together; at most as many as the base can read. The code cuts nothing, and 8,192 "
+        "are what ModernBERT can read.",
+    ),
+    RewardChoice(
         "pair_rule",
         SCORES,
         COSINE,

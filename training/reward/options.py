@@ -27,6 +27,7 @@ class RewardOptions:
     base: str = _DEFAULTS["base"]
     fitted: str = _DEFAULTS["fitted"]
     layers: str = _DEFAULTS["layers"]
+    max_tokens: int = _DEFAULTS["max_tokens"]
     pair_rule: str = _DEFAULTS["pair_rule"]
     head: str = _DEFAULTS["head"]
     weight: float = _DEFAULTS["weight"]
@@ -39,7 +40,6 @@ class RewardOptions:
     epochs: int = _DEFAULTS["epochs"]
     batch: int = _DEFAULTS["batch"]
     dev_steps: int = _DEFAULTS["dev_steps"]
-    max_tokens: int = 512
     dev_share: float = 0.1
     patience: int = 5
     budget_minutes: float | None = None

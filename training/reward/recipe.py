@@ -142,7 +142,7 @@ def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str,
 
 def _made_of(material: RewardMaterial, options: RewardOptions) -> str:
     content = [material.texts, repr(material.scored), repr(material.pairs), options.choices, options.variant]
-    more = [options.max_tokens, options.dev_share, options.seed, folder_digest(Path(encoder_source(options.base)))]
+    more = [options.dev_share, options.seed, folder_digest(Path(encoder_source(options.base)))]
     return hashlib.sha256(json.dumps([content, more]).encode()).hexdigest()[:16]
 
 

@@ -28,6 +28,7 @@ def test_as_published_is_the_papers_and_its_codes() -> None:
     assert (code["schedule"], code["clip"]) == ("linear", 0.0)
     assert (code["dev_steps"], paper["dev_steps"]) == (20, 0)
     for values in (code, paper):
+        assert values["max_tokens"] == 8192  # nothing of a pair is cut
         assert (values["rate"], values["epochs"], values["batch"]) == (1e-5, 5, 8)
         assert (values["pair_rule"], values["layers"], values["fitted"]) == ("cosine", "last", "all")
 
