@@ -18,7 +18,7 @@ from retriever.reward.vectors import PairVectors, ParagraphVectors, pair_vectors
 
 Floats = NDArray[np.float64]
 
-LEAST, MOST, EVEN = 1e-7, 1.0, 0.5  # of a cosine; above EVEN the first text is the better one
+LEAST, MOST, EVEN = 1e-7, 1.0, 0.5  # of a cosine; above EVEN the first text is the better one, at it the second
 
 
 class RewardModel:
@@ -75,13 +75,14 @@ class RewardModel:
         return self._head.scores(self._ready().of(texts)) if texts else np.empty(0)
 
     def prefer(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """(B,): above 0 where the first text of a pair is the better one, below where the second is, 0 for a tie.
-        Raises InputError for an empty text."""
+        """(B,): above 0 where the first text of a pair is the better one, below where the second is, 0 for a tie, which
+        the published rule on cosines does not have. Raises InputError for an empty text."""
         if self.artifact.pairs != COSINE:
             scores = self.score([*first, *second])
             return scores[: len(first)] - scores[len(first) :]
         _check([*first, *second])
-        return self._cosines(list(zip(first, second, strict=True))) - EVEN if first else np.empty(0)
+        margins = self._cosines(list(zip(first, second, strict=True))) - EVEN if first else np.empty(0)
+        return np.where(margins == 0, -LEAST, margins)
 
     def _cosines(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         with self._lock:

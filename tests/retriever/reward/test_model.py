@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -69,6 +70,14 @@ def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward: MakeReward, b
     with pytest.raises(InputError, match="gives no scores; name a model trained with --variant R or PR") as caught:
         model.score(first)
     assert caught.value.code == "no_scores"
+
+
+def test_a_cosine_of_one_half_is_for_the_second_text_as_published(
+    make_reward: MakeReward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = SimpleNamespace(of_pairs=lambda pairs: np.array([[1.0, 0, 0, 0, 1, 1, 1, 1]] * len(pairs)))
+    monkeypatch.setattr("retriever.reward.model.pair_vectors", lambda *_: half)
+    assert RewardModel.load(make_reward()).prefer(["one"], ["other"])[0] < 0
 
 
 def test_preference_by_scores_is_their_difference(make_reward: MakeReward) -> None:
