@@ -9,6 +9,8 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
+import regex
+
 from pearl.errors import InputError, TooLarge
 
 MAX_TEXT_BYTES = 1_000_000
@@ -17,16 +19,23 @@ FUTURE_TOLERANCE_S = 300.0  # clocks differ; a document from next week is a mist
 # Python reads more, among it quoted milliseconds as a moment of the 18th century
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
+# what shows nothing: blanks, control characters but NUL, joiners and marks of direction, fillers, variation selectors
+_BLANK = regex.compile(r"[\s\x01-\x1f\x7f-\x9f\p{Cf}\p{Default_Ignorable_Code_Point}]*")
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # marks that set a direction
 # joiners within a Persian word, a Hindi one or an emoji; Python calls them not printable
 JOINED = re.compile(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
+
+
+def is_blank(text: str) -> bool:
+    """True when a reader sees nothing of the text."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def check_text(text: Any, *, param: str = "text") -> str:
     """The text itself if it can be stored and shown, else an error that names ``param``."""
     if not isinstance(text, str):
         raise InputError(f"'{param}' must be a string, not {json_type(text)}.", param=param, code="wrong_type")
-    if not text.strip():
+    if is_blank(text):
         raise InputError(f"'{param}' is empty; give at least one word.", param=param, code="empty_text")
     return check_characters(text, param=param)
 

@@ -21,7 +21,7 @@ import orjson
 from pearl.editing.edits import RefusedEdit, SpanEdit
 from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
-from pearl.texts import json_type
+from pearl.texts import is_blank, json_type
 from pearl.words import count_words
 from retriever.reward.record_files import parse_objects
 
@@ -205,9 +205,9 @@ def _paragraph(value: Any, field: str) -> str:
         raise InputError("is missing.", param=field, code="missing_field")
     if not isinstance(value, str):
         raise InputError(f"must be a string, not {json_type(value)}.", param=field, code="wrong_type")
-    words = count_words(value)
-    if not words:
+    if is_blank(value):
         raise InputError("is empty.", param=field, code="empty_text")
+    words = count_words(value)
     if words > MAX_WORDS:
         raise InputError(f"has {words:,} words; a paragraph has at most {MAX_WORDS:,}.", param=field, code="too_long")
     return value

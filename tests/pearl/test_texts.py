@@ -44,6 +44,7 @@ def test_a_usable_text_stays_as_it_is(text):
         (["a"], "wrong_type"),
         ("", "empty_text"),
         (" \n\t\u2003", "empty_text"),
+        ("\u200b\u200d \ufeff\u00ad\u2066\u3164\ufe0f\x07", "empty_text"),  # nobody sees any of them
         ("a\0b", "nul_character"),
         ("a\ud83d", "invalid_unicode"),
         ("a" * (MAX_TEXT_BYTES + 1), "text_too_large"),

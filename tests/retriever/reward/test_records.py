@@ -110,6 +110,9 @@ def test_reasons_stand_behind_the_question_or_in_the_answer(written):
     ("record", "says"),
     [
         (PAIR | {"paragraph1": " \n"}, "paragraph1: is empty."),
+        (PAIR | {"paragraph2": "\u200b\u2060 \ufeff\n\u00ad\u3164"}, "paragraph2: is empty."),  # nobody sees them
+        ({"paragraph": "\u200b", "score": 5}, "paragraph: is empty."),
+        (scored(text="\u200b"), "Paragraph: is empty."),
         (PAIR | {"paragraph2": None}, "paragraph2: is missing."),
         (PAIR | {"paragraph2": 5}, "paragraph2: must be a string, not a number."),
         (PAIR | {"paragraph2": "sea " * 50_000}, "paragraph2: has 50,000 words; a paragraph has at most 20,000."),
