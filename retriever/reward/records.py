@@ -133,8 +133,7 @@ def _chat(messages: Any, line: int) -> QualityRecord:
     reply = _answered(answer)
     if "preference" in reply:
         first, second = (
-            _paragraph(_between(asked, ONE, TWO), "Paragraph 1"),
-            _paragraph(_between(asked, TWO, ASKED), "Paragraph 2"),
+            _paragraph(text, f"Paragraph {number}") for number, text in enumerate(_two_paragraphs(asked), start=1)
         )
         preferred = _preference(reply["preference"], "preference")
         return QualityPair(line, first, second, preferred, rationale=_reasons(asked, reply))
@@ -145,6 +144,26 @@ def _chat(messages: Any, line: int) -> QualityRecord:
         "the assistant's message must be a JSON object with preference or score, or have Part 1 to Part 3.",
         param="messages",
     )
+
+
+def _two_paragraphs(asked: str) -> tuple[str | None, str | None]:
+    """The texts behind the marks of the two paragraphs, None where a mark is missing. An empty line stands before the
+    second mark, so a line within a paragraph that only reads like it is no mark. Raises InputError where several could
+    be."""
+    both = _between(asked, ONE, ASKED)
+    if both is None:
+        return None, None
+    marks = list(TWO.finditer(both))
+    marks = [mark for mark in marks if mark[0].startswith("\n\n")] or marks
+    if len(marks) > 1:
+        raise InputError(
+            f"has {len(marks)} lines 'Paragraph 2:', so it cannot be told where the second one begins; give the pair "
+            "as paragraph1, paragraph2 and reference_preference.",
+            param="messages",
+        )
+    if not marks:
+        return both, None
+    return both[: marks[0].start()], both[marks[0].end() :]
 
 
 def _answered(answer: str) -> dict[str, Any]:

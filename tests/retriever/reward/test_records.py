@@ -106,9 +106,36 @@ def test_reasons_stand_behind_the_question_or_in_the_answer(written):
     assert read[1] == replace(read[3], line=2, rationale=read[1].rationale)
 
 
+def pair_chat(both):
+    return chat(f"Which is better?\n\nParagraph 1:\n{both}\n\n{FORM}\n...", '{"preference": "1"}')
+
+
+def test_a_line_of_a_paragraph_that_reads_like_a_mark(written):
+    records = [
+        pair_chat("A list.\nParagraph 2:\nOf two.\n\nParagraph 2:\nA lake."),
+        pair_chat("One sea.\n\nParagraph 2:\nA lake.\nParagraph 2:\nAnd more."),
+        pair_chat("One sea.\n\nParagraph 2:\nA note:\n\nParagraph 1:\nA lake."),
+        pair_chat("One sea.\nParagraph 2:\nA lake."),  # without the empty line
+        with_reasons(pair_chat("One sea.\n\nParagraph 2:\nA lake.")),
+    ]
+    records[4]["messages"][1]["content"] += "\n\nParagraph 2:\nis shorter."
+    assert [(pair.first, pair.second) for pair in read_pairs(written(records))] == [
+        ("A list.\nParagraph 2:\nOf two.", "A lake."),
+        ("One sea.", "A lake.\nParagraph 2:\nAnd more."),
+        ("One sea.", "A note:\n\nParagraph 1:\nA lake."),
+        ("One sea.", "A lake."),
+        ("One sea.", "A lake."),
+    ]
+
+
 @pytest.mark.parametrize(
     ("record", "says"),
     [
+        (
+            pair_chat("A list.\n\nParagraph 2:\nOf two.\n\nParagraph 2:\nA lake."),
+            "messages: has 2 lines 'Paragraph 2:', so it cannot be told where the second one begins; give",
+        ),
+        (pair_chat("One sea."), "Paragraph 2: is missing."),
         (PAIR | {"paragraph1": " \n"}, "paragraph1: is empty."),
         (PAIR | {"paragraph2": "\u200b\u2060 \ufeff\n\u00ad\u3164"}, "paragraph2: is empty."),  # nobody sees them
         ({"paragraph": "\u200b", "score": 5}, "paragraph: is empty."),
