@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.recorded.quality.checks import in_earlier_set, leaks, quality_findings, texts_of
+from eval.recorded.quality.checks import PAIR_CHECKS, in_earlier_set, leaks, texts_of
 from eval.recorded.quality.scorers import SCORERS, PairScorer, correct
+from eval.report.checks import preflight
 from pearl.errors import InputError
 from pearl.stats import RESAMPLES, Bootstrap, Estimate, Floats, drawn
 from pearl.words import count_words
@@ -74,7 +75,11 @@ def read_sets(files: Sequence[Path], trained_on: Sequence[Path]) -> list[PairSet
                 "once.",
                 param="pairs",
             )
-        faults = (in_earlier_set(read, earlier), *quality_findings(pairs), leaks(pairs, trained) if trained else None)
+        faults = (
+            in_earlier_set(read, earlier),
+            *preflight(PAIR_CHECKS, pairs),
+            leaks(pairs, trained) if trained else None,
+        )
         sets.append(PairSet(file, tuple(pairs), tuple(finding.to_json() for finding in faults if finding)))
         earlier |= {texts_of(pair): f"{file}:{pair.line}" for pair in pairs}
     return sets

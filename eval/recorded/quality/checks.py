@@ -1,14 +1,14 @@
-"""Checks of pairs and scored paragraphs: what must be known before a figure about them is read."""
+"""Checks of pairs: what must be known before a figure about them is read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, preflight, repeat_check
+from eval.report.checks import BROKEN, NOTE, Check, Finding, conflict_check, item_check, repeat_check
 from retriever.reward.originals import underlying
-from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, paragraphs
+from retriever.reward.records import QualityPair, QualityRecord, paragraphs
 
 NAMED = 5  # records of a leak in a message
 
@@ -43,24 +43,6 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
         "contradicting_labels", BROKEN, "The same two texts, each preferred once.", texts_of, lambda pair: pair.better
     ),
 )
-SCORE_CHECKS: tuple[Check[Sequence[ScoredParagraph]], ...] = (
-    repeat_check("duplicate_paragraph", NOTE, "The same paragraph again.", lambda scored: scored.text),
-    item_check("score_off_scale", BROKEN, "Scores outside 1 to 10.", lambda scored: scored.off_scale),
-    conflict_check(
-        "contradicting_scores",
-        BROKEN,
-        "The same paragraph with different scores.",
-        lambda scored: scored.text,
-        lambda scored: scored.score,
-    ),
-)
-
-
-def quality_findings(records: Iterable[QualityRecord]) -> list[Finding]:
-    known = list(records)
-    pairs = [record for record in known if isinstance(record, QualityPair)]
-    scored = [record for record in known if isinstance(record, ScoredParagraph)]
-    return [*preflight(PAIR_CHECKS, pairs), *preflight(SCORE_CHECKS, scored)]
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:

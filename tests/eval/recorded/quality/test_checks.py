@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eval.recorded.quality.checks import leaks, quality_findings
+from eval.recorded.quality.checks import PAIR_CHECKS, leaks
+from eval.report.checks import preflight
 from retriever.reward.originals import underlying
 from retriever.reward.records import EditTrace, QualityPair, ScoredParagraph
 
@@ -24,17 +25,13 @@ def test_each_fault_names_its_records():
         QualityPair(4, OTHER, OTHER + " ", 2),
         QualityPair(5, OTHER, DRAFT, 2),
     ]
-    scores = [ScoredParagraph(6, OTHER, 4), ScoredParagraph(7, OTHER, 5), ScoredParagraph(8, DRAFT, 0)]
-    assert {finding.check: finding.records for finding in quality_findings([*pairs, *scores])} == {
+    assert {finding.check: finding.records for finding in preflight(PAIR_CHECKS, pairs)} == {
         "equal_texts": (4,),
         "duplicate_pair": (1, 3),
         "both_orders": (1, 2, 3),
         "contradicting_labels": (1, 2, 3),
-        "duplicate_paragraph": (6, 7),
-        "score_off_scale": (8,),
-        "contradicting_scores": (6, 7),
     }
-    assert quality_findings(pairs[:1]) == []
+    assert preflight(PAIR_CHECKS, pairs[:1]) == []
 
 
 def test_an_edited_text_has_the_paragraph_of_its_draft():
