@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eval.recorded.quality.experts import RANKS, VERSIONS
+from eval.recorded.quality.experts import PAIRWISE, RANKS, THREE, VERSIONS, read_triplets
+from eval.recorded.quality.gap_calibration import ExpertOptions, experts_report, of_raters
 
 BY_RANK = {rank: words for words, rank in RANKS.items()}
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "writing-quality" / "WQRM_annotations.json.gz"
@@ -159,3 +160,14 @@ def test_the_published_annotations_give_the_known_figures(pearl_eval, source):
     assert not printed["mean rank, best edit"]
     assert printed["mean rank by majority, best edit"], "the paper's mean ranks are those of majorities"
     assert (found["triplets"], found["rankings"], found["random_edits_below_the_draft"]) == (101, 280, 7)
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published annotations are not here")
+def test_without_majorities_in_a_circle_above_1_is_two_thirds():
+    """docs/judging.md says so."""
+    options = ExpertOptions(preset="corrected", raters=THREE, majority=PAIRWISE, resamples=10)
+    triplets = of_raters(read_triplets(PUBLISHED), THREE)
+    ordered = [triplet for triplet in triplets if experts_report([triplet], options)["majority_ranks"]]
+    assert (len(triplets), len(ordered)) == (72, 71)
+    majority = of_gap(experts_report(ordered, options)["majority"])
+    assert (majority["all"], majority["above 1"]) == ((140, 213), (80, 120))
