@@ -107,11 +107,11 @@ def pairs_tables(result: Json) -> Iterator[Table]:
         yield Table(f"{sentence} {caption_of(result)}", ("model", *names), tuple(rows), result["command"])
 
 
-def checks_table(findings: Sequence[Json]) -> Iterator[Table]:
+def checks_table(findings: Sequence[Json], of: str = "the items") -> Iterator[Table]:
     """A table of what is wrong with the items; none where nothing is."""
     if findings:
         columns: Columns = {"check": "check", "level": "level", "items": "count", "what": "message"}
-        yield Table.of("Checks of the items.", findings, columns)
+        yield Table.of(f"Checks of {of}.", findings, columns)
 
 
 def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:

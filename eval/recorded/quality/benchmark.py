@@ -138,6 +138,7 @@ def quality_report(
         "differences": {
             name: (overall[scorer.name] - overall[name]).to_json() for name in baselines if name != scorer.name
         },
+        "micro": _part(scored, everything),
         "ties": {name: ties for name, (_, ties) in decided.items()},
         "sets": [
             {"file": str(one_set.file), **_part(scored, members), "findings": list(one_set.findings)}

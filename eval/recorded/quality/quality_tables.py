@@ -34,7 +34,7 @@ def quality_tables(result: Json) -> Iterator[Table]:
             sentences.append(f"Less the best other trivial scorer{title}, {difference['against']}: {gap}.")
     yield Table(" ".join(sentences), columns, rows, result["command"])
     for part in result["sets"]:
-        yield from checks_table(part["findings"])
+        yield from checks_table(part["findings"], part["file"] if len(result["sets"]) > 1 else "the items")
 
 
 def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
@@ -42,6 +42,7 @@ def _parts(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
     overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
     parts: dict[str, tuple[int, Mapping[str, Json | None]]] = {"mean of sets": (result["n"], overall)}
     if len(result["sets"]) > 1:
+        parts["each pair once"] = (result["n"], result["micro"]["accuracy"])
         parts |= {part["file"]: (part["n"], part["accuracy"]) for part in result["sets"]}
     if len(result["origins"]) > 1:
         parts |= {part["origin"]: (part["n"], part["accuracy"]) for part in result["origins"]}

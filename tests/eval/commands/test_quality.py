@@ -87,6 +87,16 @@ def test_the_mean_of_sets_and_micro_beside_it(quality):
     assert found["accuracy"] == pytest.approx((2 / 3 + 1) / 2)
     assert found["intervals"]["micro"]["value"] == 0.75
     assert [part["n"] for part in found["sets"]] == [3, 1]
+    micro = {name: accuracy["value"] for name, accuracy in found["micro"]["accuracy"].items()}
+    assert micro == {"shorter": 0.75, "longer": 0.25, "first": 0.75, "compression": 0.5, "type_token": 0.75}
+
+
+def test_the_table_has_micro_and_names_the_set_of_each_fault(quality, tmp_path):
+    page = tmp_path / "q.html"
+    assert quality("--report", page, one=[*PAIRS, PAIRS[0]], two=[*OTHERS, OTHERS[0]]).status == 0
+    shown = page.read_text(encoding="utf-8")
+    assert "each pair once (6)" in shown
+    assert all(f"Checks of {tmp_path / name}." in shown for name in ("one", "two"))
 
 
 def test_a_coin_decides_ties_by_the_seed(quality):
