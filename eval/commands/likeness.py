@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Option
 
 from eval.commands.reporting import reporting
@@ -13,6 +14,7 @@ from eval.commands.scored import EncoderName, Resamples, Seed
 from eval.report.report import Report
 from pearl.errors import InputError
 from pearl.options import known
+from pearl.texts import counted
 
 ABOUT = """A history file has many people's texts, as 'pearl import jsonl' reads them. A hash of their ids makes
 two fifths of them impostors, and two fifths are tested; the fifth called dev chose the package's coefficients."""
@@ -25,6 +27,7 @@ EXAMPLES = """
 METHODS = ("likeness", "words", "characters", "embeddings", "tfidf", "lambdag")
 SLOW = "lambdag"
 LENGTHS = (60, 100, 200, 400)
+FEW = 50  # impostors; docs/judging.md has the figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,5 +86,9 @@ def likeness(options: LikenessFlags) -> Report:
     encoder = load_settings(encoder=options.encoder).encoder
     with Console(stderr=True).status("Reading...") as status:
         figures = likeness_report(options.history, chosen, SentenceEncoder(encoder), status.update)
+    for file in figures["files"]:
+        if not options.shipped and file["impostors"] < FEW:
+            message = f"Note: {file['file']} has {counted(file['impostors'], 'impostor')}; against fewer than {FEW} "
+            typer.echo(message + "probabilities come out too high, while texts keep their order.", err=True)
     held = {"method": list(chosen.methods), "words": list(chosen.lengths), "encoder": encoder}
     return Report(figures, likeness_tables, picture=likeness_figure, options=held)

@@ -80,6 +80,16 @@ def test_figures_of_every_length(people: Path, tmp_path: Path) -> None:
     assert sum(row["of"] for row in found["reliability"]) <= 2 * at_60["own"]
 
 
+def test_few_impostors_are_said_to_make_probabilities_too_high(people: Path, tmp_path: Path) -> None:
+    words = ["eval", "likeness", "--history", str(people), "--method", "likeness", "--words", "60", "--json", "-"]
+    few = CliRunner().invoke(app, words)
+    impostors = json.loads(few.stdout)["files"][0]["impostors"]
+    assert f"Note: people.jsonl has {impostors} impostors; against fewer than 50 probabilities come" in few.stderr
+    others = history(tmp_path / "others.jsonl", {f"other {number}": texts_of(100 + number, 2) for number in range(50)})
+    assert "Note" not in CliRunner().invoke(app, [*words, "--impostors", str(others)]).stderr
+    assert "Note" not in CliRunner().invoke(app, [*words, "--shipped"]).stderr
+
+
 def test_lambdag_as_published_beside_ours(people: Path) -> None:
     found = measured("--history", str(people), "--words", "60", "--method", "lambdag", "--people", "4")
     rows = {row["method"]: row["same_domain"]["value"] for row in found["files"][0]["lengths"][0]["methods"]}
