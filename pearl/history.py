@@ -33,6 +33,7 @@ CSV_REASONS = {
     "',' expected after '\"'": "no comma follows the quote that closes a cell",
     "unexpected end of data": "a cell begins with a quote, and none closes it",
 }
+NOT_FINITE = "is not JSON: NaN and infinity are no numbers there"
 MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
 
 
@@ -157,15 +158,15 @@ def _parse(line: bytes) -> dict[str, Any] | InputError:
     try:
         value = orjson.loads(line.rstrip(b"\r\n"))  # else the end of a cut line is column 1 of the next
     except orjson.JSONDecodeError as error:
-        field = _field_not_finite(line)
-        why = "is not JSON: NaN and infinity are no numbers there" if field else _why_not_json(line, error)
+        field = field_not_finite(line)
+        why = NOT_FINITE if field else _why_not_json(line, error)
         return InputError(why, param=field, code="invalid_json")
     if not isinstance(value, dict):
         return InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
     return value
 
 
-def _field_not_finite(line: bytes) -> str | None:
+def field_not_finite(line: bytes) -> str | None:
     """The field at fault where it is only that other programs write NaN and infinity, which JSON does not have."""
     try:
         return next(_fields_not_finite(json.loads(line)), None)

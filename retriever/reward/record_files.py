@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
-from pearl.history import decompressed, json_lines, located, object_of, reading
+from pearl.history import NOT_FINITE, decompressed, field_not_finite, json_lines, located, object_of, reading
 from pearl.texts import json_type
 
 RecordT = TypeVar("RecordT")
@@ -33,10 +33,23 @@ def parse_objects(path: Path, parse: Callable[[dict[str, Any], int], RecordT]) -
     try:
         values = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{path}: is not JSON: {error}", code="invalid_json") from error
+        raise _not_json(path, content, error) from error
     for number, value in enumerate(values, start=1):
         with located(f"{path}: record {number}"):
             if not isinstance(value, dict):
                 raise InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
             parsed = parse(value, number)
         yield parsed
+
+
+def _not_json(path: Path, content: bytes, error: orjson.JSONDecodeError) -> InputError:
+    """The error that says where an array cannot be read, and why."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as not_utf8:
+        return InputError(f"{path}: is not UTF-8 (byte {not_utf8.start + 1} of the file).", code="invalid_json")
+    place, _, field = (field_not_finite(content) or "").partition(".")
+    if place:
+        at = f"record {int(place) + 1}: {field}" if field else f"record {int(place) + 1}"
+        return InputError(f"{path}: {at}: {NOT_FINITE}.", param=field or None, code="invalid_json")
+    return InputError(f"{path}: is not JSON: {error}", code="invalid_json")

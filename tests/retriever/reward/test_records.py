@@ -186,6 +186,15 @@ def test_files_that_cannot_be_used(written, tmp_path):
     broken.write_text("[{", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):
         read_quality(broken)
+    broken.write_bytes('[{"paragraph1": "caf\u00e9"}]'.encode("latin-1"))
+    with pytest.raises(InputError, match=r"broken\.json: is not UTF-8 \(byte 21 of the file\)"):
+        read_quality(broken)
+    broken.write_text(json.dumps([PAIR, {"paragraph": "The sea.", "score": float("nan")}]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"record 2: score: is not JSON: NaN and infinity are no numbers there"):
+        read_quality(broken)
+    broken.write_text("[5, NaN]", encoding="utf-8")
+    with pytest.raises(InputError, match="record 2: is not JSON: NaN"):
+        read_quality(broken)
     broken.write_bytes(gzip.compress(b"[]")[:-6])
     with pytest.raises(InputError, match="cannot be read"):
         read_quality(broken)
