@@ -11,15 +11,18 @@ try:
     import errno
     import gc
     import os
+    from collections.abc import Iterator
+    from contextlib import contextmanager
     from importlib import import_module
     from typing import Any
 
     import typer
+    from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
     from typer.core import TyperCommand, TyperGroup
 
     from pearl import __version__
     from pearl.commands import click_command
-    from pearl.errors import PearlError
+    from pearl.errors import InputError, PearlError
     from pearl.extras import missing_extra
 except KeyboardInterrupt:  # a tenth of a second goes by before main() could say so
     sys.exit(INTERRUPTED)
@@ -62,6 +65,22 @@ COMMANDS = {
 COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700
 
 
+@contextmanager
+def usage_errors_on_one_line() -> Iterator[None]:
+    """Raise InputError for options and arguments that typer cannot read, where typer would print several lines."""
+    try:
+        yield
+    except NoArgsIsHelpError:  # its message is the whole help
+        raise
+    except UsageError as error:
+        said = error.message if isinstance(error, NoSuchOption) else error.format_message()
+        line = " ".join(said.split())  # the values of a choice stand on a line each
+        if isinstance(error, NoSuchOption) and error.possibilities:
+            line += f". Did you mean {' or '.join(sorted(error.possibilities))}?"
+        line += "" if line.endswith((".", "?")) else "."
+        raise InputError(f"{line} See '{error.ctx.command_path} --help'." if error.ctx else line) from None
+
+
 class LazyGroup(TyperGroup):
     """A group whose commands are imported one by one, on use."""
 
@@ -69,6 +88,14 @@ class LazyGroup(TyperGroup):
         super().__init__(**options)
         # stand-ins: typer seeks a misspelt command's neighbours among their names
         self.commands = {name: TyperCommand(name) for name in COMMANDS}
+
+    @usage_errors_on_one_line()
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        return super().make_context(*args, **options)
+
+    @usage_errors_on_one_line()
+    def invoke(self, context: Any) -> Any:
+        return super().invoke(context)
 
     def list_commands(self, context: Any) -> list[str]:
         return list(COMMANDS)
@@ -109,7 +136,7 @@ def root(
 
 def _run() -> None:
     try:
-        app()
+        app(prog_name="pearl")
     except ModuleNotFoundError as error:
         module, _ = COMMANDS.get(sys.argv[1], ("", "")) if len(sys.argv) > 1 else ("", "")
         missing = missing_extra(error.name or "", module.partition(".")[0])

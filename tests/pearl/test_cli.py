@@ -3,12 +3,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pearl import __version__
 from pearl.cli import COMMANDS
+from pearl.commands import click_command
 
 PEARL = Path(sys.executable).with_name("pearl")
 
@@ -32,21 +36,56 @@ def test_the_version(run_pearl):
     assert (run.status, run.out, run.err) == (0, f"pearl {__version__}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [["dance"], ["--dance"], ["rank", "--dance"], ["rank", "extra"]])
-def test_unusable_options(run_pearl, arguments):
-    run = run_pearl(*arguments)
-    assert (run.status, run.out) == (2, "")
-    assert "dance" in run.err or "extra" in run.err or "Missing option" in run.err
-
-
 @pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [(["rnak"], "'rank'"), (["keys", "creat"], "'create'"), (["serve", "--prot", "1"], "--port")],
+    ("arguments", "said"),
+    [
+        (["dance"], "No such command 'dance'. See 'pearl --help'."),
+        (["rnak"], "No such command 'rnak'. Did you mean 'rank'? See 'pearl --help'."),
+        (["keys", "creat"], "No such command 'creat'. Did you mean 'create'? See 'pearl keys --help'."),
+        (["--dance"], "No such option: --dance. See 'pearl --help'."),
+        (["rank", "-x"], "No such option: -x. See 'pearl rank --help'."),
+        (["serve", "--prot", "1"], "No such option: --prot. Did you mean --host or --port? See 'pearl serve --help'."),
+        (["rank"], "Missing option '--model'. See 'pearl rank --help'."),
+        (["rank", "--model"], "Option '--model' requires an argument."),
+        (["keys", "revoke"], "Missing argument 'ID'. See 'pearl keys revoke --help'."),
+        (
+            ["serve", "--port", "70000"],
+            "Invalid value for '--port': Input should be less than or equal to 65535. See 'pearl serve --help'.",
+        ),
+        (["keys", "list", "a\nb"], "Got unexpected extra argument(s) (a\\x0ab). See 'pearl keys list --help'."),
+    ],
 )
-def test_a_misspelt_command_or_option_is_told_its_neighbours(run_pearl, arguments, meant):
+def test_unusable_words_are_one_line(run_pearl, arguments, said):
     run = run_pearl(*arguments)
-    assert (run.status, run.out) == (2, "")
-    assert meant in run.err.splitlines()[-1]
+    assert (run.status, run.out, run.err) == (2, "", f"pearl: {said}\n")
+
+
+def every_command() -> Iterator[tuple[list[str], Any]]:
+    for name, (module, _) in COMMANDS.items():
+        command = click_command(import_module(module))
+        if name == "import":  # its commands are found by entry point
+            yield [name, "jsonl"], command.get_command(None, "jsonl")
+        elif below := getattr(command, "commands", None):
+            yield from (([name, word], one) for word, one in below.items())
+        else:
+            yield [name], command
+
+
+def test_unusable_options_of_every_command_are_one_line(run_pearl):
+    for words, command in every_command():
+        see = f"See 'pearl {' '.join(words)} --help'.\n"
+        run = run_pearl(*words, "--without-compare")
+        assert (run.status, run.out) == (2, "")
+        assert run.err.startswith("pearl: No such option: --without-compare.")
+        assert run.err.endswith(f" {see}")
+        assert run.err.count("\n") == 1
+        number = next((one.opts[0] for one in command.params if one.type_descriptor.annotation in (int, float)), None)
+        if number and number.startswith("--"):
+            run = run_pearl(*words, number, "many")
+            assert (run.status, run.out) == (2, "")
+            assert run.err.startswith(f"pearl: Invalid value for '{number}': Input should be a valid ")
+            assert run.err.endswith(f". {see}")
+            assert run.err.count("\n") == 1
 
 
 def test_an_unusable_setting_is_one_line(run_pearl, monkeypatch):
@@ -90,7 +129,7 @@ def test_an_interrupt_while_it_loads_ends_it_quietly(module, tmp_path):
 
 
 def test_an_interrupt_between_loading_and_work_ends_it_quietly(run_pearl, monkeypatch):
-    def interrupted() -> None:
+    def interrupted(prog_name: str) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pearl.cli.app", interrupted)
