@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -29,10 +28,6 @@ T = TypeVar("T")
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)  # how texts begin that PowerShell's > and "Unicode" in Windows' editors write
-CSV_REASONS = {
-    "',' expected after '\"'": "no comma follows the quote that closes a cell",
-    "unexpected end of data": "a cell begins with a quote, and none closes it",
-}
 NOT_FINITE = "is not JSON: NaN and infinity are no numbers there"
 MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is escaped; a binary file is no line
 
@@ -188,14 +183,6 @@ def _why_not_json(line: bytes, error: orjson.JSONDecodeError) -> str:
     except UnicodeDecodeError as not_utf8:
         return f"is not UTF-8 (byte {not_utf8.start + 1} of the line)"
     return f"is not JSON: {error.msg} (column {error.colno})"
-
-
-def why_not_csv(error: csv.Error, begun: int, line: int) -> str:
-    """The sentences for a CSV record that begins on one line and cannot be read on another; the caller names the first
-    of them."""
-    reason = CSV_REASONS.get(str(error), str(error))
-    where = f"on line {line}, " if line > begun else ""
-    return f"is not CSV: {where}{reason}. Put a cell with quotes in quotes, and write each quote within it twice."
 
 
 def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, now: float | None = None) -> Document:

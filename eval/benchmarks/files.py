@@ -10,7 +10,7 @@ from typing import Any
 
 from eval.asking.json_lines import check_fields
 from pearl.errors import InputError
-from pearl.history import parse_numbered_lines, why_not_csv
+from pearl.history import parse_numbered_lines
 from pearl.texts import json_type
 
 LONGEST_CELL = 10_000_000  # characters; a survey's wave is one line a respondent
@@ -65,7 +65,6 @@ def csv_rows(path: Path, *needed: str) -> Iterator[dict[str, str]]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8; re-encode the file.", code="invalid_unicode") from error
     except csv.Error as error:
-        reason = why_not_csv(error, rows.line_num, rows.line_num)
-        raise InputError(f"{path}:{rows.line_num}: {reason}", code="invalid_csv") from error
+        raise InputError(f"{path}:{rows.line_num}: is not CSV: {error}.", code="invalid_csv") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.", code="unreadable_file") from error

@@ -3,10 +3,7 @@ them; others are passed over, but for the style of an item."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
-from pearl.history import decompressed, parse_numbered_lines, reading, why_not_csv
+from pearl.history import parse_numbered_lines
 from pearl.texts import check_id
 from pearl.words import composed
 
@@ -120,52 +118,10 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """The line, the item, the rater and the label of each row."""
-    try:
-        with reading(path) as raw:
-            text = decompressed(raw).read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{path}:{line}: is not UTF-8 (byte {error.start}); re-encode the file.", code="invalid_unicode"
-        ) from None
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    before = 0
-    try:
-        places = _places(path, next(rows, []))
-        before = rows.line_num
-        for row in rows:
-            begun, before = before + 1, rows.line_num
-            if any(cell.strip() for cell in row):
-                yield begun, *_cells(path, begun, row, places)
-    except csv.Error as error:
-        reason = why_not_csv(error, before + 1, rows.line_num)
-        raise InputError(f"{path}:{before + 1}: {reason}", code="invalid_csv") from None
-
-
-def _places(path: Path, header: Sequence[str]) -> tuple[int, ...]:
-    names = [name.strip().casefold() for name in header]
-    if not any(names):
-        raise InputError(f"{path}: there is no rating in it.", code="empty_file")
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise InputError(
-            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}, and needs "
-            f"{', '.join(COLUMNS)}, with commas between them.",
-            param=missing[0],
-            code="missing_column",
-        )
-    twice = [name for name, count in Counter(names).items() if count > 1 and name in COLUMNS]
-    if twice:
-        raise InputError(f"{path}:1: {twice[0]}: two columns have that name.", code="duplicate_column")
-    return tuple(names.index(name) for name in COLUMNS)
-
-
-def _cells(path: Path, line: int, row: Sequence[str], places: Sequence[int]) -> tuple[str, str, str]:
-    cells = []
-    for name, place in zip(COLUMNS, places, strict=True):
-        cell = row[place].strip() if place < len(row) else ""
-        if not cell:
-            raise InputError(f"{path}:{line}: {name}: is empty; leave out a rating that is not there.", code="empty")
-        cells.append(cell)
-    item, rater, label = cells
-    return item, rater, label
+    for line, row in csv_rows(path, COLUMNS):
+        item, rater, label = (row.get(name, "").strip() for name in COLUMNS)
+        for name, cell in zip(COLUMNS, (item, rater, label), strict=True):
+            if not cell:
+                message = f"{path}:{line}: {name}: is empty; leave out a rating that is not there."
+                raise InputError(message, code="empty")
+        yield line, item, rater, label

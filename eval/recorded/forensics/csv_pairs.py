@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,13 @@ from eval.recorded.forensics.pairs import (
     short_id,
     spelled_vote,
 )
+from pearl.csv_rows import csv_rows
 from pearl.errors import InputError
-from pearl.history import decompressed, reading, why_not_csv
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)
 STANDARD = (*NEEDED, "prompt", "input", "model_a", "model_b")
 CHOICES = ("text_a", "text_b")
-MOST_BYTES = 1_000_000_000  # a column can be told to be an annotator only when all of it was seen
 
 
 def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
@@ -37,9 +35,9 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
 
     Raises InputError that names the file, the line and the column.
     """
-    lines, header, rows = _rows(path)
-    others = [name for name in header if name not in STANDARD]
-    has_votes = {name: any(row[name].strip() in CHOICES for row in rows) for name in others}
+    rows = list(csv_rows(path, NEEDED, every=True))  # what a column is can be told only when all of it was seen
+    others = [name for name in (rows[0][1] if rows else ()) if name not in STANDARD]
+    has_votes = {name: any(row[name].strip() in CHOICES for _, row in rows) for name in others}
     voting = [name for name in others if has_votes[name]]
     rest = [name for name in others if not has_votes[name]]
     metadata: dict[str, Any] = {"version": "2.0", "default_annotator": default_annotator().id}
@@ -49,7 +47,7 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
     annotators = [default_annotator(), *map(column_annotator, voting)]
     yield 1, "annotators", {annotator.id: dict(annotator.fields) for annotator in annotators}
     taken: dict[str, str | None] = {}
-    for line, row in zip(lines, rows, strict=True):
+    for line, row in rows:
         yield line, "comparisons", _pair(path, line, row, (voting, rest), taken)
 
 
@@ -161,61 +159,3 @@ def _vote(path: Path, line: int, row: Mapping[str, str], column: str) -> Any:
         return spelled_vote(row[column], column)
     except InputError as error:
         raise InputError(f"{path}:{line}: {column}: {error.message}", code=error.code) from None
-
-
-def _rows(path: Path) -> tuple[list[int], list[str], list[dict[str, str]]]:
-    """The lines, the header and the rows of a file."""
-    text = _content(path)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    csv.field_size_limit(2**31 - 1)
-    before = 0
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        _check_header(path, header)
-        lines, rows = [], []
-        before = reader.line_num
-        for cells in reader:
-            begun, before = before + 1, reader.line_num
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                raise InputError(
-                    f"{path}:{begun}: has {len(cells)} cells; the header has {len(header)}.", code="invalid_csv"
-                )
-            lines.append(begun)
-            rows.append(dict(zip(header, cells, strict=True)))
-    except csv.Error as error:
-        reason = why_not_csv(error, before + 1, reader.line_num)
-        raise InputError(f"{path}:{before + 1}: {reason}", code="invalid_csv") from None
-    return lines, header, rows
-
-
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    if not any(header):
-        raise InputError(f"{path}: is empty.", code="empty_file")
-    missing = [name for name in NEEDED if name not in header]
-    if missing:
-        raise InputError(
-            f"{path}:1: {missing[0]}: there is no such column; the file has {', '.join(header)}, and needs "
-            f"{', '.join(NEEDED)}, with commas between them.",
-            code="missing_column",
-        )
-    twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
-        raise InputError(f"{path}:1: {twice[0]}: two columns have that name.", code="duplicate_column")
-
-
-def _content(path: Path) -> str:
-    with reading(path) as raw, decompressed(raw) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise InputError(
-            f"{path}: has more than {MOST_BYTES:,} bytes, the most of a CSV that is read; split it, and put the parts "
-            "together with pearl forensics merge.",
-            code="file_too_large",
-        )
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: is not UTF-8 (byte {error.start}).", code="invalid_unicode") from None

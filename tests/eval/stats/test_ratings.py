@@ -66,8 +66,8 @@ def test_labels_that_were_offered_and_not_given(csv_file):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", ": there is no rating in it"),
-        ("\n\n", ": there is no rating in it"),
+        ("", ": is empty"),
+        ("\n\n", ": is empty"),
         (HEAD, ": there is no rating in it"),
         ("id,judge,label\n1,a,A\n", ":1: item: there is no such column; the file has id, judge, label, and needs item"),
         (
