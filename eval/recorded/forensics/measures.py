@@ -16,7 +16,7 @@ import numpy as np
 from eval.recorded.forensics.votes import A, B, Codes, chooses
 from eval.stats.proportions import ratio
 from pearl.proportions import Z
-from pearl.stats import Floats, Interval
+from pearl.stats import Estimate, Floats, Interval
 
 TOGETHER = 64  # annotators whose resamples are in memory at once
 AA, BB, AB, BA, NONE = range(5)
@@ -120,11 +120,10 @@ def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval
         some = counts[start : start + TOGETHER]
         drawn = _resampled(generator, some, resampling)
         for measure in MEASURES:
-            low, high = _bounds(measure.of(drawn))
-            values = measure.of(some)
+            values, resamples = measure.of(some), measure.of(drawn)
             by_measure[measure.name] += [
-                None if np.isnan(value) else Interval(float(value), float(min(value, below)), float(max(value, above)))
-                for value, below, above in zip(values, low, high, strict=True)
+                Estimate(float(value), of_annotator).interval
+                for value, of_annotator in zip(values, resamples.T, strict=True)
             ]
     return by_measure
 
@@ -163,19 +162,3 @@ def _resampled(generator: np.random.Generator, counts: Floats, resampling: Resam
     total = counts.sum(axis=-1, keepdims=True)
     size = (resampling.resamples, len(counts))
     return generator.multinomial(np.rint(total[:, 0]).astype(np.int64), counts / total, size=size).astype(np.float64)
-
-
-def _bounds(drawn: Floats) -> tuple[Floats, Floats]:
-    """The 2.5th and 97.5th percentile of each column of the resamples (R, K); NaN are left out."""
-    ordered = np.sort(drawn, axis=0)  # NaN come last
-    last = np.maximum((~np.isnan(drawn)).sum(axis=0) - 1, 0)
-    columns = np.arange(drawn.shape[1])
-
-    def at(share: float) -> Floats:
-        place = share * last
-        below = np.floor(place).astype(np.int64)
-        above = np.minimum(below + 1, last)
-        low, high = ordered[below, columns], ordered[above, columns]
-        return np.asarray(low + (high - low) * (place - below))
-
-    return at(0.025), at(0.975)
