@@ -46,7 +46,7 @@ class Push:
         }
 
 
-def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> list[Push]:
+def pushes(pairs: Sequence[tuple[str, str]]) -> list[Push]:
     """Every trait that an edit changed, the surest first; none from fewer than five pairs of draft and sent text."""
     if len(pairs) < LEAST_PAIRS:
         return []
@@ -57,7 +57,7 @@ def pushes(pairs: Sequence[tuple[str, str]], *, resamples: int = RESAMPLES) -> l
     raised, lowered = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
     changed = [at for at in range(len(TRAITS)) if raised[at] + lowered[at]]
     p_values = [even_p(int(raised[at]), int(lowered[at])) for at in changed]
-    bootstrap = Bootstrap([str(number) for number in range(len(pairs))], resamples=resamples)
+    bootstrap = Bootstrap([str(number) for number in range(len(pairs))], resamples=RESAMPLES)
     changed_traits = []
     for at, p_value, corrected in zip(changed, p_values, holm(p_values), strict=True):
         rates = [bootstrap.ratio(scales[at] * counts.found[:, at], counts.bases[:, at]) for counts in (sent, drafts)]

@@ -36,11 +36,11 @@ class Counts:
         """The rate of each trait over all texts, (F,); NaN where the texts have nothing to rate."""
         return np.asarray(self._rates(self.found.sum(axis=0)[None], self.bases.sum(axis=0)[None])[0])
 
-    def intervals(self, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval | None]:
+    def intervals(self) -> list[Interval | None]:
         """The rate of each trait with its 95% interval; None where the texts have nothing to rate."""
         if not len(self.found):
             return [None] * len(self.traits)
-        resampled = self.resampled(resamples=resamples, seed=seed)
+        resampled = self.resampled()
         return [
             _interval(trait, int(places), int(base), resampled[:, at])
             for at, (trait, places, base) in enumerate(
@@ -48,9 +48,9 @@ class Counts:
             )
         ]
 
-    def resampled(self, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+    def resampled(self) -> Floats:
         """The rates over resamples of the texts, (R, F)."""
-        bootstrap = Bootstrap([str(number) for number in range(len(self.found))], resamples=resamples, seed=seed)
+        bootstrap = Bootstrap([str(number) for number in range(len(self.found))], resamples=RESAMPLES)
         _, sums = bootstrap.totals(np.hstack((self.found, self.bases)))
         return self._rates(sums[:, : len(self.traits)], sums[:, len(self.traits) :])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from pearl.records import Document, Request, ScoredDocument
@@ -37,7 +37,6 @@ def past_texts(
     most: int,
     drafted: Set[str] = frozenset(),
     machine: Set[str] = frozenset(),
-    advance: Callable[[], None] = lambda: None,
 ) -> tuple[list[PastText], Counter[str]]:
     """At most so many texts, the latest first, and the number of those left out by reason; ``documents`` are oldest
     first. Texts that a model ``drafted``, given by their ids, would be measured against themselves; those that are
@@ -63,5 +62,4 @@ def past_texts(
         asked = Request(document.request or "", document.timestamp)
         ranking = ranked(before, retriever.index(before), asked)
         past.append(PastText(document.text, asked.text, tuple(ranking)))
-        advance()
     return past, left_out
