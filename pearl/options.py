@@ -101,6 +101,12 @@ def write_json(target: str, value: Any, *, private: bool = False) -> None:
         file.write(f"{text}\n".encode())
 
 
+def write_text(option: str, path: Path, text: str) -> None:
+    """Write the file that an option names, whole or not at all. Raises InputError when it cannot be written."""
+    with writing(f"{option} {path}"), opened(path) as file:
+        file.write(text.encode())
+
+
 def _laid_out(value: Any, indent: str = "") -> str:
     """The value as JSON. An object or array that holds no other, such as an interval, stands on one line."""
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

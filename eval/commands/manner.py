@@ -35,6 +35,7 @@ def manner(
     from eval.retrieval.manner import SPLITS, authors_of, manner_figures, manner_tables, references
     from pearl.errors import InputError
     from pearl.manner.reference import ANY, COMMIT, MESSAGE, shipped
+    from pearl.options import write_text
 
     kinds = kind or [ANY] * len(history)
     if split not in SPLITS:
@@ -48,7 +49,7 @@ def manner(
             dev_authors = [(file_kind, authors_of(path, "dev", authors, seed)) for path, file_kind in files]
             kind_references = references(dev_authors)
         written = {file_kind: reference.to_json() for file_kind, reference in kind_references.items()}
-        reference_out.write_bytes(orjson.dumps(written) + b"\n")
+        write_text("--reference-out", reference_out, f"{orjson.dumps(written).decode()}\n")
     histories = []
     for path, file_kind in files:
         with console.status(f"Measuring {path.name}..."):

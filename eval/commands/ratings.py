@@ -47,13 +47,12 @@ def page(
 ) -> None:
     """Write a page on which people rate the items of a judge."""
     from eval.recorded.rating_page import RatingOptions, rating_page
-    from pearl.options import write_json, writing
+    from pearl.options import write_json, write_text
 
     for option, target in (("--out", out), ("--json", json)):
         check_writable(option, target, [items])
     text, counts = rating_page(items, RatingOptions(systems, names_of(raters), tie))
-    with writing(f"--out {out}"):
-        out.write_text(text, encoding="utf-8")
+    write_text("--out", out, text)
     if json:
         write_json(json, {"page": str(out), **counts})
     else:

@@ -19,6 +19,7 @@ from pearl.errors import InputError
 from pearl.extras import MissingExtra
 from pearl.options import writing
 from pearl.stats import Floats
+from pearl.whole_files import replaced_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +92,8 @@ def panels(
 def draw(figure: Draw, result: Json, path: Path) -> None:
     """Raises InputError when the file cannot be written."""
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with _style(path.suffix), writing(f"--picture {path}"):
-        figure(result).savefig(path, metadata=metadata)
+    with _style(path.suffix), writing(f"--picture {path}"), replaced_file(path) as partial:
+        figure(result).savefig(partial, format=path.suffix.removeprefix("."), metadata=metadata)
 
 
 def svg(figure: Draw, result: Json) -> str:

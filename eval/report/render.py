@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from eval.report.tables import Table
-from pearl.options import writing
+from pearl.options import write_text
 
 FILE_WIDTH = 160  # characters, where no terminal says how wide it is
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
@@ -83,5 +83,4 @@ def write_page(path: Path, title: str, command: str, pictures: Iterable[str], ta
         *map(html, tables),
         "</body></html>\n",
     ]
-    with writing(f"--report {path}"):
-        path.write_text("\n".join(parts), encoding="utf-8")
+    write_text("--report", path, "\n".join(parts))

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from pearl.errors import InputError
-from pearl.options import bundled, check_writable, write_json
+from pearl.options import bundled, check_writable, write_json, write_text
 
 
 def test_json_of_texts_that_no_json_can_hold(tmp_path):
@@ -45,6 +45,15 @@ def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, 
         write_json(str(target), {"n": "2" * 1000})
     assert json.loads(target.read_text()) == {"n": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_a_text_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):
+    target = tmp_path / "page.html"
+    write_text("--html", target, "<p>süß</p>")
+    with files_of_at_most(100), pytest.raises(InputError, match=r"--html .*page\.html: File too large"):
+        write_text("--html", target, "2" * 1000)
+    assert target.read_text(encoding="utf-8") == "<p>süß</p>"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_what_holds_no_other_value_stands_on_one_line(tmp_path):

@@ -41,12 +41,11 @@ def compare(
     """Show data sets, people or models side by side, trait by trait, with their differences."""
     from eval.recorded.forensics.comparison import ColumnOptions, compare_files
     from eval.recorded.forensics.tables import FIGURES, comparison_tables, csv_of, latex_of
-    from pearl.options import known, writing
+    from pearl.options import known, write_text
 
     known("figure", figure, FIGURES)
     figures = compare_files(pairs, ColumnOptions(reference, models, against, by, bootstrap.resampling()))
     for option, target, text_of in (("--csv", csv, csv_of), ("--latex", latex, latex_of)):
         if target:
-            with writing(f"{option} {target}"):
-                target.write_text(text_of(figures, figure), encoding="utf-8")
+            write_text(option, target, text_of(figures, figure))
     return Report(figures, comparison_tables(figure, top), options={"figure": None, "top": None})

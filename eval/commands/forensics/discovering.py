@@ -32,7 +32,7 @@ from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Columns, Json, Table
 from pearl.errors import ChatError, InputError
-from pearl.options import check_writable, write_json, writing
+from pearl.options import check_writable, write_json, write_text
 from pearl.settings import load_settings
 from retriever.models.encoder import SentenceEncoder
 
@@ -77,8 +77,7 @@ def run_discovery(options: DiscoverOptions, asking: PairsOptions) -> None:
         write_pairs(options.out, annotated(data, discovered.judgements, discovered.voting))
     if options.traits:
         rules = [rule.cluster.rule for rule in discovered.rules if not rule.faults(discovery)]
-        with writing(f"--traits {options.traits}"):
-            options.traits.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
+        write_text("--traits", options.traits, "".join(f"{rule}\n" for rule in rules))
     figures = {
         "reference": reference.name,
         "preset": asking.preset,

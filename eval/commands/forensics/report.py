@@ -38,7 +38,7 @@ def report(
     from eval.recorded.forensics.comparison import ColumnOptions
     from eval.recorded.forensics.forensics_page import reported
     from eval.report.head import Head
-    from pearl.options import check_writable, write_json, writing
+    from pearl.options import check_writable, write_json, write_text
 
     for option, target in (("--html", html), ("--json", json)):
         check_writable(option, target, pairs)
@@ -50,8 +50,7 @@ def report(
     head = Head.of("forensics", "report", pairs=pairs, html=html, **asked, examples=examples)
     options = ColumnOptions(reference, models, against, by, bootstrap.resampling())
     figures, page = reported(pairs, options, head, examples, title)
-    with writing(f"--html {html}"):
-        html.write_text(page, encoding="utf-8")
+    write_text("--html", html, page)
     if json:
         write_json(json, figures)
     else:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eval.report.pictures import canvas, draw
+from pearl.errors import InputError
 
 
 def titled(result: Any) -> Any:
@@ -24,6 +27,19 @@ def test_letters_that_no_font_has_are_named(suffix: str, tmp_path: Path, capsys:
     said = "No font here has \U000f0000: the picture shows boxes instead; as .svg it has the text itself.\n"
     assert capsys.readouterr().err == (said if suffix == ".png" else "")
     assert suffix == ".png" or "\U000f0000" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_a_picture_that_cannot_be_finished_leaves_the_one_before(
+    suffix: str, tmp_path: Path, files_of_at_most: Callable[[int], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / f"picture{suffix}"
+    draw(titled, {"title": "a"}, path)
+    before = path.read_bytes()
+    with files_of_at_most(100), pytest.raises(InputError, match=r"--picture .*: File too large"):
+        draw(titled, {"title": "b"}, path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_other_warnings_stay(tmp_path: Path) -> None:
