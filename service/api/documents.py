@@ -260,7 +260,7 @@ async def delete_documents(
             param="voice",
             code="missing_parameter",
         )
-    undone, erased = await in_thread(_delete_all, services, caller.user.id, voice, import_id)
+    undone, erased = await in_writing_thread(_delete_all, services, caller.user.id, voice, import_id)
     response.status_code = 200 if erased else 202
     return BulkDeletion(
         object="deletion", deleted=undone.removed, kept=undone.kept, status="deleted" if erased else "erasing"

@@ -57,18 +57,25 @@ def test_a_failure_gives_its_place_back():
     anyio.run(main)
 
 
-def test_writers_that_wait_for_a_lock_hold_up_no_reader(house: Any) -> None:
+@pytest.mark.parametrize(
+    ("calls", "status"),
+    [
+        ([("PUT", f"/v1/voices/v{number}") for number in range(THREADS)], 201),
+        ([("DELETE", "/v1/documents?voice=email")] * THREADS, 200),
+    ],
+)
+def test_writers_that_wait_for_a_lock_hold_up_no_reader(house: Any, calls: list[tuple[str, str]], status: int) -> None:
     pearl = house(database_timeout_s=1.0)
     pearl.voice("ann", "email")
     ann = pearl.as_user("ann")
     lock = sqlite3.connect(pearl.database.engine.url.database, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(max_workers=THREADS + 1) as clients:
-        writers = [clients.submit(ann, "PUT", f"/v1/voices/v{number}", {}) for number in range(THREADS)]
+        writers = [clients.submit(ann, *call, {}) for call in calls]
         time.sleep(0.3)  # each waits in its thread
         started = time.monotonic()
         assert clients.submit(ann.get, "/v1/voices").result().status_code == 200
         assert time.monotonic() - started < 0.5
         lock.execute("ROLLBACK")
-        assert {writer.result().status_code for writer in writers} == {201}
+        assert {writer.result().status_code for writer in writers} == {status}
     lock.close()
