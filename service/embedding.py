@@ -192,6 +192,7 @@ class BackgroundEmbedder:
         with self._database.write() as connection:
             job = jobs.claim(connection, jobs.EMBED, first=list(self._waiting))
         if job is None:
+            self._waiting.clear()  # another process finished their jobs, or they are deleted
             return False
         try:
             self._embed(job)

@@ -175,6 +175,18 @@ def test_an_encoder_that_fails_is_tried_again_and_then_given_up(
     assert "secret" not in caplog.text
 
 
+def test_who_waited_is_forgotten_when_no_job_is_left(
+    pearl: Any, embedder: BackgroundEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may finish the job, or the user may be deleted."""
+    asked: list[list[int]] = []
+    monkeypatch.setattr(jobs, "claim", lambda *_, first: asked.append(first))
+    ann = pearl.user("ann").id
+    embedder.prefer(ann)
+    assert [embedder.work_once(), embedder.work_once()] == [False, False]
+    assert asked == [[ann], []]
+
+
 def test_it_works_by_itself_and_stops(pearl: Any, embedder: BackgroundEmbedder, until: Any) -> None:
     pearl.add("ann", "One.")
     embedder.start()
