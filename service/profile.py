@@ -17,7 +17,7 @@ from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.manner.yardstick import LEAST_DRAFTS, Yardstick
 from pearl.records import Document
 from pearl.stats import Bootstrap
-from service.store import documents, profiles, voices
+from service.store import documents, profiles, users, voices
 from service.store.profiles import CONFIRMED, CORRECTED, DELETED, LISTED, STRUCK, LineChoice, StoredProfile
 from service.store.tables import documents as documents_table
 from service.store.tables import drafts, feedback
@@ -126,6 +126,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
 
 def choose_line(connection: Connection, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
     """Keep the person's word on a line, and give the card as it is then. Raises NotFound for an unknown line."""
+    users.lock(connection, {user_id})  # whoever chooses at the same moment goes on from this
     card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
     line = next((candidate for candidate in card.lines if candidate.name == name), None)
     if line is None and name not in stored.lines:
@@ -144,6 +145,7 @@ def choose_line(connection: Connection, user_id: int, voice: str | None, name: s
 
 def use_as_instructions(connection: Connection, user_id: int, voice: str | None, standing: bool) -> Profile:
     """Make the card's lines standing instructions, or end that."""
+    users.lock(connection, {user_id})
     card, stored = profile_of(connection, user_id, voice), profiles.get(connection, user_id, voice)
     return _keep(connection, user_id, card, replace(stored, standing=standing))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pearl.errors import InputError, NotFound
+from service.profile import choose_line, use_as_instructions
 from service.store import profiles, users, voices
 from service.store.database import Database
 from service.store.profiles import CONFIRMED, CORRECTED, STRUCK, LineChoice, StoredProfile
@@ -49,6 +51,27 @@ def test_they_go_with_their_voice_and_their_user(database: Database, ann: int) -
         assert list(profiles.of_user(connection, ann)) == []
         with pytest.raises(NotFound):
             profiles.put(connection, ann, StoredProfile(None))
+
+
+def test_lines_chosen_at_the_same_moment_all_stay(database: Database, ann: int, at_once: Any) -> None:
+    names = [f"line {number}" for number in range(8)]
+    with database.write() as connection:
+        corrected = {name: LineChoice(CORRECTED, "Mine.") for name in names}
+        profiles.put(connection, ann, StoredProfile("email", False, corrected))
+
+    def strike(name: str) -> None:
+        with database.write() as connection:
+            choose_line(connection, ann, "email", name, LineChoice(STRUCK))
+
+    def stand() -> None:
+        with database.write() as connection:
+            use_as_instructions(connection, ann, "email", True)
+
+    assert at_once([*(partial(strike, name) for name in names), stand]) == [None] * 9
+    with database.read() as connection:
+        stored = profiles.get(connection, ann, "email")
+    assert stored.standing
+    assert {choice.state for choice in stored.lines.values()} == {STRUCK}
 
 
 def test_an_exported_profile_comes_back_once(database: Database, ann: int) -> None:
