@@ -8,9 +8,9 @@ from benchmarks.figures import Figure, Result, read_results
 
 HEAD = """# Performance
 
-Measured on the real processes, as a person starts them. `make bench` measures all of it again, the command below a
-table only that table. A figure is the median over the repetitions; beside it stand the least and the most of them.
-How each is measured is said in the first lines of its module in `benchmarks/`.
+Measured on the real processes, as a person starts them. `make bench` measures all of it again; the command below a
+table measures that table alone. A figure is the median over the repetitions; beside it stand the least and the most of
+them. The first lines of each module in `benchmarks/` say how it measures.
 """
 # file and what it shows, by benchmark
 PICTURES = {

@@ -232,7 +232,7 @@ def _side_by_side() -> str:
             lines.append(f'<tr><th colspan="2">{html.escape(pair["model"])}</th></tr>')
         lines += ["<tr>", *(f'<td valign="top" width="50%">{cell}</td>' for cell in cells), "</tr>"]
     documents = recorded["recorded"][0]["with_history"]["retrieval"]["documents"]
-    shown = " and ".join(f"`{document['id']}` (score {document['score']:.2f})" for document in documents)
+    shown = ", ".join(f"`{document['id']}` (score {document['score']:.2f})" for document in documents)
     models = " and ".join(pair["model"] for pair in recorded["recorded"])
     return "\n".join(lines) + (
         f"\n</table>\n\nShown to the model on the right: {shown}. Written by {models}; recorded, not edited, by "

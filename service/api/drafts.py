@@ -110,7 +110,7 @@ async def create_draft(
 
     With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with
     the next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are
-    wished for, only the final text is sent. A stream that fails ends with `error`, whose data are as of every error;
+    asked for, only the final text is sent. A stream that fails ends with `error`, whose data are as of every error;
     lines that begin with a colon keep a silent one open. An Idempotency-Key is for answers in one piece.
     """
     commission = body.commission(services.settings.max_draft_tokens)
