@@ -221,9 +221,8 @@ class _Run:
     async def _work(self) -> None:
         for key, question in self._todo:
             most = self._judge.most(question)
-            if not await self._purse.set_aside(most):
+            if self._capped or not await self._purse.set_aside(most):
                 self._capped = True
-            if self._capped:
                 return
             decoding = replace(self._judge.decoding, seed=question.sample)
             reply = await self._patience.answer(question.messages, decoding)

@@ -14,6 +14,7 @@ from pearl.chat.base import Decoding, Message, Reply
 from pearl.chat.endpoint import EndpointChatModel
 from pearl.chat.fake import FakeChatModel
 from pearl.errors import ChatError, ChatRefused, InputError, PearlError
+from pearl.prompts import MESSAGE_OVERHEAD
 from pearl.records import Usage
 
 DECODING = Decoding(max_tokens=50, temperature=0.7)
@@ -165,6 +166,24 @@ def test_a_cap_is_never_passed(judging, judge_endpoint):
     done, found = judging(questions(50), prices=prices, cap=5000.0)
     assert (done.calls, done.cost) == (43, 43 * 20)
     assert all(isinstance(each, Reply) for each in found)
+
+
+def test_nobody_waits_for_a_call_that_the_cap_has_stopped(tmp_path):
+    """The first call costs nothing in the end, the fourth is beyond the cap, and those that wait fit it one by one."""
+    asked = [Question((Message("user", "x" * (cost - MESSAGE_OVERHEAD)),)) for cost in (90, 60, 61, 110)]
+    made = []
+
+    async def ask(messages, decoding):
+        made.append(len(messages[0].content) + MESSAGE_OVERHEAD)
+        await asyncio.sleep(0.05)
+        if made == [90]:
+            raise ChatRefused("no")
+        return Reply("BOTH", "stop", Usage(1))
+
+    judge, terms = AskedModel(ask, "mock", Decoding(max_tokens=0), len), Terms(3, prices=Prices(1e6, 1e6), cap=100.0)
+    with open_replies(tmp_path / "replies.sqlite") as kept, pytest.raises(PearlError, match="stopped after 3 calls"):
+        asyncio.run(asyncio.wait_for(elicit(judge, asked, kept, terms, Watch()), 10))
+    assert made == [90, 60, 61]
 
 
 def test_an_endpoint_that_does_not_say_what_it_used(judging, judge_endpoint):
