@@ -12,7 +12,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.history import read_json_lines
 from pearl.records import Document
-from pearl.texts import parse_timestamp
+from pearl.texts import json_type, parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.csv_rows import read_rows
@@ -69,11 +69,13 @@ class RedditImporter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A comment or post. ``name`` is its full name (t1_..., t3_...), ``answers`` that of what it answers."""
+    """A comment or post. ``name`` is its full name (t1_..., t3_...), ``answers`` that of what it answers; its time
+    stands in the source's field ``time_field``."""
 
     name: str
     author: str | None  # None where all entries are their owner's
     time: Any
+    time_field: str
     title: str
     body: str
     answers: tuple[str, ...]
@@ -119,7 +121,7 @@ def _item(place: Place, written: DiskIndex, me: Identities, options: Options) ->
     document = Document(
         id=stable_id(entry.name),
         text=parts.own,
-        timestamp=parse_timestamp(entry.time, param="time"),
+        timestamp=parse_timestamp(entry.time, param=entry.time_field),
         request=as_request(entry.title) or as_request(answered) or as_request(parts.quoted),
         voice=options.voice,
     )
@@ -155,6 +157,7 @@ def _table_entry(row: dict[str, str] | InputError, prefix: str) -> Entry | Input
         name=_full_name(row["id"], prefix),
         author=None,
         time=row["date"].removesuffix(" UTC"),
+        time_field="date",
         title=row.get("title", "").strip() if prefix == POST else "",
         body=_unescaped(row["body"]),
         answers=_answered_in_table(row) if prefix == COMMENT else (),
@@ -203,14 +206,17 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> Entry | InputError:
     for name in ("id", "author", "created_utc", *(() if is_comment else ("title",))):
         if fields.get(name) is None:
             return InputError(f"'{name}' is missing.", param=name, code="missing_field")
-    body = fields.get("body" if is_comment else "selftext") or ""
+    text_field = "body" if is_comment else "selftext"
+    body = fields.get(text_field) or ""
     if not isinstance(body, str):
-        return InputError("'body' must be a string.", param="body", code="wrong_type")
+        message = f"'{text_field}' must be a string, not {json_type(body)}."
+        return InputError(message, param=text_field, code="wrong_type")
     answered = (fields.get("parent_id"),) if is_comment else ()
     return Entry(
         name=_full_name(str(fields["id"]), COMMENT if is_comment else POST),
         author=str(fields["author"]),
         time=_seconds(fields["created_utc"]),
+        time_field="created_utc",
         title="" if is_comment else html.unescape(str(fields["title"])).strip(),
         body=_unescaped(body),
         answers=tuple(str(name) for name in answered if name),

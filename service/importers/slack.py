@@ -11,6 +11,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.records import Document
+from pearl.texts import parse_timestamp
 from service.importers.archive import Archive, open_archive
 from service.importers.base import NO_TEXT, NOT_MINE, Items, LeftOut, Options, SourceDocument
 from service.importers.disk_index import DiskIndex
@@ -165,9 +166,10 @@ def _item(day: _Day, message: dict[str, Any], me: Identities, options: Options, 
 
 def _seconds(ts: str) -> float:
     try:
-        return float(ts)
+        seconds = float(ts)
     except ValueError:
         raise InputError("'ts' is not a time in seconds.", param="ts", code="invalid_timestamp") from None
+    return parse_timestamp(seconds, param="ts")
 
 
 def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:

@@ -47,7 +47,7 @@ def test_the_data_from_reddit(read, export):
     assert reading.documents[0].timestamp == 1709287200.0
     assert sorted(reading.reasons) == ["deleted or removed", "invalid timestamp", "no text"]
     (error,) = reading.errors
-    assert (error.where, error.field) == (f"{export}/comments.csv:8", "time")
+    assert (error.where, error.field) == (f"{export}/comments.csv:8", "date")
 
 
 def test_bodies_are_read_as_reddit_shows_them(read, tmp_path):
@@ -103,7 +103,8 @@ def test_a_folder_of_dumps(read, tmp_path):
         ({**DUMP[0], "created_utc": None}, "created_utc"),
         ({**DUMP[0], "body": 4}, "body"),
         ({"id": "p", "author": "ann_lee", "created_utc": 1}, "title"),
-        ({**DUMP[0], "created_utc": 9e9}, "time"),
+        ({**DUMP[2], "selftext": 4}, "selftext"),
+        ({**DUMP[0], "created_utc": 9e9}, "created_utc"),
         ([], None),
     ],
 )

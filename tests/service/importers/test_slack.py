@@ -114,6 +114,15 @@ def test_another_person_of_the_same_name_is_told(read, tmp_path):
     assert not list(read("slack", tmp_path, "U1").options.identities.several())
 
 
+@pytest.mark.parametrize("ts", ["soon", "9999999999.000100", "nan"])
+def test_a_time_that_cannot_be_is_named_as_slack_does(read, tmp_path, ts):
+    (tmp_path / "tea").mkdir()
+    day = [said("U1", 1, "Tea.") | {"ts": ts}, said("U1", 2, "Milk.")]
+    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
+    reading = read("slack", tmp_path, "U1")
+    assert (reading.texts, [error.field for error in reading.errors]) == (["Milk."], ["ts"])
+
+
 def test_the_words_of_slack_about_a_file_are_not_ones_own(read, tmp_path):
     file = "<@U1|ann> uploaded a file: <https://acme.slack.com/files/U1/F1/pot.png|pot.png>"
     (tmp_path / "tea").mkdir()
