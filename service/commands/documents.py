@@ -126,11 +126,12 @@ def delete(
             owner = users.chosen(connection, user)
             if voice is not None:
                 voices.get(connection, owner.id, voice)
-            chosen = documents_table.c.voice == voice if voice is not None else documents_table.c.import_id == import_id
+            unchanged = (documents_table.c.import_id == import_id) & documents_table.c.changed_at.is_(None)
+            chosen = documents_table.c.voice == voice if voice is not None else unchanged
             count = 0 if ids else documents.count(connection, owner.id, chosen)
-        if voice is not None:
+        if count and voice is not None:
             confirm(f"Delete {counted(count, 'document')} of the voice '{voice}' of {owner.name}?", yes=yes)
-        elif import_id is not None:
+        elif count:
             confirm(f"Delete what the import '{import_id}' brought ({counted(count, 'document')})?", yes=yes)
         with database.write() as connection:
             if import_id is not None:

@@ -84,8 +84,12 @@ def test_delete_documents(pearl: Any) -> None:
         "pearl: Delete 1 document of the voice 'blog' of ann? Nobody can be asked here; give --yes to do it.\n",
     )
     assert pearl("documents", "delete", "--voice", "blog", "--yes").err == "Deleted 1 document.\n"
+    assert "brought (1 document)? Nobody can be asked" in pearl("documents", "delete", "--import", import_id(pearl)).err
     assert pearl("documents", "delete", "--import", import_id(pearl), "--yes").err == "Deleted 1 document.\n"
     assert listed(pearl, "list") == []
+    undone = pearl("documents", "delete", "--import", import_id(pearl))
+    assert (undone.status, "was undone already" in undone.err) == (2, True), "nothing to ask about"
+    assert "There is no import 'x' of yours" in pearl("documents", "delete", "--import", "x").err
 
 
 @pytest.mark.parametrize("words", [[], ["m-1", "--voice", "blog"], ["--voice", "blog", "--import", "x"]])
