@@ -13,7 +13,7 @@ from pearl.records import Document
 from pearl.settings import load_settings
 from pearl.texts import counted
 from service.commands.common import erase, open_database
-from service.commands.shown import confirm, excerpt, moment, show_fields, show_table
+from service.commands.shown import confirm, excerpt, for_terminal, moment, show_fields, show_table
 from service.store import documents, feedback, imports, users, voices
 from service.store.paging import PageQuery
 from service.store.tables import documents as documents_table
@@ -104,8 +104,8 @@ def show(
         return
     show_fields((("id", document.id), ("written", moment(document.timestamp)), ("voice", document.voice)))
     if document.request is not None:
-        typer.echo(f"request:\n\n{document.request}\n")
-    typer.echo(f"text:\n\n{document.text}")
+        typer.echo(f"request:\n\n{for_terminal(document.request)}\n")
+    typer.echo(f"text:\n\n{for_terminal(document.text)}")
 
 
 @app.command(epilog=epilog(DELETE_EXAMPLES))

@@ -78,6 +78,7 @@ def edit(
     from pearl.words import composed
     from retriever.reward.scores import load_scores
     from service.commands.common import read_text
+    from service.commands.shown import for_terminal
 
     check_writable("--json", options.json, [Path(draft)])
     if options.candidates > 1 and options.model is None:
@@ -99,7 +100,7 @@ def edit(
             {"text": edited, **asdict(editing), "proposed": _proposed(candidates), "calls": asked.to_json()},
         )
         return
-    typer.echo(edited)
+    typer.echo(for_terminal(edited))
     lines = list(editing_lines(editing))
     if rewards is None:
         lines += [f"  ! {row['span']!r}: {row['refused']}" for row in _proposed(candidates) if row["refused"]]

@@ -8,6 +8,7 @@ from pearl.errors import InputError
 from pearl.options import JSON_OPTION, USER_OPTION, check_writable, write_json
 from pearl.settings import load_settings
 from service.commands.common import erase, open_database
+from service.commands.shown import for_terminal
 from service.store import users
 from service.store.voices import WHOLE_HISTORY
 
@@ -82,4 +83,4 @@ def profile(
     if json:
         write_json(json, card.to_json())
     else:
-        typer.echo(shown_as(card, format), nl=False)
+        typer.echo(for_terminal(shown_as(card, format)), nl=False)

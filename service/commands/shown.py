@@ -71,6 +71,13 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
 
 
+def for_terminal(text: str) -> str:
+    """The text without escape sequences where standard output is a terminal, which would obey them."""
+    if not sys.stdout.isatty():
+        return text
+    return "".join(character if character in "\n\t" else printable(character) for character in text)
+
+
 def moment(seconds: float | None) -> str:
     """Local date and time to the minute; a dash for None."""
     return "-" if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

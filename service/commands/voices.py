@@ -15,7 +15,7 @@ from pearl.templates import load_template, template_names
 from pearl.texts import check_characters, check_id, counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database
-from service.commands.shown import excerpt, moment, show_fields, show_table
+from service.commands.shown import excerpt, for_terminal, moment, show_fields, show_table
 from service.store import calibrations, users, voices
 from service.store.calibrations import StoredCalibration
 from service.store.voices import WHOLE_HISTORY, Voice
@@ -73,7 +73,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
             ("k", voice.k or of_template),
         )
     )
-    typer.echo(f"instructions: {voice.instructions or '-'}")
+    typer.echo(f"instructions: {for_terminal(voice.instructions) or '-'}")
     for calibration in calibrated:
         key, made = calibration.key, moment(calibration.created_at)
         typer.echo(f"calibration: {_settings(calibration)} (for {key.model}, {key.retriever}, {made})")

@@ -15,7 +15,7 @@ from pearl.records import Draft, ScoredDocument
 from pearl.settings import Settings
 from pearl.texts import printable
 from retriever.models.encoder import SentenceEncoder
-from service.commands.shown import excerpt, moment
+from service.commands.shown import excerpt, for_terminal, moment
 from service.drafting import Commission, Delta, Event, Finished
 from service.services import Services, retriever_entry
 from service.store import users
@@ -75,11 +75,11 @@ class _Screen:
             return
         if isinstance(event, Delta):
             self._begin()
-            typer.echo(_for_terminal(event.text), nl=False)
+            typer.echo(for_terminal(event.text), nl=False)
             sys.stdout.flush()
         elif isinstance(event, Finished):
             self._begin()
-            typer.echo("\n".join(f"- {question}" for question in event.draft.questions))
+            typer.echo(for_terminal("\n".join(f"- {question}" for question in event.draft.questions)))
             _show_evidence(event.draft)
 
     def _begin(self) -> None:
@@ -91,13 +91,6 @@ class _Screen:
         """End the line of a text that will not be continued."""
         if self.begun:
             typer.echo("")
-
-
-def _for_terminal(text: str) -> str:
-    """The text without escape sequences where a terminal would obey them."""
-    if not sys.stdout.isatty():
-        return text
-    return "".join(character if character in "\n\t" else printable(character) for character in text)
 
 
 def _show_evidence(written: Draft) -> None:

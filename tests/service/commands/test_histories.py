@@ -73,6 +73,17 @@ def test_show(pearl: Any) -> None:
     assert (missing.status, missing.err) == (2, "pearl: There is no document 'm-9' in your history.\n")
 
 
+def test_a_terminal_is_not_told_what_to_do_by_a_text(
+    pearl: Any, write_lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"id": "m-3", "text": "Red:\n\x1b[31mtea", "request": "\x1b]0;mine\x07Which?"}
+    assert pearl("import", "jsonl", write_lines([{**LINES[0], **told}], "told.jsonl")).status == 0
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    shown = pearl("documents", "show", "m-3").out
+    assert not {"\x1b", "\x07"} & set(shown)
+    assert shown.endswith("Red:\n\N{REPLACEMENT CHARACTER}[31mtea\n")
+
+
 def test_delete_documents(pearl: Any) -> None:
     assert pearl("documents", "delete", "m-1", "m-1").err == "Deleted 1 document.\n"
     assert listed(pearl, "list") == ["p-1", "m-2"]
