@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import fmean
 from typing import Protocol, runtime_checkable
 
@@ -194,13 +195,25 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, so_many: bool = False
 ) -> list[ScoredDocument]:
-    """The k best that are worth a place in the prompt. ``so_many``: somebody asked for k, so neither the margin counts
-    nor what a document has to do with the request; the latter does in a history of fewer than MARGIN_FROM documents,
-    and the former in a longer one."""
+    """The k best that are worth a place in the prompt, each text once. ``so_many``: somebody asked for k, so neither
+    the margin counts nor what a document has to do with the request; the latter does in a history of fewer than
+    MARGIN_FROM documents, and the former in a longer one."""
     least = [] if calibration.floor is None else [calibration.floor]
     if not so_many:
         if calibration.margin is not None and len(ranking) >= MARGIN_FROM:
             least.append(ranking[0].score - calibration.margin)
         if len(ranking) < MARGIN_FROM:
             ranking = [scored for scored in ranking if not is_unrelated(scored)]
-    return [scored for scored in ranking[:k] if all(scored.score >= lowest for lowest in least)]
+    best = islice(_without_copies(ranking), k)
+    return [scored for scored in best if all(scored.score >= lowest for lowest in least)]
+
+
+def _without_copies(ranking: Iterable[ScoredDocument]) -> Iterator[ScoredDocument]:
+    """The documents without those that repeat the text of a better one, but for case and spaces: a second copy shows a
+    model nothing new."""
+    texts = set()
+    for scored in ranking:
+        text = " ".join(scored.document.text.casefold().split())
+        if text not in texts:
+            texts.add(text)
+            yield scored

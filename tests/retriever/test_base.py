@@ -7,7 +7,8 @@ import pytest
 from pearl.records import Document, ScoredDocument
 from retriever.base import MARGIN_FROM, RELATED_FROM, UNCALIBRATED, Calibration, choose
 
-RANKING = [ScoredDocument(Document(str(score), "x"), score) for score in (3.0, 2.5, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0)]
+SCORES = (3.0, 2.5, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0)
+RANKING = [ScoredDocument(Document(str(score), f"text {score}"), score) for score in SCORES]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,16 @@ def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
     ranking = [replace(found, relatedness=0.0) for found in RANKING]
     assert len(ranking) >= MARGIN_FROM
     assert [found.score for found in choose(ranking, 2, Calibration())] == [3.0, 2.5]
+
+
+@pytest.mark.parametrize("so_many", [False, True])
+@pytest.mark.parametrize("calibration", [UNCALIBRATED, Calibration(margin=9.0, floor=-9.0)])
+@pytest.mark.parametrize("copy", ["Gate's shut.\nBea", " gate's shut. \t BEA\n"])
+def test_a_copy_takes_no_place(copy: str, calibration: Calibration, so_many: bool) -> None:
+    texts = ["Gate's shut.\nBea", copy, "Kettle's on.", copy, "Gate's shut, Bea", "Swap with Bea.", "Yes.", "No."]
+    ranking = [replace(found, document=Document(text, text)) for found, text in zip(RANKING, texts, strict=True)]
+    chosen = choose(ranking, 3, calibration, so_many=so_many)
+    assert [found.score for found in chosen] == [3.0, 1.0, -2.0]  # what is only like it, and not the same, stays
 
 
 def test_nothing_to_choose_from() -> None:

@@ -189,7 +189,7 @@ def test_documents_are_cut_fairly_the_request_never(pearl: Any, write: Any) -> N
 
 
 def test_documents_without_a_useful_place_are_left_out_and_the_answer_says_so(write: Any) -> None:
-    run = write(texts=tuple("word " * 500 for _ in range(4)), context_tokens=450, decoding=Decoding(200))
+    run = write(texts=tuple(f"word{number} " * 500 for number in range(4)), context_tokens=450, decoding=Decoding(200))
     assert "no_room" in run.notes
     assert len(run.shown) < 4
 
@@ -349,6 +349,14 @@ def test_documents_far_behind_the_best_are_left_out_and_the_answer_says_so(pearl
     assert (run.shown, run.notes) == (["d1", "d2"], ["far_behind"])
     asked = write(texts=(), scores=scores, calibration=Calibration(margin=2.0), k=3)
     assert (asked.shown, asked.notes) == (["d1", "d2", "d3"], [])
+
+
+@pytest.mark.parametrize("asked", [{}, {"k": 2}])
+def test_a_copy_of_a_document_takes_no_place(pearl: Any, write: Any, asked: Any) -> None:
+    run = write(texts=("Gate's shut.", "GATE'S  shut.\n", "Kettle's on."), scores=SCORES, **asked)
+    assert (run.shown, run.notes) == (["d1", "d3"], [])
+    ((messages, _),) = pearl.model.calls
+    assert "gate's  shut" not in "\n".join(message.content for message in messages).lower()
 
 
 def test_when_all_are_below_the_floor_the_answer_says_so(pearl: Any, write: Any) -> None:

@@ -28,8 +28,8 @@ def margin(
 ) -> None:
     """Choose how far below the best score a document may lie and still be shown; none if no margin raises the metric.
 
-    If a request names k, exactly k documents are shown, whatever the margin. The margin changes drafts, so choose it
-    before theta.
+    If a request names k, exactly k different documents are shown, whatever the margin. The margin changes drafts, so
+    choose it before theta.
     """
     from training.choose.operating_point import set_margin
 

@@ -137,9 +137,15 @@ def test_a_retriever_shows_what_the_service_would():
 
 
 def test_of_equal_scores_the_newest_is_shown():
-    documents = (Document("new", "a", 300.0), Document("old", "a", 100.0), Document("middle", "a", 200.0))
+    documents = (Document("new", "a", 300.0), Document("old", "b", 100.0), Document("middle", "c", 200.0))
     system = retrieved("bm25", BM25Retriever(), [asking("x", *documents)], 2, kind=BASELINE)
     assert [document.id for document in system.shown[0].documents] == ["new", "middle"]
+
+
+def test_a_copy_gives_its_place_to_the_next():
+    documents = (Document("new", "a", 300.0), Document("old", "b", 100.0), Document("copy", " A\n", 200.0))
+    system = retrieved("bm25", BM25Retriever(), [asking("x", *documents)], 2, kind=BASELINE, exactly=True)
+    assert [document.id for document in system.shown[0].documents] == ["new", "old"]
 
 
 def test_the_copy_is_the_best_document():

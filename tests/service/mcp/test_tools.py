@@ -65,6 +65,13 @@ def test_examples_come_with_scores_and_a_threshold(pearl: Any, ann: Any, fixed_r
     assert pearl.model.calls == []
 
 
+def test_each_example_is_there_once(pearl: Any, ann: Any, fixed_retriever: Any) -> None:
+    pearl.add("ann", Document("a", "Short.", 1000.0), Document("b", "short. ", 1001.0), Document("c", "Other.", 1002.0))
+    pearl.retrieve_with(fixed_retriever({"a": 2.0, "b": 1.0, "c": 0.0}, Calibration()))
+    found = good(ann, "find_examples", request="Write", k=2)
+    assert [shown["id"] for shown in found["documents"]] == ["a", "c"]
+
+
 def test_without_a_history_there_are_no_examples_and_a_note_says_so(ann: Any) -> None:
     found = good(ann, "find_examples", request="Write")
     assert (found["documents"], found["top_score"]) == ([], None)
