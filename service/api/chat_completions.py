@@ -143,7 +143,7 @@ class ChatOut(BaseModel):
     )
     usage: UsageOut
     pearl: dict[str, Any] = Field(
-        description="`stage` and `retrieval` as in `POST /v1/drafts`.", examples=[{"stage": "draft"}]
+        description="`stage`, `retrieval` and `calibration` as in `POST /v1/drafts`.", examples=[{"stage": "draft"}]
     )
 
 
@@ -203,7 +203,8 @@ async def create_completion(
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
     your history, and is not recorded; `pearl.stage` is then `passed_on`.
 
-    A stream that fails ends with an event that has `error`, in place of `[DONE]`."""
+    In a stream the chunk with the `finish_reason` has `pearl`. A stream that fails ends with an event that has
+    `error`, in place of `[DONE]`."""
     events = await begin(request, services, caller.user, body.call())
     if body.stream:
         first = await anext(events)
@@ -236,9 +237,9 @@ async def _chunks(
     assert isinstance(first, Retrieved)
     head = {"id": first.draft_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
 
-    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+    def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
-        return event({**head, "choices": [choice]})
+        return event({**head, "choices": [choice], **more})
 
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(rest):
@@ -249,7 +250,7 @@ async def _chunks(
                 metrics.count_draft(item.draft)
                 if item.draft.questions:
                     yield chunk({"content": content(item.draft)})
-                yield chunk({}, item.draft.finish_reason)
+                yield chunk({}, item.draft.finish_reason, pearl=evidence_of(item.draft))
                 if with_usage:
                     yield event(
                         {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}

@@ -16,7 +16,7 @@ from pearl.marks import CLOSING
 from pearl.records import Draft
 from pearl.texts import check_characters, check_text
 from service.api.dependencies import add_headers, admission_of
-from service.api.draft_form import RetrievalOut
+from service.api.draft_form import DecidedByOut, RetrievalOut
 from service.api.model_names import is_chat_model
 from service.api.openai_fields import unreadable_part
 from service.client_tasks import is_client_task, pass_on
@@ -142,4 +142,9 @@ def content(draft: Draft) -> str:
 
 def evidence_of(draft: Draft) -> dict[str, Any]:
     """The field ``pearl`` of an answer."""
-    return {"stage": draft.stage, "retrieval": RetrievalOut.of(draft.retrieval).model_dump()}
+    decided_by = DecidedByOut.model_validate(draft.decided_by).model_dump() if draft.decided_by else None
+    return {
+        "stage": draft.stage,
+        "retrieval": RetrievalOut.of(draft.retrieval).model_dump(),
+        "calibration": decided_by,
+    }

@@ -92,7 +92,7 @@ class Toolbox:
         asked = asked.model_copy(update={"voice": await self._voice(asked.voice)})
         commission = asked.commission(self.services.settings.max_draft_tokens)
         draft = await self.write(self.services.drafter.draft(self.user, commission))
-        shown = {"id", "text", "stage", "questions", "retrieval", "revision", "quality", "likeness"}
+        shown = {"id", "text", "stage", "questions", "retrieval", "revision", "calibration", "quality", "likeness"}
         return {"about": THEIRS, **DraftOut.of(draft).model_dump(include=shown)}
 
     async def check(self, asked: LikenessIn) -> dict[str, Any]:

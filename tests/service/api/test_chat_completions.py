@@ -25,6 +25,9 @@ def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:
     assert answer.id == served.house.rows("drafts")[0].id
     evidence = answer.model_extra["pearl"]["retrieval"]["documents"]
     assert {document["id"] for document in evidence} == {"d1", "d2"}
+    decided_by = answer.model_extra["pearl"]["calibration"]
+    assert (decided_by["code"], decided_by["id"]) == ("not_calibrated", None)
+    assert "`pearl calibrate --user ann`" in decided_by["message"]
 
 
 def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
@@ -41,6 +44,9 @@ def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
     assert chunks[-1].usage.total_tokens > 0
     assert {chunk.id for chunk in chunks} == {served.house.rows("drafts")[0].id}
     assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
+    (said,) = [chunk.model_extra["pearl"] for chunk in chunks if chunk.model_extra]
+    assert (said["stage"], said["calibration"]["code"]) == ("draft", "not_calibrated")
+    assert {document["id"] for document in said["retrieval"]["documents"]} == {"d1", "d2"}
 
 
 def test_without_being_asked_there_is_no_usage_chunk(client: openai.OpenAI) -> None:
@@ -189,6 +195,7 @@ def test_a_clients_own_task_goes_to_the_model_without_the_history(
             "retrieval": {
                 "documents": [], "top_score": None, "threshold": None, "below_threshold": False, "notes": []
             },
+            "calibration": None,
         }  # fmt: skip
     assert text.strip() == '```json\n{ "title": "Rota" }\n```'
     ((messages, decoding),) = served.house.model.calls

@@ -38,6 +38,7 @@ def test_the_openai_client(served: Any, client: openai.OpenAI) -> None:
     assert answer.model_extra["pearl"]["stage"] == "draft"
     evidence = answer.model_extra["pearl"]["retrieval"]["documents"]
     assert {document["id"] for document in evidence} == {"d1", "d2"}
+    assert answer.model_extra["pearl"]["calibration"]["code"] == "not_calibrated"
     assert "Be brief." in str(served.house.model.calls)
     Response.model_validate(answer.model_dump())  # the client itself takes answers that lack fields
 
@@ -58,6 +59,7 @@ def test_the_openai_client_streams(served: Any, client: openai.OpenAI) -> None:
     assert (last.output_text, first.created_at) == ("Yes, swap away.", last.created_at)
     assert last.usage.total_tokens > 0
     assert last.model_extra["pearl"]["retrieval"]["documents"]
+    assert last.model_extra["pearl"]["calibration"]["code"] == "not_calibrated"
     assert {event.item_id for event in events if hasattr(event, "item_id")} == {last.output[0].id}
 
 

@@ -91,6 +91,12 @@ def test_a_voice_shows_its_calibrations_and_the_whole_history_its_own(pearl: Any
     assert email["calibrations"][1]["settings"] == {"threshold": "all"}
     assert ann.get("/v1/voices/none").status_code == 404
     assert pearl.as_user("ben").get("/v1/voices/email").status_code == 404
+    for route, asked in (
+        ("chat/completions", {"messages": [{"role": "user", "content": "x"}]}),
+        ("responses", {"input": "x"}),
+    ):
+        decided_by = ann.post(f"/v1/{route}", {"model": "email", **asked}).json()["pearl"]["calibration"]
+        assert (decided_by["code"], decided_by["id"]) == ("calibrated", "c0")
     assert len(ann.get("/v1/export").json()["calibrations"]) == 3
     assert ann.delete("/v1/voices/email").status_code == 204
     assert [each.id for each in pearl.rows("calibrations")] == ["c2"]

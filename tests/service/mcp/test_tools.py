@@ -85,6 +85,7 @@ def test_a_draft_and_what_became_of_it(pearl: Any, ann: Any) -> None:
     draft = good(ann, "draft", request="Tomas asks to swap", voice="email", instructions="Be brief.", k=1)
     assert (draft["text"], draft["stage"], draft["questions"]) == ("Yes, swap away.", "draft", [])
     assert [document["id"] for document in draft["retrieval"]["documents"]] == ["m"]
+    assert draft["calibration"]["code"] == "not_calibrated"
     assert "usage" not in draft  # nothing that a model has no use for
     assert "Sign as Otti.\\nBe brief." in str(pearl.model.calls)
     (row,) = pearl.rows("drafts")
