@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -59,26 +60,28 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
         ]
         for table, description in zip(tables, descriptions, strict=True)
     ]
-    requests = _all_requests(paths, scored)
-    selection = select(requests, options)
-    if not selection.groups:
+    histories = _by_history(paths, scored)
+    selections = [select(requests, options) for requests in histories]
+    groups = [group for selection in selections for group in selection.groups]
+    if not groups:
         raise InputError(
             f"{paths[0]}: no request has {options.positives} candidates and another one to learn from; score more "
             "candidates.",
             code="nothing_selected",
         )
-    first, y0, third = (float(value) for value in np.quantile(selection.positive_gains, (0.25, 0.5, 0.75)))
+    positive_gains = [gain for selection in selections for gain in selection.positive_gains]
+    first, y0, third = (float(value) for value in np.quantile(positive_gains, (0.25, 0.5, 0.75)))
     return GroupFile(
-        selection.groups,
+        groups,
         {
             "kind": KIND,
             **asdict(options),
             "y0": y0,
             "y0_quartiles": [first, third],
-            "users": len({group.user_id for group in selection.groups}),
-            "requests": len(requests),
-            "requests_kept": len(selection.requests),
-            "groups": len(selection.groups),
+            "users": sum(len({group.user_id for group in selection.groups}) for selection in selections),
+            "requests": sum(map(len, histories)),
+            "requests_kept": sum(len(selection.requests) for selection in selections),
+            "groups": len(groups),
             "scores": list(descriptions),
         },
     )
@@ -99,15 +102,24 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
                 )
 
 
-def _all_requests(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[Example]:
-    """The requests of all files. Ids tell one user's documents apart within one file only, so a user has one file."""
-    seen: dict[str, Path] = {}
+def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[list[Example]]:
+    """The requests of each history. Users of two histories may have one id and are two; one user of one history has one
+    file, or a request could count twice."""
+    seen: dict[tuple[str, str], Path] = {}
+    histories: dict[str, list[Example]] = {}
     for path, requests in zip(paths, of_files, strict=True):
-        for user in {request.user_id for request in requests}:
-            if user in seen:
-                raise InputError(f"{path}: holds user '{user}', and so does {seen[user]}.", code="user_twice")
-            seen[user] = path
-    return [request for requests in of_files for request in requests]
+        for domain, user in sorted({(request.domain, request.user_id) for request in requests}):
+            if (domain, user) in seen:
+                raise InputError(
+                    f"{path}: holds user '{user}', and so does {seen[domain, user]}, which is of the same history; "
+                    "leave one of them out.",
+                    param="scores",
+                    code="user_twice",
+                )
+            seen[domain, user] = path
+        for request in requests:
+            histories.setdefault(request.domain, []).append(request)
+    return list(histories.values())
 
 
 def write_groups(made: GroupFile, out: Path) -> None:
@@ -149,24 +161,33 @@ def selection_among(made: GroupFile, examples: Sequence[Example], corpora: Seque
 
     Raises InputError for a group of a request, a document or a gain that the examples do not have.
     """
-    known = {
-        (example.user_id.removeprefix(f"{corpus}:"), example.request_id): example
-        for example in examples
-        for corpus in corpora
-        if example.user_id.startswith(f"{corpus}:")
-    }
+    # users of several corpora may have one id: documents and gains tell them apart
+    known: dict[tuple[str, str], list[Example]] = defaultdict(list)
+    for example in examples:
+        for corpus in corpora:
+            if example.user_id.startswith(f"{corpus}:"):
+                known[example.user_id.removeprefix(f"{corpus}:"), example.request_id].append(example)
     groups, keys = [], set()
     for group in made.groups:
-        example = known.get((group.user_id, group.request_id))
-        places = {} if example is None else {document.id: place for place, document in enumerate(example.documents)}
-        if example is None or not all(document.id in places for document in group.documents):
+        found = [_regrouped(group, example) for example in known[group.user_id, group.request_id]]
+        with_texts = [each for each in found if each is not None]
+        if not with_texts:
             raise _other_scores(path, group, "is not among the requests to train on")
-        chosen = example.group([places[document.id] for document in group.documents])
-        if not np.allclose(chosen.gains, group.gains, rtol=0.0, atol=CLOSE):
+        same = [each for each in with_texts if np.allclose(each.gains, group.gains, rtol=0.0, atol=CLOSE)]
+        if not same:
             raise _other_scores(path, group, "has other gains")
+        chosen = same[0]
         groups.append(chosen)
-        keys.add(example.key)
+        keys.add((chosen.user_id, chosen.request_id))
     return Selection([example for example in examples if example.key in keys], groups)
+
+
+def _regrouped(group: Group, example: Example) -> Group | None:
+    """The group with the example's texts; None where the example lacks a document of it."""
+    places = {document.id: place for place, document in enumerate(example.documents)}
+    if not all(document.id in places for document in group.documents):
+        return None
+    return example.group([places[document.id] for document in group.documents])
 
 
 def _other_scores(path: Path, group: Group, problem: str) -> InputError:

@@ -128,6 +128,34 @@ def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) 
     }
 
 
+def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
+    """Request, documents and all have the same ids; the gains say which history a group is of."""
+    lower = {"history_sha256": "2", "columns": {"log_p_without": [-80.0]}}
+    scores = [write_scores(tmp_path / "a.parquet"), write_scores(tmp_path / "b.parquet", {"ann": 5}, **lower)]
+
+    write_groups(select_from(scores, SelectionOptions()), tmp_path / "g.parquet")
+
+    made = read_groups(tmp_path / "g.parquet")
+    alone = [select_from([path], SelectionOptions()) for path in scores]
+    assert told(made.groups) == [line for each in alone for line in told(each.groups)]
+    assert {name: made.description[name] for name in ("users", "requests", "requests_kept", "groups")} == {
+        "users": 3,
+        "requests": 6 + 5,
+        "requests_kept": 4 + 4,
+        "groups": 8 + 8,
+    }
+    examples = [
+        replace(example, user_id=f"{path.stem}:{example.user_id}")
+        for path in scores
+        for example in scored_requests(pq.read_table(path))
+    ]
+    chosen = selection_among(made, examples, ["a", "b"], tmp_path / "g.parquet")
+    assert [group.user_id for group in chosen.groups] == [
+        f"{name}:{group.user_id}" for name, each in zip("ab", alone, strict=True) for group in each.groups
+    ]
+    assert len(chosen.requests) == 8
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
@@ -138,7 +166,10 @@ def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) 
             r"ben.parquet: was scored with another precision \(--dtype\) than",
         ),
         ({"template": {"example": ""}}, "ben.parquet: was scored with another template than"),
-        ({"users": {"ann": 1}}, "ben.parquet: holds user 'ann', and so does"),
+        (
+            {"users": {"ann": 1}},
+            "ben.parquet: holds user 'ann', and so does .*ann.parquet, which is of the same history; leave",
+        ),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], complaint: str, tmp_path: Path) -> None:
