@@ -34,6 +34,7 @@ from training.fit.head import Loss
 
 EVERYTHING = 1_000_000  # tokens, where a base has no window
 TRAINED = "trained.safetensors"
+LONG = 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,9 @@ def fit_cross_encoder(
     module = GroupLoss(model, loss)
     steps = planned = options.epochs * len(groups) // options.batch or 1
     if seconds is not None:
-        steps = max(1, min(steps, int(seconds / (_seconds_per_step(module, groups, options) * 1.15))))
+        each = _seconds_per_step(module, groups, options) * 1.15
+        left = started + seconds - time.monotonic()  # timing took some of them
+        steps = max(1, min(steps, int(left / each)))
     stopping = EarlyStoppingCallback(options.patience)
     trainer = _trainer_class()(
         model=model,
@@ -218,9 +221,11 @@ def fit_cross_encoder(
         loss=module,
         callbacks=[stopping],
     )
-    if seconds is not None:
-        trainer.add_callback(deadline(started + seconds))
+    began = time.monotonic()
     first = trainer.evaluate()["eval_loss"]
+    if seconds is not None:
+        look = time.monotonic() - began
+        trainer.add_callback(deadline(started + seconds - look))
     for path in folder.glob("checkpoint-*"):
         if not (path / TRAINER_STATE_NAME).exists():  # it is written last: this one was interrupted
             shutil.rmtree(path)
@@ -295,13 +300,20 @@ def place(arguments: Any, device: torch.device) -> None:
 
 
 def deadline(end: float) -> Any:
-    """A callback that ends the training at a time of the monotonic clock, with a look at dev: the steps were counted by
-    how long one took at the beginning, and the machine may have become busier."""
+    """A callback that ends the training, with a look at dev, where another step would not end before ``end`` of the
+    monotonic clock: the steps were counted by how long one took at the beginning, and the machine may have become
+    busier."""
     from transformers import TrainerCallback
 
     class Deadline(TrainerCallback):
+        began = 0.0
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            self.began = time.monotonic()
+
         def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-            if time.monotonic() >= end:
+            now = time.monotonic()
+            if now + (now - self.began) > end:
                 control.should_evaluate = control.should_save = control.should_training_stop = True
 
     return Deadline()
@@ -321,7 +333,8 @@ def _dataset(groups: Sequence[Group]) -> Any:
 
 
 def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: CrossEncoderOptions) -> float:
-    """The time of a step on this machine as it is now: the second of two, the first warms up."""
+    """The time of a step on this machine as it is now: the second of two, the first warms up, which is nothing to one
+    that takes long."""
     seconds = 0.0
     device = module.model.device
     for start in (0, options.batch):
@@ -333,5 +346,7 @@ def _seconds_per_step(module: GroupLoss, groups: Sequence[Group], options: Cross
         if device.type == "cuda":
             torch.cuda.synchronize(device)  # a GPU is only told what to do
         seconds = time.monotonic() - began
+        if seconds > LONG:
+            break
     module.zero_grad()
     return seconds

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,25 @@ def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_p
     report = fit_cross_encoder(model, groups(80), groups(4), slower, OPTIONS, tmp_path / "c", seconds=2.0)
     assert 1 <= report["steps"] < 40
     assert report["dev_losses"]  # what the last step came to
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(60.0, 3), (69.0, 3), (70.0, 4), (600.0, 40)])
+def test_no_step_is_begun_that_would_end_too_late(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, steps: int
+) -> None:
+    """Each step of two groups takes ten seconds, and so does a look at dev; one is taken before, one in the end."""
+    now, exact = [0.0], calibrated(10.0, 5.0)
+    monkeypatch.setattr("training.fit.cross_encoder.time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def slow(*given: Any) -> torch.Tensor:
+        now[0] += 10.0
+        return exact(*given)
+
+    options = replace(OPTIONS, evaluations=1)
+    report = fit_cross_encoder(model, groups(80), groups(2), slow, options, tmp_path / "c", seconds=seconds)
+    assert (report["steps"], report["whole"]) == (steps, steps == 40)
+    assert now[0] <= seconds
+    assert report["dev_losses"]
 
 
 def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
