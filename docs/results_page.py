@@ -445,7 +445,8 @@ def _kinds_page() -> str:
     chosen = {name: {row["name"]: row for row in _chosen(name)["rows"]} for name in DOMAINS}
     for title, figure in (("Top-1 gain", "top1_gain"), ("What ships less this", "ships_less_this")):
         rows = [(_label(name), *(shown(own[name][figure], 1) for own in chosen.values())) for name in chosen["git"]]
-        caption = f"{title}, nats, among up to 200 texts, {_chosen('git')['requests']} requests in each column"
+        counts = ", ".join(str(_chosen(name)["requests"]) for name in DOMAINS)
+        caption = f"{title}, nats, among up to 200 texts, {counts} requests"
         lines.append(markdown(Table(caption, ("", *DOMAINS.values()), tuple(rows))))
     for metric in RETRIEVAL:
         if metric.name not in ("top1_gain", "share_of_best", "pearson_r"):
@@ -538,18 +539,30 @@ def _drafts_of_kinds_picture() -> str:
 
 def _drafts_of_kinds_page() -> str:
     """The page that has the drafts of all kinds of text side by side."""
-    result = _read("drafts-kinds")
-    kinds = result["kinds"]
-    titles = tuple(DOMAINS[kind["kind"]] for kind in kinds)
-    counts = ", ".join(f"{kind['n']} requests of {kind['users']} users" for kind in kinds)
+    result, upr = _read("drafts-kinds"), _read("drafts-upr")
+    command = "python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts"
     lines = [
         "# Drafts of every kind of text\n",
         f"Drafts by {result['llm']}, of at most {result['max_tokens']} tokens (a little over 300 words), compared "
         "with what people really wrote. A copy is the document that a retriever puts first, word for word: likeness "
         "to the writer is nearly 1 there, and says what it cannot judge alone. [All results](../results.md), [the "
-        "figures explained](figures.md). `python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts` "
-        "makes them again.\n",
+        f"figures explained](figures.md). `{command}` makes them again.\n",
+        *_tables_of_kinds(result["kinds"], ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")),
+        "## Documents by UPR\n",
+        "The likelihood of the request given a document, for which a language model reads each history whole. It takes "
+        "long, so these are few requests, of the kinds that it has come to, with PEARL's drafts of the same. "
+        f"`{command} --limit 15 --likelihood` goes on.\n",
+        *_tables_of_kinds(upr["kinds"], (EMBEDDED, f"copy of {EMBEDDED}")),
     ]
+    commands = "\n".join(f"    {kind['command']}" for kind in (*result["kinds"], *upr["kinds"]))
+    return "\n".join([*lines, f"{commands}\n"])
+
+
+def _tables_of_kinds(kinds: Sequence[Json], compared: Sequence[str]) -> list[str]:
+    """For each metric of the drafts, its figures and the differences of some ways from the best baseline."""
+    titles = tuple(DOMAINS[kind["kind"]] for kind in kinds)
+    counts = ", ".join(f"{kind['n']} requests of {kind['users']} users" for kind in kinds)
+    lines = []
     for metric in (metric for metric in DRAFTS if metric.name in ("rouge1", "rouge2", "bertscore", "likeness")):
         names = _systems(kinds)
         figures = [(_label(model), *(_drafted(kind, model, metric.name) for kind in kinds)) for model in names]
@@ -561,14 +574,13 @@ def _drafts_of_kinds_page() -> str:
                     for gap in (_difference(kind, model, metric.name) for kind in kinds)
                 ),
             )
-            for model in ("zero-shot", EMBEDDED, f"copy of {EMBEDDED}")
+            for model in compared
         ]
         lines.append(markdown(Table(f"{metric.title}; {counts}", ("", *titles), tuple(figures))))
         lines.append(
             markdown(Table("Paired differences from the best baseline, which is named", ("", *titles), tuple(gaps)))
         )
-    commands = "\n".join(f"    {kind['command']}" for kind in kinds)
-    return "\n".join([*lines, f"{commands}\n"])
+    return lines
 
 
 def _systems(kinds: Sequence[Json]) -> list[str]:

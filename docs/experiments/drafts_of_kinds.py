@@ -1,9 +1,11 @@
 """Drafts of four kinds of text, by the documents that each retriever shows, beside what people really wrote.
 
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 50
+    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15 --likelihood
 
 The latest texts of test users, whom no training saw, are drafted again from all before them. Every draft is kept: with
-a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, which a page shows.
+a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, and with --likelihood drafts-upr.json,
+which a page shows.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ KINDS = {  # the history, its template, and texts of each user: few people write
     "coreboot": ("commits/coreboot.jsonl.gz", "commit", 1),
 }
 MODELS = ("embedded", "bm25", "dense-requests", "recent", "random")
+LIKELIHOOD = ("embedded", "likelihood")  # which reads each history with a language model, so it has fewer requests
 SHOWN = ("model", "rouge1", "rouge2", "bertscore", "likeness")
 COMPARED = ("zero-shot", "embedded", "copy of embedded")  # with the best baseline
 
@@ -36,14 +40,15 @@ def wanted(model: str) -> bool:
     return model in COMPARED or not model.startswith("copy of")
 
 
-def report(kind: str, data: Path, work: Path, limit: int) -> dict[str, Any]:
+def report(kind: str, data: Path, work: Path, limit: int, models: Sequence[str]) -> dict[str, Any]:
     """The figures of ``pearl eval generation`` for one kind of text."""
     history, template, targets = KINDS[kind]
-    out = work / f"drafts-{kind}-{limit}.json"
+    out = work / f"drafts-{kind}-{limit}-{models[-1]}.json"
     if not out.exists():
         told = ["--history", data / history, "--targets", targets, "--split", "test", "--limit", limit]
-        told += ["--template", template, *(part for model in MODELS for part in ("--model", model))]
+        told += ["--template", template, *(part for model in models for part in ("--model", model))]
         told += ["--max-in-flight", 1, "--generations", work / "kept.sqlite", "--json", out]
+        told += ["--no-zero-shot"] if models == LIKELIHOOD else []
         line = ["eval", "generation", *map(str, told)]
         subprocess.run([sys.executable, "-c", "from pearl.cli import main; main()", *line], check=True)
     figures: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
@@ -55,11 +60,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--limit", type=int, default=50, help="Requests of each kind.")
+    parser.add_argument("--likelihood", action="store_true", help="Documents by UPR, beside PEARL's alone.")
     options = parser.parse_args()
+    models, out = (LIKELIHOOD, "drafts-upr.json") if options.likelihood else (MODELS, "drafts-kinds.json")
     options.work.mkdir(parents=True, exist_ok=True)
     kinds = []
     for kind in KINDS:
-        figures = report(kind, options.data, options.work, options.limit)
+        figures = report(kind, options.data, options.work, options.limit, models)
         rows = {
             part: [{name: row[name] for name in SHOWN if name in row} for row in figures[part] if wanted(row["model"])]
             for part in ("models", "baselines")
@@ -67,8 +74,8 @@ def main() -> None:
         differences = [row for row in figures["differences"] if row["model"] in COMPARED]
         own = {name: figures[name] for name in ("command", "n", "users")}
         kinds.append({"kind": kind, **own, **rows, "differences": differences})
-    head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
-    write_json(str(RESULTS / "drafts-kinds.json"), rounded({**head, "kinds": kinds}, DIGITS))
+        head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
+        write_json(str(RESULTS / out), rounded({**head, "kinds": kinds}, DIGITS))  # after each, for they take long
 
 
 if __name__ == "__main__":
