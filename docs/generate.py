@@ -539,15 +539,14 @@ def _chosen(result: dict[str, Any]) -> str:
 
     from eval.report.tables import shown
 
-    titles = ("PEARL by the best baseline", "r", "rank correlation", "documents", "help", "said to")
+    titles = ("requests", "PEARL by the best baseline", "r", "rank correlation", "documents", "help", "said to")
     lines = [f"| | {' | '.join(titles)} |", "| --- |" + " ---: |" * len(titles)]
     for name, label in DOMAINS.items():
         own, ratio = result["domains"][name], best_of_baselines(name)["ships_by_this"]
         figures = [shown(figure, 2) for figure in (ratio, own["pearson_r"], own["spearman_rho"])]
         helps = [shown(own[figure], 2) for figure in ("helps", "said_to_help")]
-        lines.append(f"| {label} | {' | '.join([*figures, str(own['documents']), *helps])} |")
-    each = result["domains"]["git"]["requests"]
-    return "\n".join(lines) + f"\n\n{each} requests of test users in each row; `{result['command']}`."
+        lines.append(f"| {label} | {' | '.join([str(own['requests']), *figures, str(own['documents']), *helps])} |")
+    return "\n".join(lines) + f"\n\nRequests of test users; `{result['command']}`."
 
 
 def _chat_judge(result: dict[str, Any]) -> str:
