@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.asking.json_lines import check_fields
+from pearl.csv_rows import why_not_csv
 from pearl.errors import InputError
 from pearl.history import parse_numbered_lines
 from pearl.texts import json_type
@@ -65,6 +66,7 @@ def csv_rows(path: Path, *needed: str) -> Iterator[dict[str, str]]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8; re-encode the file.", code="invalid_unicode") from error
     except csv.Error as error:
-        raise InputError(f"{path}:{rows.line_num}: is not CSV: {error}.", code="invalid_csv") from error
+        reason = why_not_csv(error, rows.line_num, rows.line_num)
+        raise InputError(f"{path}:{rows.line_num}: {reason}", code="invalid_csv") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.", code="unreadable_file") from error
