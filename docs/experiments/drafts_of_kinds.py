@@ -1,7 +1,7 @@
 """Drafts of four kinds of text, by the documents that each retriever shows, beside what people really wrote.
 
     python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 50
-    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15 --likelihood
+    python docs/experiments/drafts_of_kinds.py ../shared/data work/drafts --limit 15 --likelihood --kind lean
 
 The latest texts of test users, whom no training saw, are drafted again from all before them. Every draft is kept: with
 a higher limit the same command goes on. Writes docs/results/drafts-kinds.json, and with --likelihood drafts-upr.json,
@@ -61,11 +61,12 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--limit", type=int, default=50, help="Requests of each kind.")
     parser.add_argument("--likelihood", action="store_true", help="Documents by UPR, beside PEARL's alone.")
+    parser.add_argument("--kind", action="append", choices=tuple(KINDS), help="Kind of text, repeatable; else all.")
     options = parser.parse_args()
     models, out = (LIKELIHOOD, "drafts-upr.json") if options.likelihood else (MODELS, "drafts-kinds.json")
     options.work.mkdir(parents=True, exist_ok=True)
     kinds = []
-    for kind in KINDS:
+    for kind in options.kind or KINDS:
         figures = report(kind, options.data, options.work, options.limit, models)
         rows = {
             part: [{name: row[name] for name in SHOWN if name in row} for row in figures[part] if wanted(row["model"])]
@@ -74,8 +75,8 @@ def main() -> None:
         differences = [row for row in figures["differences"] if row["model"] in COMPARED]
         own = {name: figures[name] for name in ("command", "n", "users")}
         kinds.append({"kind": kind, **own, **rows, "differences": differences})
-        head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
-        write_json(str(RESULTS / out), rounded({**head, "kinds": kinds}, DIGITS))  # after each, for they take long
+    head = {name: figures[name] for name in ("llm", "k", "max_tokens")}
+    write_json(str(RESULTS / out), rounded({**head, "kinds": kinds}, DIGITS))
 
 
 if __name__ == "__main__":
